@@ -4,8 +4,22 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// Crates of which the agent is made.
-const CRATES: [&str; 8] =
-    ["facts", "histogram", "host", "journal", "load", "steps", "sys", "units"];
+const CRATES: [&str; 14] = [
+    "drivers",
+    "engines",
+    "facts",
+    "histogram",
+    "host",
+    "journal",
+    "load",
+    "probe",
+    "qemu",
+    "remote",
+    "steps",
+    "sys",
+    "units",
+    "wire",
+];
 
 fn main() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the folder of crates");

@@ -4,8 +4,8 @@
 use super::output::{columns, hanging_paragraph, say, say_aside};
 use super::stop;
 use anyhow::{Context, Result};
-use iotax_layers::guest::kernel::{self, KernelSource};
 use iotax_layers::lab::{self, Build, Image};
+use iotax_qemu::kernel::{self, KernelSource};
 use iotax_units::exit::DONE;
 use iotax_units::{show_bytes, show_minute};
 use std::path::{Path, PathBuf};

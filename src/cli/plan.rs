@@ -7,12 +7,13 @@ mod set;
 use super::asked::MeasureArgs;
 use super::output::{columns, hanging_paragraph, say, say_aside, say_in_colour};
 use anyhow::Result;
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::run_tag::RunTag;
+use iotax_facts::place::Place;
 use iotax_host::caches::WriteCache;
 use iotax_host::guard::judge::Intent;
 use iotax_layers::{FirstWrites, guest};
-use iotax_measure::matched_rate;
-use iotax_measure::operator;
-use iotax_measure::series;
+use iotax_measure::{matched_rate, operator, series};
 use iotax_model::scenario::{
     DurabilitySpec, Engine, LabSpec, Published, Regime, Scenario, Workload,
 };
@@ -21,13 +22,13 @@ use iotax_plan::ground::filled;
 use iotax_plan::ready::{ReadyScenario, ready};
 use iotax_plan::set_plan::{PlanGround, SetPlan};
 use iotax_plan::sets::{SetLayout, StackSet};
-use iotax_plan::survey;
-use iotax_plan::trial_room;
 use iotax_plan::unwritten::{UnwrittenStack, unwritten_of_set};
+use iotax_plan::{survey, trial_room};
+use iotax_remote::hypervisor;
 use iotax_report::ink::Ink;
-use iotax_steps::hypervisor;
-use iotax_steps::op::{Op, Operation, RemoteAgent};
-use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
+use iotax_steps::op::{Op, RemoteAgent};
+use iotax_steps::operation::Operation;
+use iotax_steps::step::Step;
 use iotax_units::exit::{DONE, UNMET_NEED};
 use iotax_units::harmless::shown;
 use iotax_units::{

@@ -3,9 +3,13 @@
 
 use crate::rig::{self, Rig, can, can_loop, can_run, is_root, traces, words};
 use crate::sshd::Sshd;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::process::ProcessId;
+use iotax_drivers::step_output::StepOutput;
+use iotax_facts::place::Place;
 use iotax_steps::journal::JournalEntry;
 use iotax_steps::op::{BuildSeed, MakeDirectory, Mount, Op, Spawn};
-use iotax_steps::{PathRef, Place, ProcessId, Step, StepOutput};
+use iotax_steps::step::Step;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};

@@ -3,10 +3,12 @@
 use crate::crash::killed_around;
 use crate::nested::{killed_at_each, lab};
 use crate::rig::{Rig, can_boot, can_loop, can_run, disks, traces, wait};
-use iotax_steps::op::{Drives, MakeCeph};
+use iotax_drivers::ceph::cluster::MakeCeph;
+use iotax_drivers::drives::Drives;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::system::RealSystem;
 use iotax_steps::resource::ManagedResource;
-use iotax_steps::system::RealSystem;
-use iotax_steps::{PathRef, RunTag};
 use serde_json::Value;
 use std::path::Path;
 
@@ -26,7 +28,7 @@ fn can_have_ceph() -> bool {
         ])
         && crate::rig::can(
             "QEMU's driver rbd (qemu-block-extra)",
-            iotax_steps::ceph::qemu_has_driver().is_ok(),
+            iotax_drivers::ceph::qemu_has_driver().is_ok(),
         )
 }
 
@@ -189,7 +191,7 @@ impl Theirs {
 
 impl Drop for Theirs {
     fn drop(&mut self) {
-        let made = iotax_steps::StepOutput::default();
+        let made = iotax_drivers::step_output::StepOutput::default();
         let ended = self.cluster.unmake(&mut self.system, &self.tag, &made);
         self.loops.iter().for_each(|device| drop(tool("losetup", &["--detach", device])));
         ended.unwrap();

@@ -3,19 +3,24 @@
 //! before.
 
 use crate::rig::{alone, can, can_run, program};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_host::guard::found::{InspectedKind, Inspection};
 use iotax_layers::PlanContext;
 use iotax_layers::guest::lab::{LabDrive, LabWish, plan, reach_steps};
-use iotax_layers::guest::qemu::Memory;
-use iotax_layers::guest::{GuestParts, GuestPlan, Requested, initramfs, reach, root};
+use iotax_layers::guest::{GuestParts, GuestPlan, reach};
 use iotax_layers::lab::root_image;
 use iotax_model::scenario::check::{ScenarioRequest as Asked, from_arguments};
+use iotax_qemu::boot::Requested;
+use iotax_qemu::command_line::Memory;
+use iotax_qemu::{initramfs, root};
 use iotax_steps::op::{MakeDirectory, Op, Spawn};
 use iotax_steps::place_executor::PlaceExecutor;
 use iotax_steps::remote_executor::{RunOfStep, StepAnswer, StepRequest as StepAsked};
-use iotax_steps::system::RealSystem;
-use iotax_steps::wire::{Peer, Response, WireRequest};
-use iotax_steps::{RunTag, Step, StepOutput};
+use iotax_steps::step::Step;
+use iotax_wire::message::{Response, WireRequest};
+use iotax_wire::peer::Peer;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};

@@ -68,10 +68,10 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
     (
         "partition",
         "a file of sysfs",
-        &["host/src/block.rs", "host/src/facts.rs", "agentless/posix.rs", "steps/src/zfs/mod.rs"],
+        &["host/src/block.rs", "host/src/facts.rs", "agentless/posix.rs", "drivers/src/zfs/mod.rs"],
     ),
-    ("lvm", "the program", &["host/src/probe.rs", "steps/src/tool.rs"]),
-    ("zfs", "the program, or the module", &["lab/build.rs", "steps/src/tool.rs"]),
+    ("lvm", "the program", &["host/src/probe.rs", "drivers/src/tool.rs"]),
+    ("zfs", "the program, or the module", &["lab/build.rs", "drivers/src/tool.rs"]),
     ("zfs", "a value that people try", &["layer/fs.rs"]),
     ("linear", "a kind of volume of LVM", &["layer/lvm.rs", "volume/lvm.rs", "op/lvm.rs"]),
     ("linear", "a word of fio", &["scenario/fio.rs"]),

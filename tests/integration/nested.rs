@@ -3,7 +3,7 @@
 //! part of the long suite; it proves ways, not figures.
 
 use crate::rig::{self, beside, can, has, is_root};
-use iotax_layers::guest::kernel;
+use iotax_qemu::kernel;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;

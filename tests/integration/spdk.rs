@@ -3,7 +3,7 @@
 
 use crate::crash::killed_everywhere;
 use crate::rig::{Rig, can, can_serve, disks, traces};
-use iotax_steps::spdk::{LIMIT, Rpc};
+use iotax_drivers::spdk::{LIMIT, Rpc};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -10,7 +10,7 @@ fn agent(words: &[&str]) -> Output {
 #[test]
 fn it_says_its_build_and_refuses_what_is_no_work_of_an_agent() {
     let build = agent(&["--build"]);
-    assert_eq!(String::from_utf8(build.stdout).unwrap().trim(), iotax_steps::agent::BUILD);
+    assert_eq!(String::from_utf8(build.stdout).unwrap().trim(), iotax_steps::agent_program::BUILD);
     assert!(agent(&["--version"]).status.success());
     let refused = agent(&["run", "/dev/x"]);
     assert_eq!(refused.status.code(), Some(2));

@@ -2,10 +2,10 @@
 
 use crate::Layer;
 use anyhow::{Result, anyhow, ensure};
+use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::with_states;
 use iotax_model::stack::LayerSpec;
 pub use iotax_model::state::AskedState;
-use iotax_steps::PathRef;
 use iotax_steps::op::Op;
 
 /// One step on the way from one state to the next. Members are counted from 0.

@@ -20,7 +20,7 @@ mod lane;
 mod offsets;
 mod pace;
 mod scatter;
-mod seat;
+pub mod seat;
 pub mod series;
 mod source;
 pub mod spec;

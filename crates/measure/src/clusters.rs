@@ -4,13 +4,14 @@
 use super::observer::{Observer, RunEvent};
 use super::visit_workers::Bench;
 use anyhow::{Result, ensure};
+use iotax_drivers::ceph::Cluster;
+use iotax_facts::cluster::ClusterStatus;
 use iotax_load::clock;
 use iotax_model::record::{ClusterReading, RunRecord};
 use iotax_model::scenario::Scenario;
 use iotax_model::stack::Medium;
 use iotax_plan::foreign_image;
 use iotax_plan::set_plan::SetPlan;
-use iotax_steps::ceph::{Cluster, ClusterStatus};
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

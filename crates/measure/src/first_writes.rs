@@ -14,9 +14,9 @@ use iotax_model::record::{LaidOut, LayingOut, RunRecord};
 use iotax_plan::set_plan::SetPlan;
 use iotax_plan::unwritten::{BLOCK, UnwrittenStack, unwritten_of_set};
 use iotax_steps::op::Op;
-use iotax_steps::wire::peer::slice_limit;
 use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
+use iotax_wire::message::slice_limit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes between two checks whether the user wants to stop.
@@ -220,9 +220,9 @@ impl WritePass<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iotax_facts::place::Place;
     use iotax_host::guard::marker;
     use iotax_load::DataKind;
-    use iotax_steps::Place;
     use std::path::Path;
 
     fn all_of(path: &Path, order: FirstWrites, data: DataKind) -> (LaidOut, Vec<u8>) {

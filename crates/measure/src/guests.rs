@@ -4,15 +4,16 @@
 use super::places::ReachedPlace;
 use super::under_load::StackUnderLoad;
 use anyhow::{Context, Result};
+use iotax_drivers::process::started_process;
+use iotax_drivers::{ceph, spdk};
 use iotax_host::facts::{Device, Facts};
 use iotax_layers::guest::GuestPlan;
-use iotax_layers::guest::qemu::{DiskServer, DiskSpec};
-use iotax_layers::guest::qmp::Qmp;
-use iotax_layers::guest::settings::{self, GuestSettings};
 use iotax_model::record::{GuestDisk, SpdkTarget};
 use iotax_plan::set_plan::SetPlan;
-use iotax_steps::process::started_process;
-use iotax_steps::{ceph, spdk};
+use iotax_qemu::disk::{DiskServer, DiskSpec};
+use iotax_qemu::qmp::Qmp;
+use iotax_qemu::settings;
+use iotax_qemu::settings::GuestSettings;
 use iotax_units::exit::Failed;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -128,8 +129,9 @@ fn device<'a>(facts: &'a Facts, path: &Path) -> Option<&'a Device> {
 mod tests {
     use super::*;
     use iotax_host::pci::PciDrive;
-    use iotax_layers::guest::attach;
-    use iotax_layers::guest::qemu::Memory;
+    use iotax_qemu::attach;
+    use iotax_qemu::command_line::Memory;
+    use iotax_qemu::testing::made_up_disk;
 
     #[test]
     fn a_guest_with_another_drive_measures_nothing_and_an_unread_one_is_told() {
@@ -141,7 +143,7 @@ mod tests {
         };
         let server = DiskServer::Drive(Box::new(drive));
         let way = attach::by_name("vfio").unwrap();
-        let disk = DiskSpec { way, server, iothreads: 0, ..DiskSpec::made_up() };
+        let disk = DiskSpec { way, server, iothreads: 0, ..made_up_disk() };
         let qemu: GuestSettings = [("host".to_owned(), "0000:01:00.0".to_owned())].into();
         let of_serial = |serial: &str| Device { serial: Some(serial.into()), ..Device::default() };
         let told =

@@ -6,11 +6,11 @@ use super::progress::{VisitEnd, WorkloadProgress};
 use super::rounds::Visit;
 use super::visit_workers::SlicePosition;
 use anyhow::Result;
+use iotax_facts::place::Place;
 use iotax_model::record::Purpose;
 use iotax_stats::alone::{Decision, decide};
 use iotax_stats::schedule::Schedule;
 use iotax_stats::spread::BATCHES;
-use iotax_steps::Place;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 

@@ -5,8 +5,8 @@
 
 use super::visit_workers::Bench;
 use anyhow::{Context, Result};
+use iotax_facts::place::Place;
 use iotax_model::record::{LOST_PLACE, RunRecord, Warning};
-use iotax_steps::Place;
 use std::collections::BTreeSet;
 
 /// Most times that a lost host is reached again. After that it is left out.

@@ -4,13 +4,13 @@
 use super::places::Places;
 use super::under_load::{FarEnd, PREPARE_LIMIT, StackUnderLoad};
 use anyhow::{Result, ensure};
+use iotax_facts::place::Place;
 use iotax_model::record::{Better, ON_WIRE, SampleValue, SliceSample};
 use iotax_probe::ProbeSpec;
 use iotax_probe::net::{Exchange, ExchangeDirection};
-use iotax_steps::Place;
-use iotax_steps::wire::message::Prepared;
-use iotax_steps::wire::{Peer, WireError};
 use iotax_units::exit::Failed;
+use iotax_wire::message::Prepared;
+use iotax_wire::peer::{Peer, WireError};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Starts to listen at the other end. Returns the probe, once for each of the addresses at which

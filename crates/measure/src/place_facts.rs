@@ -8,7 +8,10 @@ use super::places::Places;
 use super::session::Session;
 use super::under_load::StackUnderLoad;
 use anyhow::{Context, Result};
-use iotax_host::facts::{self, Device, Facts};
+use iotax_drivers::path_ref::PathRef;
+use iotax_facts::place::Place;
+use iotax_host::facts;
+use iotax_host::facts::{Device, Facts};
 use iotax_layers::guest::GuestPlan;
 use iotax_layers::readback_owner;
 use iotax_model::record::{
@@ -17,10 +20,10 @@ use iotax_model::record::{
 use iotax_model::stack::Stack;
 use iotax_plan::set_plan::SetPlan;
 use iotax_plan::survey;
-use iotax_steps::guest::throttle;
-use iotax_steps::hypervisor;
+use iotax_qemu::throttle;
+use iotax_remote::hypervisor;
 use iotax_steps::op::Op;
-use iotax_steps::{PathRef, Place, Step};
+use iotax_steps::step::Step;
 use std::path::{Path, PathBuf};
 
 /// Facts about a place that the run itself made.

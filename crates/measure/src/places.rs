@@ -3,22 +3,25 @@
 //! may be written there.
 
 use anyhow::{Context, Result, bail};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::process::{runs, started_process};
+use iotax_drivers::system::StepProgress;
+use iotax_engines::serving;
+use iotax_engines::serving::Allowed;
+use iotax_facts::place::Place;
 use iotax_host::facts::Facts;
-use iotax_layers::guest::qmp::Qmp;
 use iotax_layers::guest::{self, GuestPlan};
 use iotax_model::layer as catalog;
 use iotax_model::record::ClockReading;
-use iotax_steps::agent_handler::{Allowed, HostHandler};
-use iotax_steps::agentless;
+use iotax_qemu::qmp::Qmp;
+use iotax_remote::{agentless, ssh};
+use iotax_steps::agent_handler::HostHandler;
+use iotax_steps::agent_program::ssh_options;
 use iotax_steps::place_executor::{PlaceExecutor, PlaceExecutors};
-use iotax_steps::process::{runs, started_process};
 use iotax_steps::remote_executor::RemoteExecutor;
-use iotax_steps::system::StepProgress;
-use iotax_steps::wire::message::{Response, WireRequest};
-use iotax_steps::wire::peer::Peer;
-use iotax_steps::wire::ssh;
-use iotax_steps::{PathRef, Place};
 use iotax_units::exit::Failed;
+use iotax_wire::message::{Response, WireRequest};
+use iotax_wire::peer::Peer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -82,7 +85,7 @@ impl Places {
     /// # Errors
     /// When no socket pair can be made.
     pub fn reach_host(&mut self, run_id: &str) -> Result<&mut ReachedPlace> {
-        let peer = Peer::in_process("this host", Box::new(HostHandler::default()))
+        let peer = serving::in_process("this host", Box::new(HostHandler::default()))
             .context("cannot start the worker's end")?;
         self.add(&Place::Host, peer, run_id, None, SET_UP_LIMIT)
     }
@@ -167,7 +170,7 @@ impl Places {
     /// With the last words of ssh.
     pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut ReachedPlace> {
         // This is the wire's own error: the caller checks whether the host was ever reached.
-        let peer = ssh::connect(host, run_id, &ssh::SshOptions::from_env())?;
+        let peer = ssh::connect(host, run_id, &ssh_options())?;
         let reached = self.keep(&Place::Ssh(host.to_owned()), peer, None)?;
         reached.copied_as = Some(run_id.to_owned());
         Ok(reached)
@@ -183,7 +186,7 @@ impl Places {
         let (Some(host), Some(run_id)) = (place.ssh_host(), &before.copied_as) else {
             bail!("it cannot be reached again")
         };
-        let peer = ssh::reconnect(host, run_id, &ssh::SshOptions::from_env())?;
+        let peer = ssh::reconnect(host, run_id, &ssh_options())?;
         let reached = self.keep(place, peer, None)?;
         reached.copied_as = before.copied_as;
         reached.allow(&before.allowed)?;
@@ -494,7 +497,7 @@ pub fn executor_in_guest(plan: &GuestPlan, run_id: &str) -> Result<Box<dyn Place
 /// With the last words of ssh; when the place is not such a host.
 pub fn executor_over_ssh(place: &Place, id: &str) -> Result<Box<dyn PlaceExecutor>> {
     let host = place.ssh_host().with_context(|| format!("{place} was not reached"))?;
-    let peer = ssh::connect(host, id, &ssh::SshOptions::from_env())?;
+    let peer = ssh::connect(host, id, &ssh_options())?;
     // Steps that were made on a host stay when the connection goes.
     Ok(Box::new(RemoteExecutor::new(peer, Box::new(|| false))))
 }

@@ -1,11 +1,11 @@
 //! How far a workload is, and when a visit ends.
 
+use iotax_facts::place::Place;
 use iotax_model::record::{Matched, SeriesDesign};
 use iotax_stats::pilot::Design;
 use iotax_stats::rounds::Round;
 use iotax_stats::steady::WrittenRound;
 use iotax_stats::stop::StopSpec;
-use iotax_steps::Place;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Measurements of a workload so far; they continue over visits and resumes.

@@ -9,9 +9,9 @@ use iotax_layers::medium::FoundMedium;
 use iotax_model::scenario::Scenario;
 use iotax_model::stack::{Medium, Stack};
 use iotax_plan::survey::{found_of, intent, judged_afar, other_size};
-use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_units::exit::Failed;
 use iotax_units::shell;
+use iotax_wire::message::{Response, WireRequest};
 use std::path::Path;
 use std::time::Duration;
 

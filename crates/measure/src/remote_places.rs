@@ -6,15 +6,17 @@ use super::places::Places;
 use super::remote_look;
 use super::session::Session;
 use anyhow::Result;
+use iotax_drivers::path_ref::StepId;
+use iotax_facts::place::Place;
 use iotax_host::guard::judge::Intent;
 use iotax_layers::medium::FoundMedium;
 use iotax_model::stack::{LoadIssuer, Medium, Stack};
 use iotax_plan::sets::StackSet;
 use iotax_plan::survey::{self, RemoteDrive};
 use iotax_steps::op::{ChangeMachine, Op, RemoteAgent};
-use iotax_steps::wire::{WireError, WireFault};
-use iotax_steps::{Place, Step, StepId};
+use iotax_steps::step::Step;
 use iotax_units::exit::Failed;
+use iotax_wire::peer::{WireError, WireFault};
 use std::path::Path;
 
 impl Session<'_> {

@@ -3,6 +3,7 @@
 
 use super::progress::WorkloadProgress;
 use anyhow::Result;
+use iotax_facts::place::Place;
 use iotax_host::guard::found::DATA;
 use iotax_model::record::precondition::{PassedDrive, Passes};
 use iotax_model::record::{LaidOut, Purpose, Slice, ended_as_asked};
@@ -11,7 +12,6 @@ use iotax_model::stack::Medium;
 use iotax_stats::pilot::{Design, Pattern};
 use iotax_stats::rounds::{Round, RoundKind, RoundPart};
 use iotax_stats::steady::{WrittenRound, Wrote};
-use iotax_steps::Place;
 use iotax_steps::journal::{self, JournalEntry};
 use iotax_store::RunData;
 use std::collections::{BTreeMap, BTreeSet};
@@ -275,8 +275,9 @@ fn kind(slice: &Slice) -> Option<RoundKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iotax_drivers::path_ref::PathRef;
     use iotax_steps::op::{Op, Rebuild};
-    use iotax_steps::{PathRef, Step};
+    use iotax_steps::step::Step;
 
     #[test]
     fn rebuilds_that_were_begun_have_written() {

@@ -4,24 +4,23 @@
 //! is enough and what comes next.
 
 use super::interference::Interference;
-use super::matched_rate;
 use super::observer::{LiveComparison, LiveState, Observer, RunEvent};
 use super::progress::{VisitEnd, VisitLimit, WorkloadProgress};
-use super::series::{self, SettledSlices};
+use super::series::SettledSlices;
 use super::under_load::StackUnderLoad;
 use super::visit_workers::{Bench, OfferedLoad, SliceOutcome, SlicePosition};
+use super::{matched_rate, series};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
 use iotax_load::SliceBound;
 use iotax_model::record::{DesignUp, Matched, Purpose, RunRecord, SeriesDesign};
 use iotax_model::scenario::{Engine, MeasureSpec, Precondition, Workload};
-use iotax_stats::checks;
-use iotax_stats::pilot::{self, Design, DesignBounds, Pattern, PilotSlice};
+use iotax_stats::pilot::{Design, DesignBounds, Pattern, PilotSlice};
 use iotax_stats::rounds::{Round, RoundKind, RoundPart, SliceValue};
 use iotax_stats::steady::SteadySpec;
-use iotax_stats::stop::{self, Decision, StopReason, StopSpec};
+use iotax_stats::stop::{Decision, StopReason, StopSpec};
 use iotax_stats::trial::{Planned, RoundTrial, TrialSpec};
-use iotax_stats::{ratio, sequence};
+use iotax_stats::{checks, pilot, ratio, sequence, stop};
 use iotax_units::show_ns;
 use std::sync::atomic::{AtomicBool, Ordering};
 

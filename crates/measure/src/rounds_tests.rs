@@ -5,21 +5,22 @@ use super::*;
 use crate::places::Places;
 use crate::under_load::LoadedMember;
 use crate::visit_workers::OfferedLoad;
+use iotax_drivers::disk_key::DiskKey;
+use iotax_engines::load_engine::{EngineError, LoadEngine};
+use iotax_engines::serving;
+use iotax_engines::serving::{Handler, serve};
+use iotax_facts::place::Place;
 use iotax_host::facts::Facts;
-use iotax_layers::guest::DiskKey;
-use iotax_layers::guest::qmp::Qmp;
 use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
 use iotax_model::record::precondition::Preconditioned;
 use iotax_model::record::{CpuTimes, LOST_PLACE, QuiesceGate, STOPPED, Slice, Warning};
 use iotax_model::scenario::{Regime, SteadyLimit};
+use iotax_qemu::qmp::Qmp;
 use iotax_stats::noise::Noise;
-use iotax_steps::Place;
-use iotax_steps::engine::{EngineError, LoadEngine};
-use iotax_steps::stops::ProcessStop;
-use iotax_steps::wire::agent::{Handler, serve};
-use iotax_steps::wire::peer::{Peer, PeerLink};
 use iotax_store::Store;
 use iotax_units::exit::Failed;
+use iotax_wire::peer::{Peer, PeerLink};
+use iotax_wire::stops::ProcessStop;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -327,7 +328,7 @@ impl Rig {
                 is_guest: control.is_some(),
                 dies: None,
             };
-            let peer = Peer::in_process(name, Box::new(place)).unwrap();
+            let peer = serving::in_process(name, Box::new(place)).unwrap();
             let place = Place::from(name);
             places.simulated(&place, peer, control);
             places.get(&place).unwrap().peer.hello("test", Duration::from_secs(5)).unwrap();

@@ -14,6 +14,7 @@ use super::visit_workers::{
     Bench, MOST_STOPS, OfferedLoad, SliceOutcome, SlicePosition, overdue_after,
 };
 use anyhow::Result;
+use iotax_facts::place::Place;
 use iotax_host::caches::WriteCache;
 use iotax_load::{Job, SeriesResult, SeriesSpec, ShortLength, ShortSlice, SliceBound, Transient};
 use iotax_model::record::{
@@ -23,9 +24,9 @@ use iotax_model::scenario::{Engine, MeasureSpec, Regime, Workload};
 use iotax_stats::length::is_chosen;
 use iotax_stats::rounds::{Round, RoundKind, RoundPart};
 use iotax_stats::trial::RoundTrial;
-use iotax_steps::Place;
-use iotax_steps::wire::peer::{SLICE_GRACE, series_length};
 use iotax_units::show_ns;
+use iotax_wire::message::SLICE_GRACE;
+use iotax_wire::peer::series_length;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 

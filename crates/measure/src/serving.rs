@@ -3,12 +3,12 @@
 
 use super::visit_workers::Bench;
 use anyhow::Result;
+use iotax_drivers::threads::ServingThread;
+use iotax_facts::place::Place;
 use iotax_model::record::ThreadId;
-use iotax_steps::Place;
-use iotax_steps::threads::ServingThread;
-use iotax_steps::wire::message::{Response, WireRequest};
-use iotax_steps::wire::peer::QUICK_LIMIT;
 use iotax_units::exit::Failed;
+use iotax_wire::message::{Response, WireRequest};
+use iotax_wire::peer::QUICK_LIMIT;
 use std::collections::BTreeMap;
 
 /// CPU time of a thread that serves I/O, at one point in time.

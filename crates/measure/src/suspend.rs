@@ -3,8 +3,8 @@
 //! after a failure.
 
 use super::places::Places;
-use iotax_layers::guest::qmp::{Qmp, QmpError};
-use iotax_steps::Place;
+use iotax_facts::place::Place;
+use iotax_qemu::qmp::{Qmp, QmpError};
 use serde_json::Value;
 
 /// Adds QEMU's reason to a failure of something in these places, for those that are guests.

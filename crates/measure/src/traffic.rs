@@ -9,15 +9,15 @@ use super::under_load::{LoadedMember, StackUnderLoad};
 use super::visit_workers::Bench;
 use anyhow::Result;
 
+use iotax_facts::place::Place;
 use iotax_load::SliceResult;
 use iotax_model::record::{
     DeviceReading, DeviceTraffic, IssuedIo, PlaceTraffic, RunRecord, UNWRITTEN,
 };
-use iotax_steps::Place;
-use iotax_steps::wire::message::{Response, WireRequest};
-use iotax_steps::wire::peer::QUICK_LIMIT;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
+use iotax_wire::message::{Response, WireRequest};
+use iotax_wire::peer::QUICK_LIMIT;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 

@@ -5,8 +5,8 @@
 use super::places::{Places, ReachedPlace};
 use super::together::{self, WATCHED_EVERY, joined};
 use anyhow::{Context, Result};
+use iotax_facts::place::Place;
 use iotax_load::{SeriesResult, SeriesSpec, ShortSlice};
-use iotax_steps::Place;
 use iotax_units::exit::Failed;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};

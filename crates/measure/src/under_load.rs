@@ -1,10 +1,10 @@
 //! A stack that is up, as the load sees it: places, targets, the other end of a network.
 
+use iotax_drivers::threads::ServingThread;
+use iotax_facts::place::Place;
 use iotax_load::TargetSpec;
 use iotax_model::scenario::Engine;
 use iotax_model::stack::Medium;
-use iotax_steps::Place;
-use iotax_steps::threads::ServingThread;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;

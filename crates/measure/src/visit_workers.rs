@@ -3,19 +3,19 @@
 //! begins. `rounds` decides the order of slices.
 
 use super::clusters::WatchedCluster;
-use super::matched_rate;
-use super::network_peer;
 use super::observer::{Observer, RunEvent};
 use super::places::{Places, runs_apart};
 use super::serving::{ServedApart, ServedBy, served_ns};
 use super::states::{StateKeeper, TRIES};
-use super::suspend;
-use super::together::{self, CommonSlice, CommonSliceParts, PlaceSlices, cpu_times};
+use super::together::{CommonSlice, CommonSliceParts, PlaceSlices, cpu_times};
 use super::traffic::{PlaceReadings, Traffic};
 use super::turns::ClockTurns;
-use super::under_load::FarEnd;
-use super::under_load::{LoadedMember, PREPARE_LIMIT, StackUnderLoad};
+use super::under_load::{FarEnd, LoadedMember, PREPARE_LIMIT, StackUnderLoad};
+use super::{matched_rate, network_peer, suspend, together};
 use anyhow::{Result, ensure};
+use iotax_engines::kinds as engine;
+use iotax_facts::array::ArrayState;
+use iotax_facts::place::Place;
 use iotax_load::{Histogram, Job, SliceBound, SliceResult, SliceSpec, Transient};
 use iotax_model::record::{
     Better, ClockReading, Clocks, CpuTimes, IO_ERRORS, Purpose, QuiesceGate, RunRecord, STOPPED,
@@ -25,14 +25,11 @@ use iotax_model::scenario::{Engine, Workload};
 use iotax_probe::net::Exchange;
 use iotax_probe::{ProbeSpec, ProbeUnit};
 use iotax_stats::rounds::RoundPart;
-use iotax_steps::state::ArrayState;
-use iotax_steps::stops::ProcessStop;
-use iotax_steps::wire::message::{Ran, Response, WireRequest};
-use iotax_steps::wire::peer::{SLICE_GRACE, slice_limit};
-use iotax_steps::{Place, engine};
 use iotax_store::Writer;
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;
+use iotax_wire::message::{Ran, Response, SLICE_GRACE, WireRequest, slice_limit};
+use iotax_wire::stops::ProcessStop;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

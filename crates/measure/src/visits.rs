@@ -21,7 +21,7 @@ use iotax_stats::rounds::{Round, RoundKind};
 use iotax_stats::schedule::Schedule;
 use iotax_stats::steady::SteadySpec;
 use iotax_stats::stop::StopSpec;
-use iotax_steps::stops;
+use iotax_wire::stops;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 /// Outcome of a visit.

@@ -1,15 +1,14 @@
 //! Lists the write caches that are known on the paths of a scenario, before anything is measured. A
 //! verdict on steady writes needs more data written than the largest cache holds.
 
+use iotax_facts::place::Place;
 use iotax_host::caches::{WriteCache, page_cache};
 use iotax_host::facts;
 use iotax_host::probe::Probe;
 use iotax_layers::{OwnCache, layer_of};
 use iotax_model::layer::ceph::held_back;
-use iotax_model::scenario::Scenario;
-use iotax_model::scenario::bdev;
+use iotax_model::scenario::{Scenario, bdev};
 use iotax_model::stack::{Medium, Stack};
-use iotax_steps::Place;
 
 /// Returns the known write caches, the largest first; none if nothing writes. Caches of other hosts
 /// and drives are not known unless the user names them.

@@ -4,13 +4,14 @@
 
 use super::survey;
 use anyhow::Result;
+use iotax_drivers::ceph;
+use iotax_drivers::ceph::{Before, Cluster, Image};
+use iotax_facts::cluster::ClusterStatus;
 use iotax_host::guard::judge::Intent;
 use iotax_model::scenario::Scenario;
 use iotax_model::stack::Stack;
-use iotax_steps::ceph::{self, Before, Cluster, ClusterStatus, Image};
-use iotax_units::UNKNOWN_BYTES;
 use iotax_units::exit::Failed;
-use iotax_units::show_bytes;
+use iotax_units::{UNKNOWN_BYTES, show_bytes};
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;

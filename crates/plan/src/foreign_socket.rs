@@ -3,8 +3,8 @@
 //! removed.
 
 use anyhow::Result;
+use iotax_drivers::vhost_user;
 use iotax_model::stack::Stack;
-use iotax_steps::vhost_user;
 use iotax_units::exit::Failed;
 use std::path::Path;
 

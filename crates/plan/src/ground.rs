@@ -2,27 +2,27 @@
 //! run. Then each set of stacks has the steps that bring it up and remove it with every visit. An
 //! identical prefix is one instance. Nothing is performed here.
 
-use super::passes;
 use super::prefixes::must_write;
 use super::set_plan::{LabPlan, PlanBounds, PlanGround, SetPlan};
 use super::sets::StackSet;
-use super::transitions;
-use super::trial_room;
 use super::unwritten::{UnwrittenStack, unwritten_of_set};
-use super::write_unit;
+use super::{passes, transitions, trial_room, write_unit};
 use anyhow::{Context, Result};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_facts::place::Place;
 use iotax_host::guard::marker;
 use iotax_layers::guest::lab::{LabDrive, LabWish};
-use iotax_layers::guest::qemu::{Memory, overlay_folder};
-use iotax_layers::medium::{self};
-use iotax_layers::readback_owner;
-use iotax_layers::{ExistingMachine, ExposedDevice, PlanContext, guest, layer_of};
+use iotax_layers::{
+    ExistingMachine, ExposedDevice, PlanContext, guest, layer_of, medium, readback_owner,
+};
 use iotax_model::scenario::place::drive_name;
 use iotax_model::scenario::{LabSpec, Scenario};
-use iotax_model::stack::LayerRole;
-use iotax_model::stack::{LayerSpec, Medium, Stack};
+use iotax_model::stack::{LayerRole, LayerSpec, Medium, Stack};
+use iotax_qemu::command_line::Memory;
+use iotax_qemu::disk::overlay_folder;
 use iotax_steps::op::{Op, WipeSignatures};
-use iotax_steps::{PathRef, Place, RunTag, Step};
+use iotax_steps::step::Step;
 use iotax_units::exit::Failed;
 use iotax_units::is_unknown;
 use std::cmp::Reverse;

@@ -1,16 +1,17 @@
 //! Plans stacks on several media.
 
 use super::*;
-use crate::{sets::layout, survey};
+use crate::sets::layout;
+use crate::survey;
 use iotax_host::facts::cpu;
 use iotax_host::made_up::{MadeUpMachine, server};
 use iotax_host::pci;
 use iotax_host::routes::Subnet;
 use iotax_layers::Layer;
-use iotax_layers::guest::pin;
 use iotax_layers::medium::FoundMedium;
 use iotax_layers::volume::Loop;
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments, from_path};
+use iotax_qemu::pin;
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -2,12 +2,12 @@
 //! stacks are measured on.
 
 use super::*;
+use iotax_drivers::path_ref::StepId;
 use iotax_host::guard::judge::Intent;
 use iotax_host::pci::PciDrive;
 use iotax_layers::medium::FoundMedium;
 use iotax_layers::readback_owner;
-use iotax_steps::StepId;
-use iotax_steps::guest::pin::CacheGroup;
+use iotax_qemu::pin::CacheGroup;
 use iotax_steps::op::Op;
 
 #[test]

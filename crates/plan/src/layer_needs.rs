@@ -1,10 +1,10 @@
 //! What the layers of a scenario need, place by place.
 
 use super::prefixes::is_set_up;
+use iotax_facts::place::Place;
 use iotax_layers::{NamedProgram, layer_of};
 use iotax_model::scenario::Scenario;
 use iotax_model::stack::{Stack, in_guest};
-use iotax_steps::Place;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Ids of needs by the place that must meet them.

@@ -2,9 +2,9 @@
 
 use super::set_plan::PlanGround;
 use anyhow::Result;
+use iotax_facts::place::Place;
 use iotax_layers::{PlanContext, medium};
 use iotax_model::stack::{LoadIssuer, Medium};
-use iotax_steps::Place;
 use iotax_units::{KIB, is_unknown, show_names};
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -126,9 +126,9 @@ pub fn written(ground: &PlanGround) -> Result<u64> {
 mod tests {
     use super::*;
     use crate::sets::layout;
+    use iotax_drivers::run_tag::RunTag;
     use iotax_layers::medium::FoundMedium;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
-    use iotax_steps::RunTag;
 
     #[test]
     fn drives_of_one_size_are_written_at_the_same_time() {

@@ -7,11 +7,12 @@ use super::set_plan::PlanGround;
 use super::sets::{SetLayout, layout};
 use super::survey::{self, Survey};
 use anyhow::{Error, Result};
+use iotax_drivers::run_tag::RunTag;
 use iotax_host::Missing;
 use iotax_host::pci::PciDrive;
-use iotax_layers::guest::{self, GuestParts, Requested};
+use iotax_layers::guest::{self, GuestParts};
 use iotax_model::scenario::Scenario;
-use iotax_steps::RunTag;
+use iotax_qemu::boot::Requested;
 use iotax_units::exit::{Failed, UNMET_NEED, code_of};
 
 /// Findings about a scenario that makes sense on this machine.

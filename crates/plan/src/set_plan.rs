@@ -2,10 +2,13 @@
 //! the load.
 
 use super::sets::SetLayout;
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::run_tag::RunTag;
+use iotax_facts::place::Place;
 use iotax_layers::medium::FoundMedium;
 use iotax_layers::{ExposedDevice, guest};
 use iotax_model::scenario::Scenario;
-use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
+use iotax_steps::step::Step;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

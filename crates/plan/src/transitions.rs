@@ -2,11 +2,12 @@
 
 use super::set_plan::SetPlan;
 use anyhow::{Context, Result, ensure};
+use iotax_drivers::path_ref::StepId;
 use iotax_layers::state::{self, AskedState};
 use iotax_layers::{Array, layer_of};
 use iotax_model::scenario::Scenario;
 use iotax_steps::op::Op;
-use iotax_steps::{Step, StepId};
+use iotax_steps::step::Step;
 use std::collections::BTreeSet;
 
 /// Returns the state in which a stack is before it comes into its own.

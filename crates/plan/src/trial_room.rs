@@ -2,9 +2,9 @@
 
 use super::set_plan::PlanGround;
 use anyhow::Result;
+use iotax_engines::durability::stamp::BLOCK;
 use iotax_layers::guest::GuestPlan;
 use iotax_model::scenario::{DurabilitySpec, Kill};
-use iotax_steps::durability::stamp::BLOCK;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 
@@ -67,7 +67,7 @@ pub fn kills_of(spec: &DurabilitySpec, guest: &GuestPlan) -> Vec<Kill> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_layers::guest::qemu::Memory;
+    use iotax_qemu::command_line::Memory;
 
     #[test]
     fn a_guest_is_killed_in_every_way_that_it_has_unless_some_are_named() {

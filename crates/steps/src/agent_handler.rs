@@ -1,22 +1,18 @@
 //! Abilities of the agent's end of the wire, in any place: the machine's facts, its steps, the
 //! guard's look at a path, the quiesce gate.
 
-use super::wire::{Handler, ProgressLine};
-use crate::guest::disk::{self, DiskKey};
-use crate::system::RealSystem;
 use anyhow::{Context, Result, bail};
-use iotax_facts::Consent;
+use iotax_drivers::disk_key::{self as disk, DiskKey};
+use iotax_drivers::system::RealSystem;
+use iotax_engines::serving::{Allowed, Handler, ProgressLine};
 use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
 use iotax_host::facts::{self, Facts};
 use iotax_host::gauges::Gauges;
 use iotax_host::guard::admit::{Admission, Admitted, Hold, admit, claim};
-use iotax_host::guard::fill;
-use iotax_host::guard::inspect;
 use iotax_host::guard::judge::Intent;
-use iotax_host::guard::marker;
+use iotax_host::guard::{fill, inspect, marker};
 use iotax_host::kernel_threads::KernelThreads;
 use iotax_load::{ReadMachine, TargetSpec};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,18 +21,6 @@ use std::time::{Duration, Instant};
 /// Most dirty bytes of the whole machine, which others make too, that count as quiet. Of our own
 /// files none may be dirty.
 const QUIET_OF_ALL: u64 = 8 << 20;
-
-/// Targets that may be written in a place; sent before the first worker is prepared there.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Allowed {
-    /// `--destroy`, by serial or WWN.
-    pub consent: Vec<Consent>,
-    /// Paths that the run itself made, under its journal: loop devices, disks of our guests.
-    pub made: Vec<PathBuf>,
-    /// Devices that the guard has let the run write in this place.
-    #[serde(default)]
-    pub admitted: Admitted,
-}
 
 /// Handles requests for this machine. Nothing may be written until it is allowed.
 #[derive(Default)]

@@ -3,10 +3,11 @@
 
 use super::executor::{Left, undo_one};
 use super::journal::{self, Journal, Open};
-use super::op::Undoing;
 use super::place_executor::PlaceExecutors;
-use super::{Place, RunTag};
+use crate::operation::Undoing;
 use anyhow::{Result, anyhow};
+use iotax_drivers::run_tag::RunTag;
+use iotax_facts::place::Place;
 use iotax_journal as store;
 use iotax_units::shell;
 use std::path::Path;

@@ -4,14 +4,18 @@
 
 use super::journal::{Journal, Open};
 use super::leftover_superblocks;
-use super::op::Undoing;
 use super::place_executor::{PlaceExecutor, PlaceExecutors};
-use super::settings::ThingSettings;
-use super::state::ArrayState;
-use super::system::{NotOurs, NothingMade};
-use super::threads::ServingThread;
-use super::{PathRef, Place, RunTag, Step, StepId, StepOutput};
+use crate::operation::Undoing;
+use crate::step::Step;
 use anyhow::{Context, Result, anyhow};
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::refusal::{NotOurs, NothingMade};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::threads::ServingThread;
+use iotax_facts::array::ArrayState;
+use iotax_facts::place::Place;
 use iotax_units::exit::{Failed, UNDO_INCOMPLETE};
 use iotax_units::shell;
 use std::collections::BTreeMap;

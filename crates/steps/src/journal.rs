@@ -1,8 +1,9 @@
 //! The journal of a run: what was about to be done is on disk before it is done, what it yielded
 //! after. It lies in the run's folder, so `clean` needs nothing else after a kill -9 or a reboot.
 
-use super::{Step, StepOutput};
+use crate::step::Step;
 use anyhow::{Context, Result, ensure};
+use iotax_drivers::step_output::StepOutput;
 use iotax_journal::appender::{Appender, sync_folder};
 use iotax_journal::private::{self, Purpose};
 use iotax_journal::{FORMAT, line};

@@ -2,9 +2,9 @@
 //! along when it ends, and its superblocks stay where they lie: on a file of the run that is
 //! removed, or on a drive of somebody's.
 
-use super::Place;
 use super::journal::Open;
 use super::op::Op;
+use iotax_facts::place::Place;
 use std::collections::BTreeSet;
 
 /// Returns what a reader must know of a step whose guest has ended before it was undone; `None`:
@@ -49,8 +49,11 @@ const NO_DRIVES: [&str; 5] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::{Drives, MakeDirectory, MakePartition, Spawn};
-    use crate::{PathRef, Step};
+    use crate::op::{MakeDirectory, Spawn};
+    use crate::step::Step;
+    use iotax_drivers::drives::Drives;
+    use iotax_drivers::partition::MakePartition;
+    use iotax_drivers::path_ref::PathRef;
 
     fn open(place: Place, op: Op) -> Open {
         let step = Step { id: 0, place, why: "do it".into(), op };

@@ -3,13 +3,15 @@
 //! again to be cleaned.
 
 use super::op::Op;
-use super::settings::ThingSettings;
-use super::state::ArrayState;
-use super::system::{RealSystem, StepProgress, Watcher};
-use super::threads::ServingThread;
-use super::{Place, RunTag, StepOutput};
-use crate::guest::DiskKey;
 use anyhow::{Result, anyhow, bail};
+use iotax_drivers::disk_key::DiskKey;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::{RealSystem, StepProgress, Watcher};
+use iotax_drivers::threads::ServingThread;
+use iotax_facts::array::ArrayState;
+use iotax_facts::place::Place;
 use iotax_host::Missing;
 use iotax_host::needs::{AskedNeed, Need, distribution};
 use iotax_host::probe::Probe;

@@ -2,20 +2,23 @@
 //! `step`, docs/wire.md), its answers, and the executor here that sends them. The connection serves
 //! steps only, so that a step that takes minutes is in nobody's way.
 
-use super::wire::message::{Response, WireRequest};
-use super::wire::peer::Peer;
-use crate::guest::{self, DiskKey};
 use crate::op::Op;
 use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, tell};
-use crate::settings::ThingSettings;
-use crate::state::ArrayState;
-use crate::system::{NotOurs, NothingMade, wait_until};
-use crate::threads::ServingThread;
-use crate::{RunTag, StepOutput};
 use anyhow::{Context, Result, anyhow};
+use iotax_drivers::disk_key::DiskKey;
+use iotax_drivers::refusal::{NotOurs, NothingMade};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::threads::ServingThread;
+use iotax_drivers::wait::wait_until;
+use iotax_facts::array::ArrayState;
 use iotax_host::needs::AskedNeed;
 use iotax_host::probe::Probe;
+use iotax_qemu as guest;
 use iotax_units::exit::{Failed, code_of};
+use iotax_wire::message::{Response, WireRequest};
+use iotax_wire::peer::Peer;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -350,11 +353,12 @@ mod tests {
     use super::*;
     use crate::agent_handler::HostHandler;
     use crate::op::MakeDirectory;
+    use iotax_engines::serving;
     use iotax_facts::need::{Requirement, SearchedThing, Supply, everywhere};
     use iotax_host::needs::{self, Need, OWN};
 
     fn executor() -> RemoteExecutor {
-        let mut peer = Peer::in_process("elsewhere", Box::new(HostHandler::default())).unwrap();
+        let mut peer = serving::in_process("elsewhere", Box::new(HostHandler::default())).unwrap();
         peer.hello("r1", Duration::from_secs(5)).unwrap();
         RemoteExecutor::new(peer, Box::new(|| false))
     }
@@ -366,7 +370,7 @@ mod tests {
         let path = folder.path().join("made");
         let op = Op::MakeDirectory(MakeDirectory { path: path.clone() });
         let mut executor = executor();
-        assert_eq!(executor.boot_id().unwrap(), crate::system::boot_id().unwrap());
+        assert_eq!(executor.boot_id().unwrap(), iotax_drivers::system::boot_id().unwrap());
         assert_eq!(executor.observed(op.clone()).unwrap(), op);
         assert_eq!(executor.find(&op, &tag, &[]).unwrap(), None);
         let made = executor.perform(&op, &tag).unwrap();

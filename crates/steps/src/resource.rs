@@ -2,13 +2,13 @@
 //! changed. On this machine each does so itself; what the simulated twin knows of each is in
 //! `simulated`.
 
-use super::settings::ThingSettings;
-use super::state::ArrayState;
-use super::system::RealSystem;
-use super::threads::ServingThread;
-use super::{RunTag, StepOutput};
 use anyhow::Result;
-use std::ops::ControlFlow;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::ServingThread;
+use iotax_facts::array::ArrayState;
 
 /// Thing that is made under a name of the run's and removed again: a file, a device, a mount, a
 /// process, an array, an export. Errors say what could not be done and why.
@@ -33,7 +33,7 @@ pub trait ManagedResource {
     fn find(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
 
     /// Removes it, whole or in parts; one that is gone is fine. What is no longer the one that was
-    /// made is refused ([`super::system::NotOurs`]).
+    /// made is refused ([`iotax_drivers::refusal::NotOurs`]).
     fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()>;
 
     /// Returns what a reader of the figures must know of it.
@@ -58,9 +58,6 @@ pub trait ManagedResource {
         Ok(ThingSettings::new())
     }
 }
-
-/// Receives the share of something long that is done, 0 to 1, and may end it.
-pub type ProgressFn<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
 
 /// Change of a resource that is there: a file filled, a member failed, a sync waited for. It goes
 /// with the resource, so nothing of it is undone on its own. Errors say what could not be done and

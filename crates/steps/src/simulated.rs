@@ -3,20 +3,22 @@
 //! what the real one refuses: taking away what another is on, making what exists, changing what is
 //! not there.
 
-use super::ceph::Before;
-use super::loops::FileId;
-use super::op::{Act, ExportSpdkNvmf, Op};
+use super::op::{Act, Op};
 use super::place_executor::{Lacking, PlaceExecutor};
-use super::queue::QueueSettings;
-use super::settings::ThingSettings;
-use super::state::ArrayState;
-use super::system::{NotOurs, NothingMade, Observer};
-use super::threads::ServingThread;
-use super::zfs::ArcLimit;
-use super::{PathRef, ProcessId, RunTag, StepOutput};
-use crate::guest::DiskKey;
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use anyhow::{Result, anyhow, bail, ensure};
-use iotax_facts::vm::Vm;
+use iotax_drivers::ceph::Before;
+use iotax_drivers::disk_key::DiskKey;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::process::ProcessId;
+use iotax_drivers::queue::QueueSettings;
+use iotax_drivers::refusal::{NotOurs, NothingMade};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::threads::ServingThread;
+use iotax_drivers::zfs::ArcLimit;
+use iotax_facts::array::ArrayState;
 use iotax_host::block::Identity;
 use iotax_host::needs::AskedNeed;
 use std::path::{Path, PathBuf};
@@ -167,7 +169,7 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         Op::ExportNbd(it) => (format!("nbd export {}", it.name), known([&it.backing])),
         Op::ConnectNbd(it) => (format!("nbd {}", it.name), Vec::new()),
         Op::SoftRdma(it) => {
-            (format!("rdma {}", crate::softrdma::names(&it.short).rdma), Vec::new())
+            (format!("rdma {}", iotax_drivers::softrdma::names(&it.short).rdma), Vec::new())
         }
         Op::MakeBridge(it) => (format!("bridge {}", it.name), Vec::new()),
         Op::MakeTap(it) => (format!("tap {}", it.name), vec![PathBuf::from(&it.bridge)]),
@@ -341,34 +343,25 @@ impl SimulatedSystem {
 }
 
 impl Observer for SimulatedSystem {
-    fn identity(&self, path: &Path) -> Option<Identity> {
-        let name = path.file_name()?.to_str().filter(|name| name.starts_with("nvme"))?;
-        Some(Identity { serial: Some(format!("S-{name}")), ..Identity::default() })
-    }
-
-    fn file_id(&self, _: &Path) -> Option<FileId> {
-        None
-    }
-
-    fn queue_settings(&self, _: &Path) -> QueueSettings {
-        self.settings.clone()
-    }
-
-    fn arc(&self) -> ArcLimit {
-        let parameter = self.settings.get(PARAMETER).and_then(|bytes| bytes.parse().ok());
-        ArcLimit { parameter: parameter.unwrap_or(0), limit: 0 }
-    }
-
-    fn has_spdk_transport(&self, _: &ExportSpdkNvmf) -> Option<bool> {
-        Some(false)
-    }
-
-    fn machine(&self, vm: &Vm, _: &str) -> Option<String> {
-        Some(format!("{vm} as it was"))
-    }
-
-    fn image_before(&self, _: &Path, _: &str, _: &str) -> Option<Before> {
-        Some(Before { fsid: "0a1b2c".into(), mapped: Vec::new() })
+    fn ask(&self, question: MachineQuestion<'_>) -> Option<MachineAnswer> {
+        Some(match question {
+            MachineQuestion::Identity(path) => {
+                let name = path.file_name()?.to_str().filter(|name| name.starts_with("nvme"))?;
+                let serial = Some(format!("S-{name}"));
+                MachineAnswer::Identity(Identity { serial, ..Identity::default() })
+            }
+            MachineQuestion::File(_) => return None,
+            MachineQuestion::Queue(_) => MachineAnswer::Queue(self.settings.clone()),
+            MachineQuestion::Arc => {
+                let parameter = self.settings.get(PARAMETER).and_then(|bytes| bytes.parse().ok());
+                MachineAnswer::Arc(ArcLimit { parameter: parameter.unwrap_or(0), limit: 0 })
+            }
+            MachineQuestion::SpdkTransport(_) => MachineAnswer::SpdkTransport(false),
+            MachineQuestion::Vm(vm, _) => MachineAnswer::Vm(format!("{vm} as it was")),
+            MachineQuestion::CephImage { .. } => {
+                MachineAnswer::CephImage(Before { fsid: "0a1b2c".into(), mapped: Vec::new() })
+            }
+        })
     }
 }
 

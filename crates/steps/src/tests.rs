@@ -2,36 +2,54 @@
 //! done record, after a failure, after a reboot.
 
 use super::clean::{Cleaned, undo_all};
-use super::engine::fio::{Client, PoolPart};
 use super::executor::Executor;
 use super::journal::{self, Journal, JournalEntry};
-use super::loops::{self, LoopOf};
 use super::op::{
-    AttachLoop, AwaitResilver, AwaitSync, BuildInitramfs, BuildSeed, CephChange, ChangeByTool,
-    ChangeCeph, ChangeMachine, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray,
-    Drives, ExportIscsi, ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf,
-    ExportVhostScsi, FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache,
-    MakeBridge, MakeByTool, MakeCeph, MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem,
-    MakeFioTarget, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeRbdImage, MakeTap, MakeZpool,
-    MapRbd, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma,
-    Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, SyncBounds, ToolChange,
-    Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
+    AttachLoop, AwaitResilver, AwaitSync, BuildInitramfs, BuildSeed, ChangeByTool, ChangeMachine,
+    ConnectNbd, ExportIscsi, ExportLibrbd, ExportNbd, FailMember, FillFile, ForgetFill, LimitArc,
+    LvmVolume, MakeBcache, MakeBridge, MakeByTool, MakeDirectory, MakeFile, MakeFileAfar,
+    MakeFilesystem, MakeFioTarget, MakeLvm, MakeRbdImage, MakeTap, MakeZpool, MapRbd, Mount,
+    NbdServer, Op, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, StartIscsid, ToolChange, Vdev,
+    WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::place_executor::{Lacking, PlaceExecutor, PlaceExecutors};
-use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
-use super::state::ArrayState;
-use super::system::RealSystem;
-use super::threads::ServingThread;
-use super::zfs::ArcLimit;
-use super::{PathRef, Place, ProcessId, RunTag, Step, StepId, StepOutput};
-use crate::guest::DiskKey;
+use crate::operation::Operation;
+use crate::step::Step;
 use anyhow::Result;
+use iotax_drivers::ceph::cluster::{CephChange, ChangeCeph, MakeCeph};
+use iotax_drivers::disk_key::DiskKey;
+use iotax_drivers::dm::{MakeLinear, Stretch};
+use iotax_drivers::drives::Drives;
+use iotax_drivers::iscsi::ConnectIscsi;
+use iotax_drivers::lio::ExportVhostScsi;
+use iotax_drivers::loops::{self, LoopOf};
+use iotax_drivers::md::{CreateArray, SyncBounds};
+use iotax_drivers::nvmet::ExportNvmf;
+use iotax_drivers::nvmf::ConnectNvmf;
+use iotax_drivers::partition::MakePartition;
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::process::ProcessId;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::spdk::export::ExportSpdk;
+use iotax_drivers::spdk::join::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk};
+use iotax_drivers::spdk::nvmf::ExportSpdkNvmf;
+use iotax_drivers::spdk::raid::{ChangeSpdkArray, SpdkChange};
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::ServingThread;
+use iotax_drivers::vfio::PassThrough;
+use iotax_drivers::zfs::ArcLimit;
+use iotax_engines::fio::{Client, PoolPart};
+use iotax_facts::array::ArrayState;
+use iotax_facts::place::Place;
 use iotax_facts::tool::{EngineGives, MadePath, StateQuery, ToolCommands};
 use iotax_facts::vm::{Manager, Vm};
 use iotax_host::guard::rig;
 use iotax_host::needs::AskedNeed;
 use iotax_load::DataKind;
+use iotax_qemu::image::MakeImage;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -1037,7 +1055,7 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
     ];
     for op in forged {
         let error = op.check_own(&tag(Path::new("")), &StepOutput::default()).unwrap_err();
-        assert!(error.is::<super::system::NotOurs>(), "{op:?}: {error:#}");
+        assert!(error.is::<iotax_drivers::refusal::NotOurs>(), "{op:?}: {error:#}");
     }
     for step in plan() {
         step.op.check_own(&tag(Path::new("")), &StepOutput::default()).unwrap();
@@ -1047,7 +1065,7 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
 #[test]
 fn a_process_of_this_user_is_ended_only_by_a_word_of_its_command_line() {
     let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
-    let process = super::process::process_id(child.id()).unwrap();
+    let process = iotax_drivers::process::process_id(child.id()).unwrap();
     let made = StepOutput { process: Some(process.clone()), ..StepOutput::default() };
     let Op::Spawn(guest) = plan().pop().unwrap().op else { panic!("the guest is the last") };
     let undo = |carries: &str| {
@@ -1055,8 +1073,8 @@ fn a_process_of_this_user_is_ended_only_by_a_word_of_its_command_line() {
         RealSystem::default().undo(&spawn, &tag(Path::new("")), &made)
     };
     let refused = undo("iotax-r-vm0").unwrap_err();
-    assert!(refused.is::<super::system::NotOurs>(), "{refused:#}");
-    assert!(super::process::runs(&process));
+    assert!(refused.is::<iotax_drivers::refusal::NotOurs>(), "{refused:#}");
+    assert!(iotax_drivers::process::runs(&process));
     let reaper = std::thread::spawn(move || child.wait());
     undo("600").unwrap();
     reaper.join().unwrap().unwrap();
@@ -1305,13 +1323,13 @@ fn what_goes_on_behind_a_killed_run_is_waited_for_before_what_is_below_is_let_go
         let mut left = std::process::Command::new("sleep")
             .arg("1")
             .process_group(0)
-            .stdin(super::leftover::input_of(&run_id, "").unwrap())
+            .stdin(iotax_drivers::leftover::input_of(&run_id, "").unwrap())
             .spawn()
             .unwrap();
-        let process = super::process::process_id(left.id()).unwrap();
+        let process = iotax_drivers::process::process_id(left.id()).unwrap();
         let reaper = std::thread::spawn(move || left.wait());
         assert_eq!(RealSystem::default().find(&op, &tag, &[]).unwrap(), None);
-        assert!(!super::process::runs(&process), "it still runs");
+        assert!(!iotax_drivers::process::runs(&process), "it still runs");
         reaper.join().unwrap().unwrap();
     }
 }

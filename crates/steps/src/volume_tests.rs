@@ -1,15 +1,19 @@
 //! Partitions, parts and arrays made, found and taken away for real, on loop devices of the test's
 //! own.
 
-use super::op::{
-    AwaitSync, CreateArray, Drives, FailMember, MakeLinear, MakePartition, Op, Rebuild, Stretch,
-    SyncBounds,
-};
+use super::op::{AwaitSync, FailMember, Op, Rebuild};
 use super::place_executor::PlaceExecutor;
-use super::state::ArrayState;
-use super::system::{NotOurs, NothingMade, RealSystem};
-use super::{PathRef, RunTag, StepOutput};
 use anyhow::Result;
+use iotax_drivers::dm::{MakeLinear, Stretch};
+use iotax_drivers::drives::Drives;
+use iotax_drivers::md::{CreateArray, SyncBounds};
+use iotax_drivers::partition::MakePartition;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::refusal::{NotOurs, NothingMade};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_facts::array::ArrayState;
 use iotax_host::guard::rig::{self, Loop};
 use iotax_host::probe::{Probe, program_path};
 use std::io::Write;
@@ -67,7 +71,7 @@ fn a_partition_is_made_found_and_taken_away() {
         let made = MakePartition {
             device: at(&disk.path),
             table: table.into(),
-            id: super::partition::id_from(table, "iotax-r-part0"),
+            id: iotax_drivers::partition::id_from(table, "iotax-r-part0"),
             name: "iotax-r-part0".into(),
             start: 31 * 1024 + 512,
             bytes: 8 * MIB,

@@ -117,12 +117,12 @@ fn rounds(ground: &PlanGround) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iotax_drivers::run_tag::RunTag;
     use iotax_layers::medium::FoundMedium;
     use iotax_model::scenario::Rating;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
     use iotax_model::stack::Medium;
     use iotax_plan::sets::layout;
-    use iotax_steps::RunTag;
 
     fn plan(stacks: &[&str], rw: &str, measure: &[(&str, &str)], rating: Option<Rating>) -> String {
         let texts = |pairs: &[(&str, &str)]| {

@@ -2,13 +2,14 @@
 //! On request it shows every step as it is carried out, with the whole command lines.
 
 use super::View;
+use iotax_drivers::path_ref::PathRef;
+use iotax_facts::place::Place;
 use iotax_layers::guest::GuestPlan;
 use iotax_model::stack::Stack;
 use iotax_plan::set_plan::SetPlan;
 use iotax_steps::op::{MakeByTool, Op};
-use iotax_steps::{PathRef, Place, Step};
-use iotax_units::shell;
-use iotax_units::{distinct, show_names};
+use iotax_steps::step::Step;
+use iotax_units::{distinct, shell, show_names};
 
 /// Returns the steps of a set, numbered from one. A guest's own steps are one line, unless their
 /// commands are requested.
@@ -272,13 +273,13 @@ pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iotax_drivers::run_tag::RunTag;
     use iotax_layers::guest::GuestParts;
     use iotax_layers::medium::FoundMedium;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
     use iotax_model::stack::Medium;
     use iotax_plan::set_plan::PlanGround;
     use iotax_plan::sets::layout;
-    use iotax_steps::RunTag;
 
     fn shown(layers: &[&str], commands: bool) -> String {
         let stacks: Vec<String> =

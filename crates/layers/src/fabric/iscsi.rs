@@ -3,11 +3,12 @@
 use super::{FabricEnds, FabricTransport, only, qualified, rdma_needs};
 use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
 use anyhow::{Result, ensure};
+use iotax_drivers::iscsi::ConnectIscsi;
+use iotax_facts::place::Place;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::iscsi::HELP;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::Place;
-use iotax_steps::op::{ConnectIscsi, ExportIscsi, Op, StartIscsid};
+use iotax_steps::op::{ExportIscsi, Op, StartIscsid};
 use std::net::SocketAddr;
 
 /// Options that LIO gets by its own names, in that order.

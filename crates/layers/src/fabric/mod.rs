@@ -12,12 +12,13 @@ pub use nvmf::Nvmf;
 
 use super::{ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_drivers::nvmet::ExportNvmf;
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::spdk::nvmf::ExportSpdkNvmf;
+use iotax_drivers::tool::guid;
+use iotax_facts::place::Place;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::op::{
-    ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma,
-};
-use iotax_steps::tool::guid;
-use iotax_steps::{PathRef, Place, StepId};
+use iotax_steps::op::{ExportIscsi, ExportNbd, NbdServer, Op, RdmaOn, SoftRdma};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 

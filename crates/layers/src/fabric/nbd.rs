@@ -1,13 +1,13 @@
 //! `nbd`: a qemu-nbd with direct I/O, and the kernel's NBD device over it.
 
 use super::{FabricEnds, FabricTransport, only};
-use crate::guest::{self, qemu::OptionValue};
-use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, guest, number};
 use anyhow::{Context, Result, ensure};
+use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::nbd::HELP;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::PathRef;
+use iotax_qemu::option_value::OptionValue;
 use iotax_steps::op::{ConnectNbd, ExportNbd, NbdServer, Op, Spawn};
 use std::path::Path;
 

@@ -2,15 +2,18 @@
 //! SPDK target, and the kernel's host.
 
 use super::{FabricEnds, FabricTransport, digest, only, qualified, rdma_needs, uuid};
-use crate::needs;
-use crate::{Claim, ExposedDevice, Layer, PlanContext, flag, number, word};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, flag, needs, number, word};
 use anyhow::{Result, ensure};
+use iotax_drivers::nvmet::ExportNvmf;
+use iotax_drivers::nvmf::ConnectNvmf;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::spdk;
+use iotax_drivers::spdk::nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
 use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::nvmf::HELP;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::op::{ConnectNvmf, ExportNvmf, ExportSpdkNvmf, Op, SPDK_NVMF_METHODS};
-use iotax_steps::{PathRef, spdk};
+use iotax_steps::op::Op;
 use iotax_units as units;
 use std::path::Path;
 

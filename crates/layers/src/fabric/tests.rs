@@ -2,11 +2,13 @@
 
 use super::*;
 use crate::{Layer, layer_of};
+use iotax_drivers::run_tag::RunTag;
+use iotax_facts::place::Place;
 use iotax_load::Hold;
 use iotax_model::scenario::Scenario;
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_model::stack::Stack;
-use iotax_steps::{Place, RunTag, Step};
+use iotax_steps::step::Step;
 use std::fmt::Write as _;
 
 fn scenario(text: &str) -> Scenario {

@@ -3,22 +3,19 @@
 //! loads and one for steps. Its figures are never headline: the drives are files behind an emulated
 //! controller.
 
-use super::attach;
-use super::boot;
-use super::modules::Tree;
-use super::qemu::{
-    Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, GuestSpec, GuestStart, MachineType,
-    Memory,
-};
-use super::root;
 use super::vm::{GuestParts, GuestPlan, spawn};
 use crate::PlanContext;
 use anyhow::{Context, Result};
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::process::started_process;
+use iotax_facts::place::Place;
+use iotax_qemu::command_line::{GuestSpec, GuestStart, MachineType, Memory};
+use iotax_qemu::disk::{Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec};
+use iotax_qemu::modules::Tree;
+use iotax_qemu::{attach, boot, root};
 use iotax_steps::op::{BuildInitramfs, MakeFile, Op};
-use iotax_steps::process::started_process;
-use iotax_steps::wire::{Peer, PeerLink};
-use iotax_steps::{PathRef, Place, StepId};
 use iotax_units::exit::Failed;
+use iotax_wire::peer::{Peer, PeerLink};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::os::unix::net::UnixStream;
@@ -219,7 +216,7 @@ pub fn reach_steps(plan: &GuestPlan) -> Result<Peer> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_steps::RunTag;
+    use iotax_drivers::run_tag::RunTag;
 
     fn wish(drives: &[&str]) -> LabWish {
         let drive = |name: &&str| LabDrive {

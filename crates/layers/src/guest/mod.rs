@@ -14,14 +14,7 @@ pub const ALL: &[&dyn super::Layer] = &[&VirtualMachine];
 /// Ids of the needs of a lab.
 pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
 
-pub use boot::Requested;
-pub use disk::DiskKey;
-pub use iotax_steps::guest::{
-    attach, boot, disk, init, initramfs, kernel, modules, ovmf, pin, qemu, qmp, root,
-    seed as seed_disk, settings, signs,
-};
 pub use vm::{
     FINDINGS, GuestDraft, GuestParts, GuestPlan, NETWORK_NEEDS, VirtualMachine, below, finish,
-    gives_drive_to_stranger, initramfs_for, is_dead_kvm, named, put_on_processors, reach,
-    requested, seed,
+    gives_drive_to_stranger, is_dead_kvm, named, put_on_processors, reach, requested,
 };

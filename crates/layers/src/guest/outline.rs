@@ -2,8 +2,8 @@
 //! of its disks. Equal guests read equal, so names and offsets are left out; the exact act is
 //! QEMU's command line.
 
-use super::qemu::Accel;
 use super::vm::GuestPlan;
+use iotax_qemu::accel::Accel;
 use iotax_units::{counted, show_bytes};
 
 impl GuestPlan {
@@ -42,12 +42,14 @@ impl GuestPlan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::qemu::{DiskServer, DiskSpec, Memory};
     use super::*;
-    use crate::guest::attach;
-    use crate::guest::pin::Pin;
+    use iotax_drivers::path_ref::PathRef;
     use iotax_host::pci::PciDrive;
-    use iotax_steps::PathRef;
+    use iotax_qemu::attach;
+    use iotax_qemu::command_line::Memory;
+    use iotax_qemu::disk::{DiskServer, DiskSpec};
+    use iotax_qemu::pin::Pin;
+    use iotax_qemu::testing::made_up_disk;
 
     fn guest(disks: Vec<DiskSpec>) -> GuestPlan {
         let below = vec![PathRef::Path("/srv/x.img".into()); disks.len()];
@@ -73,7 +75,7 @@ mod tests {
             let way = attach::by_name(way).unwrap();
             guest(vec![DiskSpec { way, bytes: Some(256 << 20), ..disk }]).disk_outlines().remove(0)
         };
-        let usual = DiskSpec::made_up();
+        let usual = made_up_disk();
         assert_eq!(
             of("virtio-blk", usual.clone()),
             "256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native"

@@ -2,13 +2,15 @@
 //! processors. The check comes before anything is made, since a host that swaps, or kills a guest
 //! for want of memory, measures nothing.
 
-use super::pin::{self, CacheGroup, Pin};
-use super::qemu::{Accel, DiskServer, Qcow2};
 use super::vm::GuestPlan;
 use iotax_host::facts::{
     HugePages, cpu, huge_pages, memory_bytes, node_huge_pages, node_memory_bytes,
 };
 use iotax_host::probe::Probe;
+use iotax_qemu::accel::Accel;
+use iotax_qemu::disk::DiskServer;
+use iotax_qemu::pin::{self, CacheGroup, Pin};
+use iotax_qemu::qcow2::Qcow2;
 use iotax_units::exit::Failed;
 use iotax_units::{counted, show_bytes, show_names};
 use std::collections::{BTreeMap, BTreeSet};
@@ -324,8 +326,9 @@ fn named(guests: &[&GuestPlan]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::qemu::Memory;
     use super::*;
+    use iotax_qemu::command_line::Memory;
+    use iotax_qemu::testing::made_up_disk;
 
     fn room() -> Room {
         let pages =
@@ -369,15 +372,16 @@ mod tests {
 
     #[test]
     fn tables_of_images_count_for_each_image() {
-        use super::super::qemu::{DiskSpec, Span, USUAL_CLUSTER};
+        use iotax_qemu::disk::DiskSpec;
+        use iotax_qemu::qcow2::{Span, USUAL_CLUSTER};
         let mut guests = guests(6, Memory::plain(1 << 30));
         let spans = vec![Span { offset: 0, bytes: 0 }; 4];
         let (bytes, cluster) = (1 << 40, USUAL_CLUSTER);
         let chain = Qcow2 { spans, bytes, cluster, lazy_refcounts: false, l2_cache: None };
-        guests[0].disks.push(DiskSpec { qcow2: Some(chain.clone()), ..DiskSpec::made_up() });
+        guests[0].disks.push(DiskSpec { qcow2: Some(chain.clone()), ..made_up_disk() });
         assert!(room().check(&guests).is_ok(), "129 MiB more");
         guests.iter_mut().skip(1).for_each(|guest| {
-            guest.disks.push(DiskSpec { qcow2: Some(chain.clone()), ..DiskSpec::made_up() });
+            guest.disks.push(DiskSpec { qcow2: Some(chain.clone()), ..made_up_disk() });
         });
         assert_eq!(
             room().check(&guests).unwrap_err().message,
@@ -500,11 +504,11 @@ mod tests {
 
     #[test]
     fn more_threads_than_processors_are_a_warning() {
-        use super::super::qemu::DiskSpec;
+        use iotax_qemu::disk::DiskSpec;
         let mut guests = guests(2, Memory::plain(256 << 20));
         let warned = |guests: &[GuestPlan]| room().warnings(&guests.iter().collect::<Vec<_>>());
         assert_eq!(warned(&guests), Vec::<String>::new());
-        let disk = |iothreads, server| DiskSpec { iothreads, server, ..DiskSpec::made_up() };
+        let disk = |iothreads, server| DiskSpec { iothreads, server, ..made_up_disk() };
         guests[0].disks = vec![
             disk(1, DiskServer::Qemu),
             disk(4, DiskServer::Qemu),

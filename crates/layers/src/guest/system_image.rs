@@ -2,7 +2,7 @@
 //! read, as QEMU writes into a temporary overlay. An image that no firmware could start, or that is
 //! itself under test, is refused before anything starts.
 
-pub use iotax_steps::guest::system_image::{Format, SystemImage};
+pub use iotax_qemu::system_image::{Format, SystemImage};
 
 use anyhow::Result;
 use iotax_host::block::devnum;

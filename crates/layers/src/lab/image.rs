@@ -2,9 +2,9 @@
 //! contents.
 
 use super::recipe;
-use crate::guest::kernel;
 use anyhow::{Context, Result};
 use iotax_host::mounts;
+use iotax_qemu::kernel;
 use iotax_sys::regular::{LONGEST_TEXT, read_regular};
 use iotax_units::exit::Failed;
 use rustix::fs::{FlockOperation, flock};

@@ -11,8 +11,8 @@ mod sources;
 pub use build::Build;
 pub use image::{Image, ImageRecord, ZfsModules, all, cache_directory, current, remove_others};
 
-use crate::guest::kernel::{self, Kernel, KernelSource};
 use anyhow::Result;
+use iotax_qemu::kernel::{self, Kernel, KernelSource};
 use iotax_units::exit::Failed;
 use std::path::PathBuf;
 

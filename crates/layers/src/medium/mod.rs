@@ -4,11 +4,12 @@
 
 use super::{ExposedDevice, PlanContext, guest};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_drivers::path_ref::{PathRef, RbdImage};
+use iotax_facts::place::Place;
 use iotax_load::Hold;
 use iotax_model::scenario::Engine;
 use iotax_model::stack::{LoadIssuer, Medium};
 use iotax_steps::op::{ForgetFill, MakeFile, MakeFileAfar, Op};
-use iotax_steps::{PathRef, Place, RbdImage};
 use std::path::{Path, PathBuf};
 
 /// Facts about a medium at the bottom of a stack on this machine, found out before planning.

@@ -3,13 +3,15 @@
 
 use crate::{Claim, ExposedDevice, Layer, OwnCache, PlanContext, bytes, number, size, word};
 use anyhow::{Result, bail, ensure};
+use iotax_drivers::dm::{MakeLinear, Stretch};
+use iotax_drivers::drives::Drives;
+use iotax_drivers::path_ref::PathRef;
 use iotax_host::caches::WriteCache;
 use iotax_host::probe::Probe;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::bcache::HELP;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::PathRef;
-use iotax_steps::op::{Drives, MakeBcache, MakeLinear, Op, Stretch};
+use iotax_steps::op::{MakeBcache, Op};
 use iotax_units::{KIB, MIB, show_bytes};
 
 /// Offset of the data on a backing device, after its superblock.

@@ -3,18 +3,21 @@
 //! in its pool. Refuses a number of copies that the members are too few for.
 
 use super::array_of;
-use crate::guest::qemu::can_be_sockets;
 use crate::state::StateMove;
 use crate::{
     Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, needs, number, size, word,
 };
 use anyhow::{Result, bail, ensure};
+use iotax_drivers::ceph;
+use iotax_drivers::ceph::cluster::{CephChange, ChangeCeph, MakeCeph};
+use iotax_drivers::drives::Drives;
+use iotax_drivers::path_ref::{PathRef, RbdImage};
 use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::ceph::{HELP, min_size};
 use iotax_model::stack::LayerSpec;
-use iotax_steps::op::{AttachLoop, CephChange, ChangeCeph, Drives, MakeCeph, MakeRbdImage, Op};
-use iotax_steps::{PathRef, RbdImage, ceph};
+use iotax_qemu::guest_files::can_be_sockets;
+use iotax_steps::op::{AttachLoop, MakeRbdImage, Op};
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
 /// Bytes for BlueStore's own database and logs, which fit in less (16.2: 300 MB of an empty OSD).
@@ -291,7 +294,7 @@ mod tests {
     #[test]
     fn each_layer_on_it_has_an_image_of_its_own() {
         let (pool, _) = planned(&Ceph, &over(3, 4 * GIB), "").unwrap();
-        let mut context = PlanContext::new(iotax_steps::RunTag::of_none(), None, 1);
+        let mut context = PlanContext::new(iotax_drivers::run_tag::RunTag::of_none(), None, 1);
         let one = images(&pool, 1, &mut context);
         let two = images(&pool, 2, &mut context);
         assert!(!one.split && two.split && one.unwritten.is_some());

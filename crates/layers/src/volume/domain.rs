@@ -4,11 +4,12 @@
 
 use crate::{Claim, ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result, ensure};
+use iotax_facts::place::Place;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::domain::HELP;
 use iotax_model::stack::LayerSpec;
+use iotax_remote::hypervisor;
 use iotax_steps::op::{ChangeMachine, Op};
-use iotax_steps::{Place, hypervisor};
 
 pub struct Domain;
 

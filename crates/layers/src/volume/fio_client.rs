@@ -4,13 +4,13 @@
 use super::ceph;
 use crate::{Claim, ExposedDevice, Layer, PlanContext, bytes, needs};
 use anyhow::{Result, bail, ensure};
+use iotax_drivers::path_ref::{PathRef, RbdImage};
+use iotax_engines::fio::{Client, ENDING, PoolPart, has_ioengine};
 use iotax_host::Missing;
 use iotax_model::layer::{LayerHelp, fio_rbd, rados};
 use iotax_model::scenario::Engine;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::engine::fio::{Client, ENDING, PoolPart, has_ioengine};
 use iotax_steps::op::{MakeFioTarget, Op};
-use iotax_steps::{PathRef, RbdImage};
 use iotax_units::{KIB, MIB, show_bytes};
 use std::path::PathBuf;
 
@@ -164,7 +164,7 @@ fn target(
 mod tests {
     use super::super::rig::{over, planned, refused};
     use super::*;
-    use iotax_steps::PathRef;
+    use iotax_drivers::path_ref::PathRef;
     use iotax_units::GIB;
 
     fn pool() -> ExposedDevice {

@@ -2,13 +2,12 @@
 //! several), mounted, with one file on it that is filled before it is measured.
 
 use super::{file_on, options_of};
-use crate::needs;
-use crate::{Claim, ExposedDevice, Layer, PlanContext, size, word};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, needs, size, word};
 use anyhow::{Result, ensure};
+use iotax_facts::place::Place;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::fs::HELP;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::Place;
 use iotax_steps::op::{MakeFilesystem, Mount, Op};
 use iotax_units::{KIB, MIB, show_bytes};
 

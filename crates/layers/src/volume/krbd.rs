@@ -3,11 +3,11 @@
 use super::ceph;
 use crate::{Claim, ExposedDevice, Layer, PlanContext, number, word};
 use anyhow::Result;
+use iotax_drivers::path_ref::{PathRef, RbdImage};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::krbd::HELP;
 use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{MapRbd, Op};
-use iotax_steps::{PathRef, RbdImage};
 
 pub struct Krbd;
 

@@ -1,14 +1,15 @@
 //! `librbd`: an image of Ceph's as a file of this host, by a qemu-storage-daemon and FUSE.
 
 use super::ceph;
-use crate::guest::qemu::{OptionValue, STORAGE_DAEMON, on_off};
 use crate::{Claim, ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result};
+use iotax_drivers::path_ref::{PathRef, RbdImage};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::librbd::HELP;
 use iotax_model::stack::LayerSpec;
+use iotax_qemu::command_line::STORAGE_DAEMON;
+use iotax_qemu::option_value::{OptionValue, on_off};
 use iotax_steps::op::{ExportLibrbd, Op, Spawn};
-use iotax_steps::{PathRef, RbdImage};
 use std::path::Path;
 
 pub struct Librbd;

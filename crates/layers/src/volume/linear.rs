@@ -3,10 +3,11 @@
 
 use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
 use anyhow::{Result, ensure};
+use iotax_drivers::dm::{MakeLinear, Stretch};
+use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::{LayerHelp, linear, split};
 use iotax_model::stack::LayerSpec;
-use iotax_steps::PathRef;
-use iotax_steps::op::{MakeLinear, Op, Stretch};
+use iotax_steps::op::Op;
 use iotax_units::{MIB, show_bytes};
 
 const NEEDS: [&str; 3] = ["root", "dmsetup", "dm_mod"];

@@ -2,10 +2,10 @@
 
 use crate::{Claim, ExposedDevice, Layer, PlanContext, flag};
 use anyhow::Result;
+use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::loopdev::HELP;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::PathRef;
 use iotax_steps::op::{AttachLoop, Op};
 
 pub struct Loop;

@@ -8,13 +8,14 @@ use crate::{
     word,
 };
 use anyhow::{Context, Result, bail, ensure};
+use iotax_drivers::drives::Drives;
+use iotax_drivers::path_ref::PathRef;
 use iotax_host::caches::WriteCache;
 use iotax_host::probe::Probe;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::lvm::HELP;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::PathRef;
-use iotax_steps::op::{Drives, EXTENT, LvmVolume, MakeLvm, Op, Stripes};
+use iotax_steps::op::{EXTENT, LvmVolume, MakeLvm, Op, Stripes};
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
 /// Kinds of volume that each option applies to.

@@ -6,12 +6,14 @@ use super::array_of;
 use crate::state::StateMove;
 use crate::{Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, number, size, word};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_drivers::drives::Drives;
+use iotax_drivers::md::{CreateArray, SyncBounds, UNEVEN_HINT};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::short_id;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::mdraid::{HELP, copies};
 use iotax_model::stack::LayerSpec;
-use iotax_steps::md::UNEVEN_HINT;
-use iotax_steps::op::{AwaitSync, CreateArray, Drives, FailMember, Op, Rebuild, SyncBounds};
-use iotax_steps::{PathRef, short_id};
+use iotax_steps::op::{AwaitSync, FailMember, Op, Rebuild};
 use iotax_units::{KIB, MIB, show_bytes};
 
 /// Hint for uneven members of RAID 0, which has no size option: it takes all of its members.

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::state::{AskedState, transition};
+use iotax_drivers::run_tag::RunTag;
 use iotax_load::Hold;
-use iotax_steps::RunTag;
 
 const GIB: u64 = 1 << 30;
 

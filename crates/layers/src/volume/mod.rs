@@ -36,9 +36,9 @@ pub use zfs::Zfs;
 
 use super::{Array, ExposedDevice, Layer, PlanContext, word};
 use anyhow::{Result, bail};
+use iotax_drivers::path_ref::{PathRef, StepId};
 use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{MakeDirectory, MakeFile, Mount, Op};
-use iotax_steps::{PathRef, StepId};
 
 /// Table of all of these layers.
 pub const ALL: &[&dyn Layer] = &[

@@ -2,12 +2,13 @@
 
 use crate::{Claim, ExposedDevice, Layer, PlanContext, bytes, size, word};
 use anyhow::{Result, ensure};
+use iotax_drivers::drives::Drives;
+use iotax_drivers::partition::{MakePartition, id_from};
+use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::partition::HELP;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::PathRef;
-use iotax_steps::op::{Drives, MakePartition, Op};
-use iotax_steps::partition::id_from;
+use iotax_steps::op::Op;
 use iotax_units::{KIB, MIB, is_unknown, show_bytes};
 
 /// Least start of the partition. Header and entries of a GPT are before it, even if a logical block

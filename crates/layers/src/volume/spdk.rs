@@ -4,16 +4,18 @@
 //! effect.
 
 use super::array_of;
-use crate::needs;
 use crate::state::StateMove;
-use crate::{Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, size, word};
+use crate::{Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, needs, size, word};
 use anyhow::{Result, bail, ensure};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::spdk;
+use iotax_drivers::spdk::join::{JoinSpdk, SpdkLvol, SpdkRaid};
+use iotax_drivers::spdk::raid::{ChangeSpdkArray, SpdkChange};
 use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::spdk::HELP;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::op::{ChangeSpdkArray, JoinSpdk, Op, SpdkChange, SpdkLvol, SpdkRaid};
-use iotax_steps::{PathRef, spdk};
+use iotax_steps::op::Op;
 use iotax_units::{KIB, MIB, show_bytes};
 use std::path::Path;
 

@@ -5,6 +5,8 @@ use super::array_of;
 use crate::state::StateMove;
 use crate::{Claim, ExposedDevice, FirstWrites, Layer, NamedProgram, PlanContext, size};
 use anyhow::{Context, Result, ensure};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::short_id;
 use iotax_facts::tool::{EngineGives, PARTS, PlaceholderSlots, RUN, WordPiece, pieces};
 use iotax_host::Missing;
 use iotax_host::probe::program_path;
@@ -14,7 +16,6 @@ use iotax_model::scenario::tools::UNITS;
 use iotax_model::stack::LayerSpec;
 use iotax_model::tool_spec::Tool;
 use iotax_steps::op::{ChangeByTool, MakeByTool, Op, ToolChange};
-use iotax_steps::{PathRef, short_id};
 use iotax_units::{MIB, counted, parse_bytes, show_bytes};
 use std::path::Path;
 

@@ -1,8 +1,9 @@
 use super::*;
 use crate::volume::rig::over;
+use iotax_drivers::run_tag::RunTag;
 use iotax_facts::tool::{MadePath, StateQuery, ToolCommands};
 use iotax_model::tool_spec::{Capacity, MemberShare, ToolOption};
-use iotax_steps::{RunTag, Step};
+use iotax_steps::step::Step;
 use iotax_units::GIB;
 
 fn tool() -> Tool {

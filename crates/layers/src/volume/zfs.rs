@@ -9,15 +9,15 @@ use crate::{
     word,
 };
 use anyhow::{Context, Result, bail, ensure};
+use iotax_drivers::drives::Drives;
+use iotax_drivers::path_ref::PathRef;
 use iotax_host::caches;
 use iotax_host::probe::Probe;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::zfs::{HELP, block_option, is_dataset};
 use iotax_model::stack::LayerSpec;
-use iotax_steps::PathRef;
 use iotax_steps::op::{
-    AwaitResilver, Drives, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline,
-    ZpoolReplace,
+    AwaitResilver, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
@@ -321,8 +321,9 @@ mod tests {
     use super::*;
     use crate::by_name;
     use crate::state::{AskedState, transition};
+    use iotax_drivers::run_tag::RunTag;
     use iotax_host::made_up::server;
-    use iotax_steps::{RunTag, Step};
+    use iotax_steps::step::Step;
 
     fn commands(steps: &[Step]) -> Vec<String> {
         steps.iter().map(|step| step.op.operation().describe()).collect()

@@ -4,13 +4,13 @@
 
 use crate::places::Places;
 use anyhow::{Context, Result};
-use iotax_layers::guest::qmp::Qmp;
-use iotax_layers::guest::{GuestPlan, boot};
+use iotax_drivers::process::{ProcessId, kill, started_process};
+use iotax_layers::guest::GuestPlan;
 use iotax_model::scenario::Kill;
-use iotax_steps::ProcessId;
-use iotax_steps::process::{kill, started_process};
-use iotax_steps::wire::Peer;
+use iotax_qemu::boot;
+use iotax_qemu::qmp::Qmp;
 use iotax_units::exit::Failed;
+use iotax_wire::peer::Peer;
 use std::time::Duration;
 
 /// Limit for the rest of the stream of a guest whose QEMU is gone. The rest ends with the stream.

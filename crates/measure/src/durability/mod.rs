@@ -6,4 +6,5 @@
 mod kill;
 mod trials;
 
-pub use iotax_steps::durability::{TrialSpec, disk, schedule, stamp, verifier, writer};
+pub use iotax_engines::durability::{disk, stamp, verifier, writer};
+pub use iotax_wire::trial::{self as schedule, TrialSpec};

@@ -1,11 +1,14 @@
 //! Makes files of ours on a host over ssh that has no agent of ours. Commands make, mark and fill
 //! them there (measure::afar). A file is removed only with the marker that was made.
 
-use super::{ManagedResource, Operation, RealSystem, RunTag, StepOutput, Undoing};
-use crate::agentless::file;
+use crate::operation::{Operation, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::{Context, Result};
-use iotax_units::shell;
-use iotax_units::show_bytes;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_remote::agentless::file;
+use iotax_units::{shell, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

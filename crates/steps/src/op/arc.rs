@@ -1,8 +1,13 @@
 //! Limits ZFS's cache (ARC) in a place while a stack is up. The limit is the whole machine's.
 
-use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, StepOutput, Undoing};
-use crate::zfs::ArcLimit;
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
+use crate::operation::{Operation, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::zfs::ArcLimit;
 use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +27,9 @@ impl Operation for LimitArc {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.was = machine.arc();
+        if let Some(MachineAnswer::Arc(limit)) = machine.ask(MachineQuestion::Arc) {
+            self.was = limit;
+        }
     }
 
     fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {

@@ -2,9 +2,12 @@
 //! raised meanwhile, in that array alone. Nothing is left to undo: the bounds disappear with the
 //! array.
 
-use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::md;
+use crate::operation::Operation;
+use crate::resource::ResourceChange;
 use anyhow::Result;
+use iotax_drivers::md;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::system::RealSystem;
 use serde::{Deserialize, Serialize};
 
 /// Waits until all members are whole.

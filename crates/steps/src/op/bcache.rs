@@ -2,18 +2,24 @@
 //! UUID of the cache set in the superblocks of both, which is derived from a name that carries the
 //! run's id.
 
-use super::drives::{Drives, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
-};
-use crate::queue;
-use crate::settings::{self, ThingSettings};
-use crate::system::{NothingMade, run, tell_kernel, wait_until};
-use crate::tool::{all_of, guid, load_modules, settle, tool};
+use super::members::{about_to_write, today};
+use crate::observer::Observer;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::{Context, Result, anyhow};
+use iotax_drivers::drives::{Drives, left_on};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::plain_file::tell_kernel;
+use iotax_drivers::queue;
+use iotax_drivers::refusal::NothingMade;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::{self, ThingSettings};
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::tool::{all_of, guid, load_modules, run, settle, tool};
+use iotax_drivers::wait::wait_until;
 use iotax_host::probe::Probe;
-use iotax_units::KIB;
-use iotax_units::shell;
+use iotax_units::{KIB, shell};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -275,7 +281,7 @@ impl Operation for MakeBcache {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.inputs());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

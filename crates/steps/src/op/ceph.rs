@@ -3,66 +3,24 @@
 //! processes whose command lines name its ceph.conf, and by UUIDs on its members. All of these
 //! carry the run's id or are derived from it.
 
-use super::drives::{Drives, held_is_lost, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag,
-    StepOutput, Undoing,
-};
-use crate::ceph::{self, Cluster};
-use crate::settings::ThingSettings;
-use crate::state::ArrayState;
-use crate::threads::{self, ServingThread};
-use crate::tool::guid;
+use super::members::{about_to_write, today};
+use crate::observer::Observer;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::{ManagedResource, ResourceChange};
 use anyhow::{Context, Result};
-use iotax_units::shell;
-use iotax_units::{MIB, counted, show_bytes};
+use iotax_drivers::ceph::cluster::{CephChange, ChangeCeph, MakeCeph};
+use iotax_drivers::ceph::{self, Cluster};
+use iotax_drivers::drives::{held_is_lost, left_on};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::{self, ServingThread};
+use iotax_facts::array::ArrayState;
+use iotax_units::{MIB, counted, shell, show_bytes};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
-
-/// Cluster of a mon, a mgr, an OSD for each member, and a pool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MakeCeph {
-    /// Name of the pool. It carries the run's id.
-    pub name: String,
-    /// Folder of everything but the data, within the run's folder.
-    pub directory: PathBuf,
-    /// Block devices, one OSD each.
-    pub members: Vec<PathRef>,
-    /// Number of copies of every object.
-    pub size: u32,
-    /// Number of copies that must be up for I/O to go on.
-    pub min_size: u32,
-    pub pg: u32,
-    pub memory: u64,
-    /// `rbd_cache_policy` of its clients.
-    pub cache_policy: String,
-    /// Base-2 logarithm of the bytes of an object of its images.
-    pub order: u32,
-    /// Identities of the members, recorded with the intent.
-    #[serde(default, skip_serializing_if = "Drives::is_empty")]
-    pub drives: Drives,
-}
-
-impl MakeCeph {
-    /// Returns the path of the configuration through which everything reaches the cluster.
-    pub fn conf(&self) -> PathBuf {
-        conf_in(&self.directory)
-    }
-
-    pub fn fsid(&self) -> String {
-        guid(&self.name).to_ascii_lowercase()
-    }
-
-    /// Returns the UUID of an OSD, which its member begins with.
-    pub fn uuid(&self, at: usize) -> String {
-        guid(&format!("{} osd {at}", self.name)).to_ascii_lowercase()
-    }
-}
-
-/// Returns the path of the configuration of a cluster in that folder.
-fn conf_in(directory: &Path) -> PathBuf {
-    directory.join("ceph.conf")
-}
+use std::path::PathBuf;
 
 impl Operation for MakeCeph {
     fn describe(&self) -> String {
@@ -90,7 +48,7 @@ impl Operation for MakeCeph {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.inputs());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
@@ -184,34 +142,6 @@ impl ResourceChange for MakeRbdImage {
             .with_context(|| format!("cannot create the image {image}"))?;
         cluster.run("rbd", &["image-meta", "set", &image, "iotax.run", &self.run]).map(drop)
     }
-}
-
-/// Change of a member of a cluster of ours.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChangeCeph {
-    /// The cluster's ceph.conf, as a layer made it.
-    pub made: PathRef,
-    pub change: CephChange,
-    /// Most bytes that are written to an OSD that returns; 0 if unknown.
-    #[serde(default)]
-    pub bytes: u64,
-}
-
-/// Change of an OSD, counted from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CephChange {
-    /// Ends the OSD's process; the cluster goes on without it.
-    Ends(usize),
-    /// Recreates the OSD on its member, empty as a new drive is. The other OSDs fill it.
-    Returns(usize),
-    /// Makes the OSD get no more data and give what it has to others, while it still serves it:
-    /// `ceph osd out`.
-    Out(usize),
-    /// Makes the OSD a full member again: `ceph osd in`.
-    In(usize),
-    /// Waits until every placement group is clean, twice 5 s apart.
-    AwaitHealthy,
 }
 
 impl Operation for ChangeCeph {

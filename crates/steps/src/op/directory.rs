@@ -1,8 +1,12 @@
 //! Makes a directory of the run (a mount point), which is removed only when empty.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::system::gone_is_fine;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::{Context, Result};
+use iotax_drivers::plain_file::gone_is_fine;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::fs;

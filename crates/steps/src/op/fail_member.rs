@@ -1,9 +1,12 @@
 //! Declares a member of an array failed and takes it out, as a dead drive would make the kernel do.
 //! The end of the array undoes it.
 
-use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::md;
+use crate::operation::Operation;
+use crate::resource::ResourceChange;
 use anyhow::Result;
+use iotax_drivers::md;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::system::RealSystem;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,17 +1,19 @@
 //! Makes files of ours: new, with our marker after their data, filled with incompressible data.
 //! Another's file is never written or removed (guard::marker).
 
-use super::{
-    ManagedResource, Operation, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing,
-};
-use crate::loops;
-use crate::system::{NotOurs, StepProgress};
+use crate::operation::{Operation, Undoing};
+use crate::resource::{ManagedResource, ResourceChange};
 use anyhow::{Context, Result, bail};
+use iotax_drivers::loops;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::refusal::NotOurs;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::{RealSystem, StepProgress};
 use iotax_host::guard::fill::{self, FilledRange};
 use iotax_host::guard::marker;
 use iotax_load::DataKind;
-use iotax_units::shell;
-use iotax_units::show_bytes;
+use iotax_units::{shell, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::path::{Path, PathBuf};

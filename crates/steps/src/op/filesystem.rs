@@ -1,12 +1,13 @@
 //! Makes a file system on block devices of ours, and mounts it.
 
-use super::{
-    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput,
-    Undoing,
-};
-use crate::system::run;
-use crate::tool::tool;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::{ManagedResource, ResourceChange};
 use anyhow::{Context, Result, bail};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::tool::{run, tool};
 use iotax_sys::child;
 use iotax_units::shell;
 use rustix::io::Errno;

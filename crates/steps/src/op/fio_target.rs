@@ -1,12 +1,16 @@
 //! Makes what fio reaches as a client of a Ceph cluster: objects in its pool, or an image. A file
 //! in the run's folder describes the target to fio. The objects disappear with the pool.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::ceph;
-use crate::engine::fio::{Client, PoolPart, fill};
-use crate::settings::ThingSettings;
-use crate::system::{remove_file, write_file};
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::{Context, Result, anyhow};
+use iotax_drivers::ceph;
+use iotax_drivers::plain_file::{remove_file, write_file};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_engines::fio::{Client, PoolPart, fill};
 use iotax_sys::regular::read_text;
 use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};

@@ -1,39 +1,14 @@
 //! Makes a qcow2 image within a stretch of a file of ours or of a block device, by QEMU itself. It
 //! has no name and nothing of its own to undo: it disappears with what it is in.
 
-use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::image;
+use crate::operation::Operation;
+use crate::resource::ResourceChange;
 use anyhow::Result;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::system::RealSystem;
+use iotax_qemu::image;
+use iotax_qemu::image::MakeImage;
 use iotax_units::{show_bytes, size_word};
-use serde::{Deserialize, Serialize};
-
-/// Runs QEMU's `blockdev-create` with `driver=qcow2`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MakeImage {
-    /// File or device that the image is in.
-    pub on: PathRef,
-    /// True if `on` is a block device.
-    pub block: bool,
-    /// Offset of the image there.
-    pub offset: u64,
-    /// Most bytes that the image may take.
-    pub room: u64,
-    /// Bytes of the disk in the image.
-    pub bytes: u64,
-    /// Bytes of a cluster.
-    pub cluster: u64,
-    /// True if every cluster has its place from the start (QEMU's `preallocation=metadata`).
-    pub mapped: bool,
-    /// True if refcounts are not kept up to date with every write.
-    pub lazy_refcounts: bool,
-}
-
-impl MakeImage {
-    /// Returns QEMU's word for the preallocation of clusters.
-    pub fn preallocation(&self) -> &'static str {
-        if self.mapped { "metadata" } else { "off" }
-    }
-}
 
 impl Operation for MakeImage {
     fn describe(&self) -> String {

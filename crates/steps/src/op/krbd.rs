@@ -2,12 +2,17 @@
 //! in sysfs by cluster, pool and name: an image that was mapped here before is not mapped again, so
 //! what is found is ours.
 
-use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, StepOutput, Undoing};
-use crate::ceph::{self, Before, Cluster};
-use crate::settings::ThingSettings;
-use crate::system::NothingMade;
-use crate::tool::{load_modules, settle};
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
+use crate::operation::{Operation, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::{Context, Result, anyhow, ensure};
+use iotax_drivers::ceph::{self, Before, Cluster};
+use iotax_drivers::refusal::NothingMade;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::tool::{load_modules, settle};
 use iotax_host::probe::Probe;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
@@ -88,7 +93,11 @@ impl Operation for MapRbd {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.before = machine.image_before(&self.conf, &self.pool, &self.image);
+        let Self { conf, pool, image, .. } = &*self;
+        self.before = match machine.ask(MachineQuestion::CephImage { conf, pool, image }) {
+            Some(MachineAnswer::CephImage(before)) => Some(before),
+            _ => None,
+        };
     }
 
     fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {

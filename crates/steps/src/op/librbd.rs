@@ -1,15 +1,20 @@
 //! Exports a Ceph image as a file of this host: a qemu-storage-daemon with librbd shows it over a
 //! file of the run by FUSE.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::ceph;
 use crate::op::Spawn;
-use crate::process::process_of_tag;
-use crate::settings::ThingSettings;
-use crate::system::{remove_file, run, wait_until, write_file};
-use crate::threads::{self, ServingThread};
-use crate::tool::tool;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::{Context, Result, bail};
+use iotax_drivers::ceph;
+use iotax_drivers::plain_file::{remove_file, write_file};
+use iotax_drivers::process::process_of_tag;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::{self, ServingThread};
+use iotax_drivers::tool::{run, tool};
+use iotax_drivers::wait::wait_until;
 use iotax_host::mounts;
 use iotax_sys::regular::{LAST_WORDS, tail};
 use serde::{Deserialize, Serialize};

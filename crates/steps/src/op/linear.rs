@@ -1,30 +1,15 @@
 //! Puts stretches of block devices one after the other into one device, by the device mapper's
 //! `linear`: a part of one device, or several devices put together.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
-use crate::dm;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
-use iotax_units::shell;
-use iotax_units::{is_unknown, size_word};
-use serde::{Deserialize, Serialize};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MakeLinear {
-    /// Name of the device. It carries the run's id.
-    pub name: String,
-    /// Stretches that it is made of, from its beginning.
-    pub stretches: Vec<Stretch>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub read_only: bool,
-}
-
-/// Stretch of a device below.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stretch {
-    pub device: PathRef,
-    pub offset: u64,
-    pub bytes: u64,
-}
+use iotax_drivers::dm::{self, MakeLinear, Stretch};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_units::{is_unknown, shell, size_word};
 
 impl ManagedResource for MakeLinear {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {

@@ -2,11 +2,15 @@
 //! is found again by its backing file and by the limit of bytes that ours always have, among those
 //! that no other step is known to have made.
 
-use super::{
-    ManagedResource, Observer, Operation, PathRef, RealSystem, RunTag, StepOutput, Undoing,
-};
-use crate::loops::{self, FileId, LoopOf};
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
+use crate::operation::{Operation, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::{Context, Result};
+use iotax_drivers::loops::{self, FileId, LoopOf};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -47,7 +51,11 @@ impl Operation for AttachLoop {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.file = self.backing.path().ok().and_then(|path| machine.file_id(path));
+        let question = self.backing.path().ok().map(MachineQuestion::File);
+        self.file = match question.and_then(|question| machine.ask(question)) {
+            Some(MachineAnswer::File(file)) => Some(file),
+            _ => None,
+        };
     }
 
     fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {

@@ -1,15 +1,19 @@
 //! Makes an LVM volume group over several devices, and the volume in it: linear, striped, thin or
 //! cached.
 
-use super::drives::{Drives, held_is_lost, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
-};
-use crate::lvm::{self, VOLUME, VolumeGroup};
-use crate::settings::ThingSettings;
+use super::members::{about_to_write, today};
+use crate::observer::Observer;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
-use iotax_units::shell;
-use iotax_units::{KIB, size_word};
+use iotax_drivers::drives::{Drives, held_is_lost, left_on};
+use iotax_drivers::lvm::{self, VOLUME, VolumeGroup};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_units::{KIB, shell, size_word};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -201,7 +205,7 @@ impl Operation for MakeLvm {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.inputs());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

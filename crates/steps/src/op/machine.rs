@@ -2,14 +2,19 @@
 //! afterwards restored. Its earlier settings are in the intent, so that a killed run is undone too.
 //! It is changed only as long as nobody else has edited it.
 
-use super::{ManagedResource, Operation, Undoing};
-use crate::hypervisor::{self, Hypervisor, ManagerSettings};
-use crate::settings::ThingSettings;
-use crate::system::{NotOurs, Observer, RealSystem};
-use crate::wire::ssh::{self, SshOptions};
-use crate::{RunTag, StepOutput, tool};
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
+use crate::operation::{Operation, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::{Context, Result, bail};
+use iotax_drivers::refusal::NotOurs;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::tool;
 use iotax_facts::vm::Vm;
+use iotax_remote::hypervisor::{self, Hypervisor, ManagerSettings};
+use iotax_remote::ssh::{self, SshOptions};
 use iotax_units::exit::Failed;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
@@ -184,7 +189,11 @@ impl Operation for ChangeMachine {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.before = self.disk.as_deref().and_then(|disk| machine.machine(&self.vm, disk));
+        let question = self.disk.as_deref().map(|disk| MachineQuestion::Vm(&self.vm, disk));
+        self.before = match question.and_then(|question| machine.ask(question)) {
+            Some(MachineAnswer::Vm(settings)) => Some(settings),
+            _ => None,
+        };
     }
 
     fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {

@@ -9,7 +9,6 @@ mod await_sync;
 mod bcache;
 mod ceph;
 mod directory;
-mod drives;
 mod fabric;
 mod fail_member;
 mod file;
@@ -22,6 +21,7 @@ mod linear;
 mod loopdev;
 mod lvm;
 mod machine;
+mod members;
 mod network;
 mod partition;
 mod passthrough;
@@ -40,52 +40,67 @@ mod zpool_member;
 
 pub use afar::MakeFileAfar;
 pub use arc::LimitArc;
-pub use array::{CreateArray, SyncBounds};
 pub use await_sync::AwaitSync;
 pub use bcache::MakeBcache;
-pub use ceph::{CephChange, ChangeCeph, MakeCeph, MakeRbdImage};
+pub use ceph::MakeRbdImage;
 pub use directory::MakeDirectory;
-pub use drives::Drives;
-pub use fabric::{
-    ConnectIscsi, ConnectNbd, ConnectNvmf, ExportIscsi, ExportNbd, ExportNvmf, NbdServer, RdmaOn,
-    SoftRdma, StartIscsid,
-};
+pub use fabric::{ConnectNbd, ExportIscsi, ExportNbd, NbdServer, RdmaOn, SoftRdma, StartIscsid};
 pub use fail_member::FailMember;
 pub use file::{FillFile, ForgetFill, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use fio_target::MakeFioTarget;
-pub use image::MakeImage;
 pub use krbd::MapRbd;
 pub use librbd::ExportLibrbd;
-pub use linear::{MakeLinear, Stretch};
 pub use loopdev::AttachLoop;
 pub use lvm::{EXTENT, LvmVolume, MakeLvm, Stripes};
 pub use machine::ChangeMachine;
 pub use network::{MOST_TAPS, MakeBridge, MakeTap, bridge_name, tap_name};
-pub use partition::MakePartition;
-pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
 pub use rebuild::Rebuild;
 pub use scratch::{BuildInitramfs, BuildSeed};
-pub use spdk::{BdevPart, ExportSpdk, SpdkKind, kind as spdk_kind};
-pub use spdk_bdev::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk, array_below, member as spdk_member};
-pub use spdk_nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
-pub use spdk_raid::{ChangeSpdkArray, SpdkChange};
 pub use tool::{ChangeByTool, MakeByTool, ToolChange};
-pub use vhost_scsi::ExportVhostScsi;
 pub use wipe::WipeSignatures;
 pub use zpool::{MakeZpool, Vdev, ZfsContent};
 pub use zpool_member::{AwaitResilver, ZpoolOffline, ZpoolReplace};
 
 use super::resource::{ManagedResource, ResourceChange};
-use super::system::{NotOurs, Observer, RealSystem};
-use super::{PathRef, RunTag, StepId, StepOutput};
-use crate::guest::DiskKey;
+use crate::observer::Observer;
+use crate::operation::{Operation, Own};
 use anyhow::{Context, Result};
+use iotax_drivers::ceph::cluster::{CephChange, ChangeCeph, MakeCeph};
+use iotax_drivers::disk_key::DiskKey;
+use iotax_drivers::dm::MakeLinear;
+use iotax_drivers::iscsi::ConnectIscsi;
+use iotax_drivers::lio::ExportVhostScsi;
+use iotax_drivers::md::CreateArray;
+use iotax_drivers::nvmet::ExportNvmf;
+use iotax_drivers::nvmf::ConnectNvmf;
+use iotax_drivers::partition::MakePartition;
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::refusal::NotOurs;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::spdk::export::ExportSpdk;
+use iotax_drivers::spdk::join::{JoinSpdk, SplitSpdk};
+use iotax_drivers::spdk::nvmf::ExportSpdkNvmf;
+use iotax_drivers::spdk::raid::{ChangeSpdkArray, SpdkChange};
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::vfio::PassThrough;
 use iotax_journal as store;
+use iotax_qemu::attach::way::DiskAct;
+use iotax_qemu::image::MakeImage;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
+
+impl From<DiskAct> for Op {
+    fn from(act: DiskAct) -> Op {
+        match act {
+            DiskAct::ExportSpdk(export) => Op::ExportSpdk(export),
+            DiskAct::ExportVhostScsi(export) => Op::ExportVhostScsi(export),
+            DiskAct::PassThrough(take) => Op::PassThrough(take),
+        }
+    }
+}
 
 /// Lists the operations: each is a [`ManagedResource`] or a [`ResourceChange`].
 macro_rules! operations {
@@ -237,89 +252,6 @@ pub enum Act<'a> {
     Make(&'a dyn ManagedResource),
     /// Changes something that already exists.
     Change(&'a dyn ResourceChange),
-}
-
-/// Short description of what undoing does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undoing {
-    /// Past participle, such as `removed` or `ended`: reads correctly before `what` and after
-    /// `would be`.
-    pub did: String,
-    /// Object that is undone: `guest vm0`, `/srv/x.img`.
-    pub what: String,
-}
-
-impl Undoing {
-    /// Describes the undoing of something that has a name or a path.
-    pub fn new(did: &'static str, what: impl std::fmt::Display) -> Undoing {
-        Undoing { did: did.to_owned(), what: what.to_string() }
-    }
-
-    /// Describes the undoing of a file, which is kept if it existed before.
-    fn of_file(path: impl std::fmt::Display, stays: bool) -> Undoing {
-        Undoing::new(if stays { "kept" } else { "removed" }, path)
-    }
-}
-
-impl std::fmt::Display for Undoing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.did, self.what)
-    }
-}
-
-/// Something that undoing removes, ends or changes, in a form that proves that only this run can
-/// have made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Own<'a> {
-    /// Path in the run's folder, or that folder.
-    InFolder(&'a Path),
-    /// Name that carries the run's id, or a path in its folder.
-    Named(&'a str),
-    /// Name that becomes one component of a path of the kernel.
-    Part(&'a str),
-}
-
-/// Description that every operation gives of itself.
-pub trait Operation {
-    /// Describes the exact act, for `plan` and the journal's reader.
-    fn describe(&self) -> String;
-
-    /// Returns what cannot be brought back, if anything.
-    fn irreversible(&self) -> Option<String> {
-        None
-    }
-
-    /// Returns the paths that earlier steps yield.
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
-        Vec::new()
-    }
-
-    /// Notes what the machine can no longer report once it is changed. The intent keeps it.
-    fn observe(&mut self, _machine: &dyn Observer) {}
-
-    /// Returns what undoing touches that only this run can have made: a journal is never believed
-    /// beyond that. Devices, drives and files outside the run's folder are identified by what
-    /// undoing itself looks at (markers, ids on drives, inodes).
-    fn own_resources<'a>(&'a self, _made: &'a StepOutput) -> Vec<Own<'a>> {
-        Vec::new()
-    }
-
-    /// Describes in a few words what undoing does, with what the operation made where that is
-    /// known. Returns `None` if it has nothing of its own to undo.
-    fn undoing(&self, _made: Option<&StepOutput>) -> Option<Undoing> {
-        None
-    }
-
-    /// Returns the configuration of the storage cluster that it makes, used to ask the cluster for
-    /// its state.
-    fn cluster(&self) -> Option<PathBuf> {
-        None
-    }
-
-    /// Returns the command that a person would type to undo the operation after `undo` failed.
-    fn undo_by_hand(&self, _tag: &RunTag, _made: &StepOutput) -> Option<String> {
-        None
-    }
 }
 
 impl Op {

@@ -1,11 +1,14 @@
 //! Makes the network of the run's guests, as hosts of virtual machines have it: a bridge with an
 //! address of this host, and a tap device for each guest as a port of it. It leads nowhere else.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::short_id;
-use crate::system::{NotOurs, NothingMade, run};
-use crate::tool::tool;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::{Result, anyhow, ensure};
+use iotax_drivers::refusal::{NotOurs, NothingMade};
+use iotax_drivers::run_tag::{RunTag, short_id};
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::tool::{run, tool};
 use iotax_host::probe::Probe;
 use iotax_host::routes::{Subnet, routes};
 use iotax_units::shell;

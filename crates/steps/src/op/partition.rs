@@ -1,31 +1,18 @@
 //! Makes a partition table with one partition on a block device, by sfdisk. The table's id is
 //! derived from the run's, which distinguishes ours from every other.
 
-use super::drives::{Drives, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
-};
-use crate::partition;
+use super::members::{about_to_write, today};
+use crate::observer::Observer;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
-use iotax_units::shell;
-use iotax_units::size_word;
-use serde::{Deserialize, Serialize};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MakePartition {
-    pub device: PathRef,
-    pub table: String,
-    /// Id of the table, as sfdisk writes it.
-    pub id: String,
-    /// Name of the partition in a GPT. It carries the run's id.
-    pub name: String,
-    /// First byte of the partition.
-    pub start: u64,
-    pub bytes: u64,
-    /// Identity of the device, recorded with the intent.
-    #[serde(default, skip_serializing_if = "Drives::is_empty")]
-    pub drives: Drives,
-}
+use iotax_drivers::drives::left_on;
+use iotax_drivers::partition::{self, MakePartition};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_units::{shell, size_word};
 
 impl ManagedResource for MakePartition {
     fn survives(&self) -> bool {
@@ -68,7 +55,7 @@ impl Operation for MakePartition {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.inputs());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

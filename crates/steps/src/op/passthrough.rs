@@ -1,29 +1,19 @@
 //! Takes a PCI drive from this host's driver and gives it to vfio-pci, so that a guest can have it.
 //! Undo gives it back to the driver: its disk is there again, with the queue settings that it had.
 
-use super::{ManagedResource, Observer, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::queue::{self, QueueSettings};
-use crate::system::host_probe;
-use crate::vfio;
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
+use iotax_drivers::queue;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::{RealSystem, host_probe};
+use iotax_drivers::vfio::{self, PassThrough};
 use iotax_host::pci;
 use iotax_units::shell;
-use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PassThrough {
-    /// Address of the function: `0000:01:00.0`.
-    pub address: String,
-    /// Driver that has it now and gets it back.
-    pub driver: String,
-    /// Disk as the stack names it.
-    pub disk: PathBuf,
-    /// Settings of its queue, observed before it is taken.
-    #[serde(default, skip_serializing_if = "QueueSettings::is_empty")]
-    pub queue: QueueSettings,
-}
 
 impl Operation for PassThrough {
     fn describe(&self) -> String {
@@ -31,7 +21,11 @@ impl Operation for PassThrough {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.queue = machine.queue_settings(&self.disk);
+        if let Some(MachineAnswer::Queue(settings)) =
+            machine.ask(MachineQuestion::Queue(&self.disk))
+        {
+            self.queue = settings;
+        }
     }
 
     fn own_resources<'a>(&'a self, made: &'a StepOutput) -> Vec<Own<'a>> {

@@ -2,13 +2,18 @@
 //! process is known by pid and start time. One whose start was interrupted is found by a word of
 //! its command line that names the run.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
-use crate::guest;
-use crate::process::process_of_tag;
-use crate::system::remove_file;
-use crate::threads::{self, ServingThread};
-use crate::wire::ssh;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::{Context, Result};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::plain_file::remove_file;
+use iotax_drivers::process::process_of_tag;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::{self, ServingThread};
+use iotax_qemu as guest;
+use iotax_remote::ssh;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,12 @@
 //! Brings a member back that was taken out of an array, as if it were a new drive: all of it is
 //! rebuilt, whatever a bitmap knows. The rebuild goes on by itself. The end of the array undoes it.
 
-use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::md;
+use crate::operation::Operation;
+use crate::resource::ResourceChange;
 use anyhow::Result;
+use iotax_drivers::md;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::system::RealSystem;
 use serde::{Deserialize, Serialize};
 
 /// Runs `mdadm --zero-superblock` and `mdadm --add`.

@@ -1,9 +1,14 @@
 //! Builds the initramfs or the seed of a guest: scratch files of the run directory.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::guest;
-use crate::system::{remove_file, write_file};
+use crate::agent_program::program;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
+use iotax_drivers::plain_file::{remove_file, write_file};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_qemu as guest;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -53,7 +58,7 @@ impl Scratch for BuildInitramfs {
     }
 
     fn content(&self) -> Result<Vec<u8>> {
-        guest::initramfs::initramfs_for(&self.modules, &self.more)
+        guest::initramfs::initramfs_for(program(), &self.modules, &self.more)
     }
 }
 
@@ -63,7 +68,7 @@ impl Scratch for BuildSeed {
     }
 
     fn content(&self) -> Result<Vec<u8>> {
-        guest::seed::seed(Duration::from_secs(self.patience_s))
+        guest::seed::seed(program(), Duration::from_secs(self.patience_s))
     }
 }
 

@@ -2,84 +2,24 @@
 //! of it that is shown, and a vhost-user-blk controller. If a bdev is below already, it makes only
 //! the controller. All belong to the target, under a name that carries the run's id.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
-use crate::spdk;
-use crate::system::remove_file;
-use crate::threads::ServingThread;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::plain_file::remove_file;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::spdk;
+use iotax_drivers::spdk::export::ExportSpdk;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::ServingThread;
 use iotax_units::shell;
-use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-
-/// Disk of a guest, made in the target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExportSpdk {
-    /// The target's JSON-RPC socket.
-    pub rpc: PathBuf,
-    /// File, device or bdev below.
-    pub backing: PathRef,
-    /// True for io_uring, false for libaio.
-    pub uring: bool,
-    /// True if no write passes, and the target opens it only for reading.
-    pub read_only: bool,
-    /// Stretch that is shown; `None` for all of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<BdevPart>,
-    /// Reactors that may serve the controller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpumask: Option<String>,
-    /// Name of the controller, and of the bdev if it makes one.
-    pub name: String,
-}
-
-/// One of the equal stretches that a bdev is split into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BdevPart {
-    pub at: u64,
-    pub mib: u64,
-}
-
-/// Methods for the way in which the target issues its I/O.
-pub struct SpdkKind {
-    /// Method that makes such a bdev.
-    pub create: &'static str,
-    /// Method that removes it.
-    pub delete: &'static str,
-}
-
-const AIO: SpdkKind = SpdkKind { create: "bdev_aio_create", delete: "bdev_aio_delete" };
-const URING: SpdkKind = SpdkKind { create: "bdev_uring_create", delete: "bdev_uring_delete" };
-
-impl ExportSpdk {
-    /// Returns the methods of its bdev.
-    pub fn kind(&self) -> &'static SpdkKind {
-        kind(self.uring)
-    }
-
-    /// Returns the name of the bdev that the controller serves.
-    pub fn bdev(&self) -> String {
-        match (&self.backing, self.part) {
-            (PathRef::Bdev { name, .. }, _) => name.clone(),
-            (_, Some(part)) => format!("{}p{}", self.name, part.at),
-            (_, None) => self.name.clone(),
-        }
-    }
-
-    /// Returns true if it is on a bdev that is not its own.
-    pub fn is_over_a_bdev(&self) -> bool {
-        matches!(self.backing, PathRef::Bdev { .. })
-    }
-}
 
 /// Returns the command of SPDK's own client for one call.
 pub(super) fn rpc_py(rpc: &Path, method: &str, rest: &[&str]) -> String {
     format!("rpc.py -s {} {method} {}", shell::path(rpc), shell::line(rest.iter().copied()))
-}
-
-/// Returns the methods of a bdev over a file.
-pub fn kind(uring: bool) -> &'static SpdkKind {
-    if uring { &URING } else { &AIO }
 }
 
 impl Operation for ExportSpdk {

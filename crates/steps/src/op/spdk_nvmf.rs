@@ -2,44 +2,15 @@
 //! listens on one address and lets one host in.
 
 use super::spdk::rpc_py;
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
-};
-use crate::spdk;
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
-use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
-
-/// NVMe-oF subsystem, made in the target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExportSpdkNvmf {
-    pub bdev: PathRef,
-    /// NQN of the subsystem. It carries the run's id.
-    pub nqn: String,
-    /// Serial of at most 20 characters, by which the initiator finds the drive.
-    pub serial: String,
-    /// NQN of the only host that may connect.
-    pub host: String,
-    /// SPDK's word for the transport: `TCP`, `RDMA`.
-    pub transport: String,
-    pub at: (IpAddr, u16),
-    /// True if the target had the transport before; `None` if nobody has looked yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub has_transport: Option<bool>,
-}
-
-/// Methods that the target must have.
-pub const METHODS: [&str; 9] = [
-    "bdev_get_bdevs",
-    "nvmf_create_subsystem",
-    "nvmf_create_transport",
-    "nvmf_delete_subsystem",
-    "nvmf_get_subsystems",
-    "nvmf_get_transports",
-    "nvmf_subsystem_add_host",
-    "nvmf_subsystem_add_listener",
-    "nvmf_subsystem_add_ns",
-];
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::spdk;
+use iotax_drivers::spdk::nvmf::ExportSpdkNvmf;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 
 impl Operation for ExportSpdkNvmf {
     fn describe(&self) -> String {
@@ -63,7 +34,10 @@ impl Operation for ExportSpdkNvmf {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.has_transport = machine.has_spdk_transport(self);
+        self.has_transport = match machine.ask(MachineQuestion::SpdkTransport(self)) {
+            Some(MachineAnswer::SpdkTransport(has)) => Some(has),
+            _ => None,
+        };
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
@@ -106,5 +80,29 @@ impl ManagedResource for ExportSpdkNvmf {
             self.transport
         );
         (self.has_transport == Some(false)).then_some(left).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_drivers::path_ref::PathRef;
+
+    #[test]
+    fn what_stays_of_a_transport_is_said() {
+        let asked = |has_transport| ExportSpdkNvmf {
+            bdev: PathRef::Bdev { rpc: "/s".into(), name: "iotax-r-spdk0".into() },
+            nqn: "nqn.2026-01.iotax:r".into(),
+            serial: "iotax-r".into(),
+            host: "nqn.2026-01.iotax:host".into(),
+            transport: "TCP".into(),
+            at: ("127.0.0.1".parse().unwrap(), 4420),
+            has_transport,
+        };
+        assert_eq!(asked(Some(true)).irreversible(), None);
+        assert!(asked(Some(false)).irreversible().unwrap().contains("keeps its TCP transport"));
+        let told = |has| asked(has).undoing(None).unwrap().to_string();
+        assert!(told(Some(false)).ends_with("(its TCP transport stays until the target ends)"));
+        assert!(told(Some(true)).ends_with("from the SPDK target"));
     }
 }

@@ -4,18 +4,21 @@
 //! name that carries the run's id, be at the expected path, be large enough and not have existed
 //! before.
 
-use super::{
-    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput,
-    Undoing,
-};
-use crate::leftover::mark_descendants;
-use crate::settings::ThingSettings;
-use crate::state::ArrayState;
-use crate::system::{NotOurs, NothingMade, wait_until};
-use crate::threads::{self, ServingThread};
-use crate::tool::{output_within, settle, tool, trusted_program};
-use crate::vhost_user;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::{ManagedResource, ResourceChange};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use iotax_drivers::leftover::mark_descendants;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::refusal::{NotOurs, NothingMade};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::{self, ServingThread};
+use iotax_drivers::tool::{output_within, settle, tool, trusted_program};
+use iotax_drivers::vhost_user;
+use iotax_drivers::wait::wait_until;
+use iotax_facts::array::ArrayState;
 use iotax_facts::tool::{
     Argv, CommandScope, DEVICE, EngineGives, MEMBER, MadePath, NAME, NUMBER, PART, PARTS, PCI,
     PlaceholderSlots, RUN, StateQuery, ToolCommands, command, filled,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::op::Op;
 use crate::place_executor::PlaceExecutor;
-use crate::system::StepProgress;
+use iotax_drivers::system::StepProgress;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 

@@ -1,43 +1,16 @@
 //! Exports a LUN of the kernel's SCSI target (LIO) through vhost: a guest's QEMU opens it by its
 //! WWN, and the kernel serves it out of the guest's memory.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
-use crate::lio::{self, Lun, Store};
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
+use iotax_drivers::lio::ExportVhostScsi;
+use iotax_drivers::lio::{self};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_units::shell;
-use serde::{Deserialize, Serialize};
-
-/// Backstore, target port of the vhost fabric, and the LUN between them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExportVhostScsi {
-    /// File or device below.
-    pub backing: PathRef,
-    /// True if the backing is a block device.
-    pub block: bool,
-    /// Bytes of a file that are shown.
-    pub bytes: u64,
-    pub read_only: bool,
-    /// Name of the backstore. It carries the run's id.
-    pub name: String,
-    /// WWN: `naa.` and 16 hexadecimal digits.
-    pub wwn: String,
-    /// Serial by which the guest finds the disk.
-    pub serial: String,
-}
-
-impl ExportVhostScsi {
-    fn lun(&self) -> Result<Lun<'_>> {
-        let store = Store {
-            backing: self.backing.path()?,
-            block: self.block,
-            bytes: self.bytes,
-            read_only: self.read_only,
-            name: &self.name,
-            serial: &self.serial,
-        };
-        Ok(Lun { store, wwn: &self.wwn })
-    }
-}
 
 impl Operation for ExportVhostScsi {
     fn describe(&self) -> String {

@@ -2,10 +2,12 @@
 //! it. The tools of arrays, volume groups and pools refuse a member that carries one, and the next
 //! boot would assemble a half of an old array beside a new one.
 
-use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::system::run;
-use crate::tool::{settle, tool};
+use crate::operation::Operation;
+use crate::resource::ResourceChange;
 use anyhow::{Context, Result, bail};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::tool::{run, settle, tool};
 use iotax_host::block;
 use iotax_host::guard::admit::claim;
 use iotax_host::guard::signature::{self, uberblocks};

@@ -1,16 +1,20 @@
 //! Makes a ZFS pool over several devices, and what is in it: a volume, or a file system that a
 //! mount of its own shows.
 
-use super::drives::{Drives, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
-};
-use crate::settings::ThingSettings;
-use crate::state::ArrayState;
-use crate::zfs::{self, PROPERTY, Pool};
+use super::members::{about_to_write, today};
+use crate::observer::Observer;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
-use iotax_units::shell;
-use iotax_units::size_word;
+use iotax_drivers::drives::{Drives, left_on};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::zfs::{self, PROPERTY, Pool};
+use iotax_facts::array::ArrayState;
+use iotax_units::{shell, size_word};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -177,7 +181,7 @@ impl Operation for MakeZpool {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.inputs());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

@@ -1,9 +1,12 @@
 //! Changes members of an existing pool: takes one offline, brings one back as a new drive, or waits
 //! for a resilver. The end of the pool undoes all of it.
 
-use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::zfs::state;
+use crate::operation::Operation;
+use crate::resource::ResourceChange;
 use anyhow::Result;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::zfs::state;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,15 +1,15 @@
 //! Turns `vm(format=...)` into images within what is below, and the steps that make them. Refuses
 //! options that mean nothing for a raw disk, and preallocation where a backing chain decides it.
 
-use crate::guest::qemu::{
-    Backend, DiskSpec, LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out,
-};
 use crate::{FirstWrites, PlanContext, bytes, flag, number, size, word};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::vm::HELP;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::PathRef;
-use iotax_steps::op::{MakeImage, Op};
+use iotax_qemu::disk::{Backend, DiskSpec};
+use iotax_qemu::image::MakeImage;
+use iotax_qemu::qcow2::{LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out};
+use iotax_steps::op::Op;
 use iotax_units::show_bytes;
 
 /// Most backing images below the top one.

@@ -9,24 +9,27 @@ mod parts;
 mod seats;
 
 pub use options::{NETWORK_NEEDS, gives_drive_to_stranger};
-pub use parts::{FINDINGS, GuestParts, initramfs_for, is_dead_kvm, requested, seed};
+pub use parts::{FINDINGS, GuestParts, is_dead_kvm, requested};
 pub(super) use seats::spawn;
 pub use seats::{GuestDraft, GuestPlan, below, finish, named, put_on_processors, reach};
 
-use super::qemu::{Aio, DiskSpec, MOST_DISKS};
 use super::system_image;
-use crate::needs;
 use crate::volume::ceph;
-use crate::{Claim, ExposedDevice, Layer, PlanContext};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, needs};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::ImageWish;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::spdk;
+use iotax_drivers::spdk::file::kind as spdk_kind;
+use iotax_drivers::spdk::join::SplitSpdk;
+use iotax_facts::guest::MOST_DISKS;
 use iotax_host::Missing;
 use iotax_host::pci::PciDrive;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::vm::HELP;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::op::{Op, SplitSpdk, spdk_kind};
-use iotax_steps::{PathRef, spdk};
+use iotax_qemu::disk::{Aio, DiskSpec};
+use iotax_steps::op::Op;
 use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
 use options::GuestWish;
@@ -298,10 +301,11 @@ impl Layer for VirtualMachine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::{Requested, attach};
     use crate::number;
     use iotax_model::layer::OptionKind;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
+    use iotax_qemu::attach;
+    use iotax_qemu::boot::Requested;
 
     pub(super) fn vm(options: &[(&str, &str)]) -> LayerSpec {
         LayerSpec {

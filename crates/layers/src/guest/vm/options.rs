@@ -3,19 +3,19 @@
 //! has it.
 
 use super::parts::GuestParts;
-use crate::guest::attach::{self, AttachWay};
-use crate::guest::pin::{self, Wanted};
-use crate::guest::qemu::{
-    Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Firmware, MOST_NET_QUEUES,
-    MachineType, Memory, Spdk, Version,
-};
 use crate::guest::system_image::{self, SystemImage};
 use crate::{ExposedDevice, flag, number, word};
 use anyhow::{Context, Result, anyhow};
+use iotax_drivers::path_ref::PathRef;
 use iotax_host::pci::PciDrive;
 use iotax_model::layer::vm::{NET, SOCKET, TAP};
 use iotax_model::stack::LayerSpec;
-use iotax_steps::PathRef;
+use iotax_qemu::attach;
+use iotax_qemu::attach::way::AttachWay;
+use iotax_qemu::command_line::{Firmware, MOST_NET_QUEUES, MachineType, Memory};
+use iotax_qemu::disk::{Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Spdk};
+use iotax_qemu::pin::Wanted;
+use iotax_qemu::version::Version;
 use iotax_units as units;
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
@@ -130,7 +130,7 @@ fn known_image(path: &Path, parts: &GuestParts) -> Result<SystemImage> {
 fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
     match word {
         "auto" => Ok(Wanted::Auto),
-        list => pin::list(list)
+        list => iotax_load::cpu_list(list)
             .map(Wanted::These)
             .map_err(|why| anyhow!("{}: cpus: {why}", spec.origin)),
     }

@@ -1,9 +1,5 @@
 //! Finds the parts for guests on this machine: accelerator, kernel, QEMU, firmware.
 
-use super::super::boot::{self, BootError, Requested};
-use super::super::kernel::{self, Kernel, KernelSource};
-use super::super::ovmf;
-use super::super::qemu::{self, Accel, Firmware, Version};
 use super::super::room::Room;
 use super::super::system_image::{self, Images};
 use super::VirtualMachine;
@@ -14,8 +10,12 @@ use iotax_host::probe::{GuestProbe, Probe};
 use iotax_host::routes::{Subnet, routes};
 use iotax_model::scenario::Scenario;
 use iotax_model::stack::LayerSpec;
-pub use iotax_steps::guest::initramfs::initramfs_for;
-pub use iotax_steps::guest::seed::seed;
+use iotax_qemu::accel::Accel;
+use iotax_qemu::boot::{self, BootError, Requested};
+use iotax_qemu::command_line::{self as qemu, Firmware};
+use iotax_qemu::kernel::{self, Kernel, KernelSource};
+use iotax_qemu::ovmf;
+use iotax_qemu::version::Version;
 use iotax_sys::kvm::probe_kvm;
 use iotax_units::exit::Failed;
 use std::ffi::OsStr;
@@ -168,12 +168,12 @@ fn tsc_khz(accel: Accel) -> Option<u32> {
 }
 
 fn version() -> Option<Version> {
-    qemu::installed_version(OsStr::new(qemu::PROGRAM)).ok()
+    iotax_qemu::version::installed_version(OsStr::new(qemu::PROGRAM)).ok()
 }
 
 /// Findings about guests and labs on this machine, for the needs.
 pub const FINDINGS: GuestProbe =
-    GuestProbe { lab: crate::lab::state, ..iotax_steps::guest::findings::FINDINGS };
+    GuestProbe { lab: crate::lab::state, ..iotax_qemu::findings::FINDINGS };
 
 fn to_be_fetched(package: &str) -> Kernel {
     let folder = PathBuf::from("CACHE").join(package);

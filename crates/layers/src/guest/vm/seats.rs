@@ -5,27 +5,32 @@
 use super::options::{self, CardWish, GuestWish};
 use super::parts::GuestParts;
 use crate::PlanContext;
-use crate::guest::attach::{self, Beforehand, DaemonFiles};
-use crate::guest::boot::{self, BootError, BootFailure, BootLimits, BootedGuest};
 use crate::guest::lab;
-use crate::guest::pin::{self, Pin};
-use crate::guest::qemu::{
-    self, Accel, Card, DiskServer, DiskSpec, GuestFiles, GuestSpec, GuestStart, MOST_DISKS, Memory,
-    Spdk,
-};
-use crate::guest::qmp::Qmp;
 use anyhow::{Context, Result, anyhow};
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::process::{ProcessId, started_process};
+use iotax_drivers::vhost_user;
+use iotax_facts::guest::MOST_DISKS;
+use iotax_facts::place::Place;
 use iotax_host::probe::Probe;
 use iotax_host::routes::{Subnet, free_subnet};
 use iotax_model::stack::LayerSpec;
-pub use iotax_steps::guest::below;
+use iotax_qemu::accel::Accel;
+use iotax_qemu::attach;
+use iotax_qemu::attach::way::{Beforehand, DaemonFiles};
+pub use iotax_qemu::below;
+use iotax_qemu::boot::{self, BootError, BootFailure, BootLimits, BootedGuest};
+use iotax_qemu::command_line::{self as qemu, Card, GuestSpec, GuestStart, Memory};
+use iotax_qemu::disk::{DiskServer, DiskSpec, Spdk};
+use iotax_qemu::guest_files::GuestFiles;
+use iotax_qemu::pin::{self, Pin};
+use iotax_qemu::qmp::Qmp;
 use iotax_steps::op::{
     BuildInitramfs, BuildSeed, MOST_TAPS, MakeBridge, MakeTap, Op, Spawn, bridge_name, tap_name,
 };
-use iotax_steps::process::started_process;
-use iotax_steps::wire::{CardAddress, Peer, PeerLink};
-use iotax_steps::{PathRef, Place, ProcessId, StepId, vhost_user};
 use iotax_units::exit::Failed;
+use iotax_wire::message::CardAddress;
+use iotax_wire::peer::{Peer, PeerLink};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -150,7 +155,7 @@ pub fn seat(
             PathRef::Serial(drive.serial.clone().unwrap_or_default())
         }
         (DiskServer::Qemu, true) => PathRef::Serial(serial.clone()),
-        _ => PathRef::Pci(format!("0000:00:{:02x}.0", attach::slot(number))),
+        _ => PathRef::Pci(format!("0000:00:{:02x}.0", attach::way::slot(number))),
     };
     let place = Place::Guest(draft.name.clone());
     draft.disks.push(DiskSeat {
@@ -450,10 +455,10 @@ impl GuestDraft {
         context: &mut PlanContext,
     ) -> DiskSpec {
         let mut disk = DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() };
-        if let Some(Beforehand { why, op, server }) =
+        if let Some(Beforehand { why, act, server }) =
             disk.way.beforehand(&disk, &seat.below, &context.tag)
         {
-            let step = context.add(why, op);
+            let step = context.add(why, act.into());
             disk.server = match server {
                 DiskServer::Spdk(spdk) => {
                     DiskServer::Spdk(Spdk { socket: belows.path(&PathRef::Yield(step)), ..spdk })

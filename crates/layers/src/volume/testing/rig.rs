@@ -3,12 +3,15 @@
 
 use crate::{ExposedDevice, Layer, PlanContext};
 use anyhow::Result;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_facts::place::Place;
 use iotax_load::Hold;
 use iotax_model::layer as catalog;
 use iotax_model::scenario::ast::OptionExpr;
 use iotax_model::scenario::grammar::parse_layer;
 use iotax_model::stack::LayerSpec;
-use iotax_steps::{PathRef, Place, RunTag, Step};
+use iotax_steps::step::Step;
 
 /// Makes up `members` devices of `bytes` bytes each.
 pub fn over(members: usize, bytes: u64) -> ExposedDevice {

@@ -1,12 +1,17 @@
 //! Handles iSCSI and iSER: a target of LIO, known by its IQN, and the session of open-iscsi with
 //! it. Both carry the run's id.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
-use crate::iscsi;
-use crate::lio::Store;
-use crate::lio::iscsi::{self as target, IscsiTarget};
-use crate::settings::ThingSettings;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
+use iotax_drivers::iscsi::{self, ConnectIscsi};
+use iotax_drivers::lio::Store;
+use iotax_drivers::lio::iscsi::{self as target, IscsiTarget};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -99,19 +104,6 @@ impl ManagedResource for ExportIscsi {
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         target::unexport(&self.target(Path::new("")), made.path.as_deref())
     }
-}
-
-/// Session with such a target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConnectIscsi {
-    pub iqn: String,
-    pub portal: SocketAddr,
-    /// Name of the interface record.
-    pub iface: String,
-    pub initiator: String,
-    pub iser: bool,
-    /// Settings of the node record, by open-iscsi's names.
-    pub settings: Vec<(String, String)>,
 }
 
 impl Operation for ConnectIscsi {

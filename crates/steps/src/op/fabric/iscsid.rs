@@ -1,11 +1,15 @@
 //! Starts the daemon of open-iscsi where none runs: a process of ours while the stack is up. A
 //! daemon that runs already is used and stays.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::iscsi;
-use crate::process::process_of_tag;
-use crate::system::{host_probe, remove_file, write_file};
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
+use iotax_drivers::iscsi;
+use iotax_drivers::plain_file::{remove_file, write_file};
+use iotax_drivers::process::process_of_tag;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::{RealSystem, host_probe};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -7,10 +7,7 @@ mod nbd;
 mod nvmf;
 mod softrdma;
 
-pub use iscsi::{ConnectIscsi, ExportIscsi};
+pub use iscsi::ExportIscsi;
 pub use iscsid::StartIscsid;
 pub use nbd::{ConnectNbd, ExportNbd, NbdServer};
-pub use nvmf::{ConnectNvmf, ExportNvmf};
 pub use softrdma::{RdmaOn, SoftRdma};
-
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};

@@ -1,12 +1,17 @@
 //! Handles NBD: a qemu-nbd with one named export, and the kernel's device over it. The export's
 //! name carries the run's id, and is in the command lines of both ends.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
-use crate::export;
-use crate::nbd::{self, NbdAddress};
 use crate::op::Spawn;
-use crate::threads::ServingThread;
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
+use iotax_drivers::export;
+use iotax_drivers::nbd::{self, NbdAddress};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::ServingThread;
 use iotax_host::probe::Probe;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};

@@ -1,34 +1,21 @@
 //! Handles NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both
 //! are known by the subsystem's NQN, which carries the run's id.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
-use crate::settings::ThingSettings;
-use crate::{nvmet, nvmf};
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
+use iotax_drivers::nvmet::ExportNvmf;
+use iotax_drivers::nvmf::ConnectNvmf;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::{nvmet, nvmf};
 use iotax_host::probe::Probe;
 use iotax_units::shell;
-use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::Path;
-
-/// Subsystem with one namespace, one host that may connect, and a port.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExportNvmf {
-    pub device: PathRef,
-    pub nqn: String,
-    /// NQN of the only host that may connect.
-    pub host_nqn: String,
-    /// Number of the port in configfs.
-    pub port_id: u16,
-    /// Transport: `tcp`, `rdma` or `loop`.
-    pub transport: String,
-    /// Address and port where it listens; `None` for `loop`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<(IpAddr, u16)>,
-    /// Bytes of data that come with a command; `None` for the kernel's choice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inline_data_size: Option<u64>,
-}
 
 fn address_words(at: Option<(IpAddr, u16)>) -> String {
     at.map(|(address, port)| format!(" at {address}, port {port}")).unwrap_or_default()
@@ -77,21 +64,6 @@ impl ManagedResource for ExportNvmf {
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         nvmet::unexport(self)
     }
-}
-
-/// Controller of such a subsystem.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConnectNvmf {
-    pub nqn: String,
-    /// Transport: `tcp`, `rdma` or `loop`.
-    pub transport: String,
-    /// Address and port where the target listens; `None` for `loop`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<(IpAddr, u16)>,
-    pub host_nqn: String,
-    pub host_id: String,
-    /// Further options in the kernel's words.
-    pub options: Vec<String>,
 }
 
 impl Operation for ConnectNvmf {

@@ -1,9 +1,13 @@
 //! Provides the RDMA device that a fabric uses: an existing one, or one in software that is made
 //! for the run.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::softrdma::{self, RdmaNames};
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
 use anyhow::Result;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::softrdma::{self, RdmaNames};
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;

@@ -1,0 +1,622 @@
+//! Makes a cluster, ends it, reads its state and settings, ends members and brings them back.
+//! Refuses a folder that exists already.
+
+use super::Cluster;
+use super::client::SOCKETS;
+use crate::process::ProcessId;
+use iotax_facts::cluster::ClusterStatus;
+
+use crate::drives::Drives;
+use crate::path_ref::PathRef;
+use crate::plain_file::write_file;
+use crate::process;
+use crate::refusal::NothingMade;
+use crate::settings::ThingSettings;
+use crate::system::{RealSystem, StepProgress};
+use crate::tool::{all_of, guid, run_with, tool};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use iotax_facts::array::ArrayState;
+use iotax_sys::regular::{LAST_WORDS, tail};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::net::TcpListener;
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+/// Cluster of a mon, a mgr, an OSD for each member, and a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeCeph {
+    /// Name of the pool. It carries the run's id.
+    pub name: String,
+    /// Folder of everything but the data, within the run's folder.
+    pub directory: PathBuf,
+    /// Block devices, one OSD each.
+    pub members: Vec<PathRef>,
+    /// Number of copies of every object.
+    pub size: u32,
+    /// Number of copies that must be up for I/O to go on.
+    pub min_size: u32,
+    pub pg: u32,
+    pub memory: u64,
+    /// `rbd_cache_policy` of its clients.
+    pub cache_policy: String,
+    /// Base-2 logarithm of the bytes of an object of its images.
+    pub order: u32,
+    /// Identities of the members, recorded with the intent.
+    #[serde(default, skip_serializing_if = "Drives::is_empty")]
+    pub drives: Drives,
+}
+
+impl MakeCeph {
+    /// Returns the path of the configuration through which everything reaches the cluster.
+    pub fn conf(&self) -> PathBuf {
+        conf_in(&self.directory)
+    }
+
+    pub fn fsid(&self) -> String {
+        guid(&self.name).to_ascii_lowercase()
+    }
+
+    /// Returns the UUID of an OSD, which its member begins with.
+    pub fn uuid(&self, at: usize) -> String {
+        guid(&format!("{} osd {at}", self.name)).to_ascii_lowercase()
+    }
+}
+
+/// Returns the path of the configuration of a cluster in that folder.
+fn conf_in(directory: &Path) -> PathBuf {
+    directory.join("ceph.conf")
+}
+
+/// Change of a member of a cluster of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeCeph {
+    /// The cluster's ceph.conf, as a layer made it.
+    pub made: PathRef,
+    pub change: CephChange,
+    /// Most bytes that are written to an OSD that returns; 0 if unknown.
+    #[serde(default)]
+    pub bytes: u64,
+}
+
+/// Change of an OSD, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CephChange {
+    /// Ends the OSD's process; the cluster goes on without it.
+    Ends(usize),
+    /// Recreates the OSD on its member, empty as a new drive is. The other OSDs fill it.
+    Returns(usize),
+    /// Makes the OSD get no more data and give what it has to others, while it still serves it:
+    /// `ceph osd out`.
+    Out(usize),
+    /// Makes the OSD a full member again: `ceph osd in`.
+    In(usize),
+    /// Waits until every placement group is clean, twice 5 s apart.
+    AwaitHealthy,
+}
+
+/// Pause between two looks at the state. The mgr reports every 5 s.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Limits how long new parts may take to be up and clean, on a busy machine.
+const UP_WITHIN: Duration = Duration::from_secs(300);
+/// Purpose of a wait for a healthy cluster, for messages: who is to do what.
+const BECOME_HEALTHY: (&str, &str) = ("the cluster", "become healthy");
+/// Time for which a state must hold. Placement groups follow the map of OSDs within 5 s.
+const SETTLES: Duration = Duration::from_secs(5);
+/// First bytes of a device or file of an OSD. The OSD's UUID follows.
+const LABEL: &str = "bluestore block device\n";
+/// Bytes at the start of a member in which copies of the label and the superblock of BlueFS are.
+const LABEL_BYTES: usize = 64 << 10;
+
+/// Kinds of daemons in the order in which they are ended: an OSD that cannot reach its mon waits 5
+/// s.
+const DAEMONS: [&str; 3] = ["ceph-osd", "ceph-mgr", "ceph-mon"];
+
+fn daemon(conf: &Path, program: &str, id: &str) -> Result<Vec<String>> {
+    let conf = conf.to_str().context("a run directory that is not UTF-8")?;
+    Ok([program, "--conf", conf, "--id", id, "--foreground"].map(str::to_owned).to_vec())
+}
+
+fn start(system: &mut RealSystem, conf: &Path, program: &str, id: &str) -> Result<ProcessId> {
+    system.spawn(&daemon(conf, program, id)?, &conf.with_file_name(format!("{program}.{id}.out")))
+}
+
+/// Returns the processes of this user on that very cluster: daemons, one that makes an OSD, tools
+/// that a killed run left.
+fn processes(conf: &Path, is_one: impl Fn(&[&str]) -> bool) -> Result<Vec<ProcessId>> {
+    let conf = conf.to_str().context("a run directory that is not UTF-8")?;
+    let is_on_it = |words: &[&str]| words.windows(2).any(|pair| pair == ["--conf", conf]);
+    let all = process::processes(|words| is_on_it(words) && is_one(words))?;
+    Ok(all.into_iter().filter(|process| process::carries(process, conf)).collect())
+}
+
+/// Programs that are run on a cluster of ours.
+const PROGRAMS: [&str; 7] =
+    ["ceph", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-authtool", "monmaptool", "rbd"];
+
+/// Returns true if a command line runs one of [`PROGRAMS`]. A script comes after its interpreter.
+fn is_of_ceph(words: &[&str]) -> bool {
+    words.iter().take(2).any(|word| PROGRAMS.contains(&word.rsplit('/').next().unwrap_or_default()))
+}
+
+fn is_daemon(words: &[&str], program: &str, id: Option<&str>) -> bool {
+    let runs = words.first().is_some_and(|word| word.rsplit('/').next() == Some(program));
+    runs && id.is_none_or(|id| words.windows(2).any(|pair| pair == ["--id", id]))
+}
+
+/// Makes the cluster and its pool, and waits until it is healthy.
+///
+/// # Errors
+/// When a part cannot be made, or it does not become healthy: what it says.
+pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()> {
+    let (conf, folder) = (asked.conf(), &asked.directory);
+    let cluster = Cluster { conf: &conf };
+    if folder.symlink_metadata().is_ok() {
+        return Err(anyhow!("{} already exists", folder.display()).context(NothingMade));
+    }
+    let failed = || format!("cannot make {}", folder.display());
+    fs::DirBuilder::new().mode(0o700).create(folder).with_context(failed)?;
+    for part in ["mon", "mgr"] {
+        fs::create_dir(folder.join(part)).with_context(failed)?;
+    }
+    let port = free_port()?;
+    write_file(&conf, config(asked, port)?.as_bytes())?;
+    write_keys(asked)?;
+    make_mon(&cluster, asked, port)?;
+    start(system, &conf, "ceph-mon", "a")?;
+    // Ceph otherwise makes a pool of its own. No mgr that would know the option is running yet.
+    let devices =
+        ["config", "set", "mgr", "mgr/devicehealth/enable_monitoring", "false", "--force"];
+    cluster.ceph(&devices).with_context(|| last_words(&conf, "ceph-mon", "a"))?;
+    start(system, &conf, "ceph-mgr", "x")?;
+    for at in 0..asked.members.len() {
+        cluster.ceph(&["osd", "new", &asked.uuid(at), &at.to_string()])?;
+    }
+    let members = asked.members.iter().map(|member| member.path()).collect::<Result<Vec<_>>>()?;
+    let made = |at: usize| make_osd(&cluster, at, members[at], &asked.uuid(at));
+    let all = thread::scope(|scope| {
+        let threads: Vec<_> = (0..members.len()).map(|at| scope.spawn(move || made(at))).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread ended")))
+            .collect()
+    });
+    all_of(all)?;
+    for at in 0..asked.members.len() {
+        start(system, &conf, "ceph-osd", &at.to_string())?;
+    }
+    let (pool, pg) = (asked.name.as_str(), asked.pg.to_string());
+    cluster.ceph(&["osd", "pool", "create", pool, &pg, &pg, "replicated"])?;
+    cluster.ceph(&["osd", "pool", "application", "enable", pool, "rbd"])?;
+    cluster.ceph(&["osd", "pool", "application", "set", pool, "rbd", "iotax.run", run])?;
+    let is_up = |status: &ClusterStatus| {
+        status.is_healthy()
+            && status.group_count() == u64::from(asked.pg)
+            && status.osds as usize == asked.members.len()
+    };
+    wait(&cluster, system, UP_WITHIN, BECOME_HEALTHY, is_up).map(drop)
+}
+
+/// Returns a port of loopback that nobody listens on now.
+fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port of 127.0.0.1 is free")?;
+    Ok(listener.local_addr().context("no port of 127.0.0.1 is free")?.port())
+}
+
+/// Returns the whole configuration: everything that Ceph would keep elsewhere is in the folder.
+fn config(asked: &MakeCeph, port: u16) -> Result<String> {
+    let folder = asked.directory.to_str().context("a run directory that is not UTF-8")?;
+    // ceph.conf cannot quote these.
+    ensure!(
+        !folder.contains(['$', '#', ';', '"', '\\', '\n']),
+        "the path {folder} cannot be written in ceph.conf; hint: choose a --runs folder without $ # ; \" \\"
+    );
+    let MakeCeph { size, min_size, memory, cache_policy, order, .. } = asked;
+    Ok(format!(
+        "[global]
+fsid = {fsid}
+mon_host = v2:127.0.0.1:{port}
+public_addr = 127.0.0.1
+cluster_addr = 127.0.0.1
+ms_bind_ipv6 = false
+auth_allow_insecure_global_id_reclaim = false
+run_dir = {folder}
+admin_socket = {folder}/$name.asok
+pid_file = {folder}/$name.pid
+log_file = {folder}/$name.log
+# What the mon writes of the whole cluster goes to /var/log/ceph otherwise.
+mon_cluster_log_file = {folder}/$cluster.log
+crash_dir = {folder}
+mon_data = {folder}/mon
+mgr_data = {folder}/mgr
+osd_data = {folder}/osd.$id
+keyring = {folder}/keyring
+osd_objectstore = bluestore
+osd_memory_target = {memory}
+osd_crush_chooseleaf_type = 0
+osd_pool_default_size = {size}
+osd_pool_default_min_size = {min_size}
+osd_pool_default_pg_autoscale_mode = off
+mon_allow_pool_size_one = true
+mon_allow_pool_delete = true
+mon_osd_down_out_interval = 86400
+# The disk of the run's folder is not what is measured.
+mon_data_avail_warn = 2
+mon_data_avail_crit = 1
+osd_heartbeat_grace = 6
+osd_heartbeat_interval = 1
+mgr_initial_modules =
+[client]
+log_file = {folder}/client.log
+admin_socket = {folder}/{SOCKETS}
+rbd_default_order = {order}
+rbd_cache_policy = {cache_policy}
+",
+        fsid = asked.fsid()
+    ))
+}
+
+/// Writes a key for every part into one file that only we may read, so that nobody else on this
+/// machine can use the cluster.
+fn write_keys(asked: &MakeCeph) -> Result<()> {
+    let keyring = asked.directory.join("keyring");
+    write_file(&keyring, b"")?;
+    fs::set_permissions(&keyring, fs::Permissions::from_mode(0o600))
+        .context("cannot set mode 0600 on the keyring")?;
+    let osds = (0..asked.members.len()).map(|at| {
+        (
+            format!("osd.{at}"),
+            vec![("mon", "allow profile osd"), ("mgr", "allow profile osd"), ("osd", "allow *")],
+        )
+    });
+    let all = [
+        ("mon.".to_owned(), vec![("mon", "allow *")]),
+        (
+            "client.admin".to_owned(),
+            vec![("mon", "allow *"), ("mgr", "allow *"), ("osd", "allow *")],
+        ),
+        ("mgr.x".to_owned(), vec![("mon", "allow profile mgr"), ("osd", "allow *")]),
+    ];
+    for (name, caps) in all.into_iter().chain(osds) {
+        let mut command = tool("ceph-authtool", [keyring.as_os_str()]);
+        command.args(["--gen-key", "-n", &name]).env_remove("CEPH_ARGS");
+        command.args(caps.iter().flat_map(|(part, cap)| ["--cap", *part, *cap]));
+        run_with(command, "").with_context(|| format!("cannot make a key for {name}"))?;
+    }
+    Ok(())
+}
+
+fn make_mon(cluster: &Cluster, asked: &MakeCeph, port: u16) -> Result<()> {
+    let path = |name: &str| asked.directory.join(name).to_string_lossy().into_owned();
+    let (map, keyring) = (path("monmap"), path("keyring"));
+    let at = format!("[v2:127.0.0.1:{port}]");
+    cluster.run("monmaptool", &["--create", "--fsid", &asked.fsid(), "--addv", "a", &at, &map])?;
+    cluster.run("ceph-mon", &["--id", "a", "--mkfs", "--monmap", &map, "--keyring", &keyring])?;
+    Ok(())
+}
+
+/// Makes an empty OSD on a member.
+fn make_osd(cluster: &Cluster, at: usize, member: &Path, uuid: &str) -> Result<()> {
+    let folder = cluster.folder().join(format!("osd.{at}"));
+    let failed = || format!("cannot make {}", folder.display());
+    fs::create_dir(&folder).with_context(failed)?;
+    symlink(member, folder.join("block")).with_context(failed)?;
+    let id = at.to_string();
+    cluster
+        .run("ceph-osd", &["--id", &id, "--mkfs", "--osd-uuid", uuid])
+        .with_context(|| format!("cannot make an OSD of {}", member.display()))?;
+    Ok(())
+}
+
+/// Returns the last words of a daemon, for an error that it may have caused.
+fn last_words(conf: &Path, program: &str, id: &str) -> String {
+    let said = tail(&conf.with_file_name(format!("{program}.{id}.out")), LAST_WORDS);
+    let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    match said.split_at(said.len().saturating_sub(3)).1 {
+        [] => format!("{program} said nothing"),
+        last => format!("{program} said: {}", last.join("; ")),
+    }
+}
+
+/// Polls the status until `is_done`, reports the progress, and ends when the receiver of the report
+/// says stop. Messages say that `who` is to do `what`.
+fn wait(
+    cluster: &Cluster,
+    system: &mut RealSystem,
+    limit: Duration,
+    (who, what): (&str, &str),
+    is_done: impl Fn(&ClusterStatus) -> bool,
+) -> Result<ClusterStatus> {
+    let start = Instant::now();
+    loop {
+        let status = cluster.status()?;
+        if is_done(&status) {
+            return Ok(status);
+        }
+        let share = status.state().rebuilt().unwrap_or(0.0);
+        if system.tell(StepProgress::Synced(share)).is_break() {
+            bail!("interrupted while waiting for {who} to {what}");
+        }
+        ensure!(
+            start.elapsed() < limit,
+            "{who} did not {what} within {} s: {status}",
+            limit.as_secs()
+        );
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Waits as [`wait`] does, until the state also holds after the placement groups have been reported
+/// again.
+fn wait_settled(
+    cluster: &Cluster,
+    system: &mut RealSystem,
+    limit: Duration,
+    task: (&str, &str),
+    is_done: impl Fn(&ClusterStatus) -> bool,
+) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        wait(cluster, system, limit.saturating_sub(start.elapsed()), task, &is_done)?;
+        thread::sleep(SETTLES);
+        if is_done(&cluster.status()?) {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until the cluster is healthy.
+///
+/// # Errors
+/// If it does not become healthy, or the receiver of the progress says stop.
+pub fn await_healthy(conf: &Path, system: &mut RealSystem, limit: Duration) -> Result<()> {
+    wait_settled(&Cluster { conf }, system, limit, BECOME_HEALTHY, ClusterStatus::is_healthy)
+}
+
+/// Returns true if any part of the cluster exists.
+///
+/// # Errors
+/// If /proc cannot be read.
+pub fn is_there(asked: &MakeCeph) -> Result<bool> {
+    let labelled =
+        asked.members.iter().enumerate().any(|(at, member)| {
+            member.path().is_ok_and(|member| is_labelled(member, &asked.uuid(at)))
+        });
+    let folder = asked.directory.symlink_metadata().is_ok();
+    Ok(folder || labelled || !processes(&asked.conf(), is_of_ceph)?.is_empty())
+}
+
+/// Ends the cluster's processes, wipes its labels off its members and removes its folder.
+///
+/// # Errors
+/// When a part stays.
+pub fn destroy(asked: &MakeCeph, system: &mut RealSystem) -> Result<()> {
+    let conf = asked.conf();
+    let word = conf.to_str().context("a run directory that is not UTF-8")?;
+    let kind = |words: &[&str]| DAEMONS.iter().position(|program| is_daemon(words, program, None));
+    // What a killed run left is ended first.
+    for next in [None, Some(0), Some(1), Some(2)] {
+        for process in processes(&conf, |words| is_of_ceph(words) && kind(words) == next)? {
+            system.end_process(&process, word)?;
+        }
+    }
+    for (at, member) in asked.members.iter().enumerate() {
+        let Ok(member) = member.path() else { continue };
+        if is_labelled(member, &asked.uuid(at)) {
+            take_off_label(member)?;
+        }
+    }
+    match fs::remove_dir_all(&asked.directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other.with_context(|| format!("cannot remove {}", asked.directory.display())),
+    }
+}
+
+/// Returns true if a device begins with the label of that OSD.
+fn is_labelled(member: &Path, uuid: &str) -> bool {
+    let is_device = fs::metadata(member).is_ok_and(|meta| meta.file_type().is_block_device());
+    let label = format!("{LABEL}{uuid}");
+    let mut found = vec![0; label.len()];
+    let read = |found: &mut [u8]| fs::File::open(member)?.read_exact_at(found, 0);
+    is_device && read(&mut found).is_ok() && found == label.as_bytes()
+}
+
+fn take_off_label(member: &Path) -> Result<()> {
+    let write = || {
+        let device = fs::File::options().write(true).open(member)?;
+        device.write_all_at(&vec![0; LABEL_BYTES], 0)?;
+        device.sync_data()
+    };
+    write().with_context(|| format!("cannot clear the OSD label on {}", member.display()))
+}
+
+/// Returns the state of the cluster.
+///
+/// # Errors
+/// If it does not answer.
+pub fn state(conf: &Path) -> Result<ArrayState> {
+    Ok(Cluster { conf }.status()?.state())
+}
+
+/// Returns the actual settings of cluster, pool and images, as Ceph reports them.
+///
+/// # Errors
+/// When it does not answer.
+pub fn settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
+    let cluster = Cluster { conf };
+    let mut settings = ThingSettings::new();
+    let of_pool = cluster.run_json("ceph", &["osd", "pool", "get", pool, "all"])?;
+    for name in ["size", "min_size", "pg_num", "crush_rule"] {
+        settings.extend(word(&of_pool[name]).map(|value| (name.to_owned(), value)));
+    }
+    let osds = cluster.run_json("ceph", &["osd", "metadata"])?;
+    for name in ["osd_objectstore", "ceph_version_short"] {
+        let mut all: Vec<String> =
+            osds.as_array().into_iter().flatten().filter_map(|osd| word(&osd[name])).collect();
+        all.dedup();
+        settings.insert(name.to_owned(), all.join(", "));
+    }
+    for image in cluster.run_json("rbd", &["ls", pool])?.as_array().into_iter().flatten() {
+        let Some(image) = image.as_str() else { continue };
+        let told = cluster.run_json("rbd", &["info", &format!("{pool}/{image}")])?;
+        for name in ["size", "object_size", "features"] {
+            settings.extend(word(&told[name]).map(|value| (format!("{image} {name}"), value)));
+        }
+    }
+    Ok(settings)
+}
+
+pub(super) fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(all) => Some(all.iter().filter_map(word).collect::<Vec<_>>().join(",")),
+        other => Some(other.to_string()),
+    }
+}
+
+/// Ends an OSD, brings it back empty as a new drive would be, marks it out or in, or waits until
+/// all are whole.
+///
+/// # Errors
+/// When Ceph refuses, or the cluster does not come into that state.
+pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
+    let conf = asked.made.path()?;
+    let cluster = Cluster { conf };
+    match asked.change {
+        CephChange::Ends(at) => {
+            end_osd(conf, at, system)?;
+            let is_noticed =
+                |status: &ClusterStatus| matches!(status.state(), ArrayState::Degraded { .. });
+            wait(
+                &cluster,
+                system,
+                UP_WITHIN,
+                ("the cluster", "notice that an OSD ended"),
+                is_noticed,
+            )
+            .map(drop)
+        }
+        CephChange::Returns(at) => {
+            let folder = cluster.folder().join(format!("osd.{at}"));
+            let member = fs::read_link(folder.join("block"))
+                .with_context(|| format!("there is no OSD {at}"))?;
+            end_osd(conf, at, system)?;
+            let uuid = fs::read_to_string(folder.join("fsid")).context("an OSD without a UUID")?;
+            let uuid = uuid.trim();
+            ensure!(is_labelled(&member, uuid), "{} no longer holds OSD {at}", member.display());
+            take_off_label(&member)?;
+            fs::remove_dir_all(&folder)
+                .with_context(|| format!("cannot remove {}", folder.display()))?;
+            make_osd(&cluster, at, &member, uuid)?;
+            start(system, conf, "ceph-osd", &at.to_string())?;
+            let is_back = |status: &ClusterStatus| {
+                let all_up = status.up == status.osds && status.within == status.osds;
+                all_up
+                    && matches!(status.state(), ArrayState::Rebuilding { .. } | ArrayState::Healthy)
+            };
+            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "come back"), is_back)
+                .map(drop)
+        }
+        CephChange::Out(at) => {
+            cluster.ceph(&["osd", "out", &at.to_string()])?;
+            // The map shows it at once; then the groups peer, and serve nothing until they have.
+            let is_out = |status: &ClusterStatus| matches!(status.state(), ArrayState::Out { .. });
+            wait_settled(
+                &cluster,
+                system,
+                UP_WITHIN,
+                (format!("OSD {at}").as_str(), "be marked out"),
+                is_out,
+            )
+        }
+        CephChange::In(at) => {
+            cluster.ceph(&["osd", "in", &at.to_string()])?;
+            let is_in = |status: &ClusterStatus| status.within == status.osds;
+            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "be marked in"), is_in)
+                .map(drop)
+        }
+        CephChange::AwaitHealthy => await_healthy(conf, system, Duration::from_secs(24 * 3600)),
+    }
+}
+
+/// Returns the cluster's OSDs that run.
+///
+/// # Errors
+/// If /proc cannot be read.
+pub fn osds(conf: &Path) -> Result<Vec<ProcessId>> {
+    processes(conf, |words| is_daemon(words, "ceph-osd", None))
+}
+
+fn end_osd(conf: &Path, at: usize, system: &mut RealSystem) -> Result<()> {
+    let (id, word) = (at.to_string(), conf.to_str().context("a run directory that is not UTF-8")?);
+    let all = processes(conf, |words| is_daemon(words, "ceph-osd", Some(&id)))?;
+    all.iter().try_for_each(|process| system.end_process(process, word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_programs_of_ceph_on_that_very_cluster_are_its_processes() {
+        let conf = "/run/r/ceph0/ceph.conf";
+        assert!(
+            is_of_ceph(&["/usr/bin/ceph-osd", "--conf", conf])
+                && is_of_ceph(&["rbd", "--conf", conf, "ls"])
+        );
+        assert!(is_of_ceph(&["/usr/bin/python3", "/usr/bin/ceph", "--conf", conf]));
+        assert!(!is_of_ceph(&["less", conf]) && !is_of_ceph(&["vi", "/x/y", "/usr/bin/ceph"]));
+        let osd = ["/usr/bin/ceph-osd", "--conf", conf, "--id", "1", "--foreground"];
+        assert!(is_daemon(&osd, "ceph-osd", Some("1")) && is_daemon(&osd, "ceph-osd", None));
+        assert!(!is_daemon(&osd, "ceph-osd", Some("11")) && !is_daemon(&osd, "ceph-mon", None));
+        assert!(processes(Path::new(conf), |_| true).unwrap().is_empty());
+    }
+
+    #[test]
+    fn all_that_a_cluster_writes_lies_in_its_folder() {
+        let directory = Path::new("/runs/r/ceph0");
+        let asked = MakeCeph {
+            name: "iotax-r".into(),
+            directory: directory.into(),
+            members: Vec::new(),
+            size: 1,
+            min_size: 1,
+            pg: 8,
+            memory: 1 << 30,
+            cache_policy: "writeback".into(),
+            order: 22,
+            drives: Default::default(),
+        };
+        let conf = config(&asked, 6789).unwrap();
+        let values = || conf.lines().filter_map(|line| line.split_once(" = "));
+        let paths: Vec<_> = values().filter(|(_, value)| value.starts_with('/')).collect();
+        assert!(
+            paths.iter().all(|(_, value)| Path::new(value).starts_with(directory)),
+            "{paths:?}"
+        );
+        // Files that Ceph would otherwise write in /var.
+        for key in [
+            "log_file",
+            "mon_cluster_log_file",
+            "crash_dir",
+            "run_dir",
+            "admin_socket",
+            "pid_file",
+            "mon_data",
+        ] {
+            assert!(paths.iter().any(|(name, _)| *name == key), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_never_taken_for_a_labelled_device() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x");
+        fs::write(&file, format!("{LABEL}u-1\n")).unwrap();
+        assert!(!is_labelled(&file, "u-1") && !is_labelled(Path::new("/dev/null"), "u-1"));
+    }
+}

@@ -1,0 +1,164 @@
+//! The device mapper's `linear` by dmsetup. Ours are known by name and by a UUID that says the same
+//! with a prefix of ours.
+
+use crate::step_output::StepOutput;
+
+use super::tool::{load_modules, run_with, settle, tool};
+use crate::path_ref::PathRef;
+use crate::refusal::{NotOurs, NothingMade};
+use crate::tool::run;
+use anyhow::{Context, Result, bail, ensure};
+use iotax_host::block::sys_block;
+use iotax_host::probe::Probe;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+use std::path::Path;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeLinear {
+    /// Name of the device. It carries the run's id.
+    pub name: String,
+    /// Stretches that it is made of, from its beginning.
+    pub stretches: Vec<Stretch>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
+}
+
+/// Stretch of a device below.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch {
+    pub device: PathRef,
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// The table's unit, whatever the devices' blocks are.
+const SECTOR: u64 = 512;
+
+/// Makes the device and returns its path.
+///
+/// # Errors
+/// When the name is taken ([`NothingMade`]); dmsetup's words.
+pub fn create(linear: &MakeLinear) -> Result<StepOutput> {
+    ready(linear).context(NothingMade)?;
+    let table = table(&linear.stretches)?;
+    let mut command = tool("dmsetup", ["create", &linear.name, "--uuid", &uuid(&linear.name)]);
+    if linear.read_only {
+        command.arg("--readonly");
+    }
+    run_with(command, &table)?;
+    settle();
+    ours(&linear.name)
+        .filter(|made| made.path.is_some())
+        .context("dmsetup has made it, and it is not there")
+}
+
+fn ready(linear: &MakeLinear) -> Result<()> {
+    if !Path::new("/sys/module/dm_mod").exists() {
+        load_modules(&["dm_mod"])?;
+    }
+    ensure!(
+        find_device(&host_probe(), &linear.name).is_none(),
+        "the device mapper has a {} already",
+        linear.name
+    );
+    Ok(())
+}
+
+/// Finds our device of that name.
+pub fn ours(name: &str) -> Option<StepOutput> {
+    let (device, id) = find_device(&host_probe(), name)?;
+    let path = Path::new("/dev").join(device);
+    (id == uuid(name)).then(|| StepOutput::found_at(path))
+}
+
+/// Removes the device; one that is gone is fine.
+///
+/// # Errors
+/// When it is in use, or another has that name ([`NotOurs`]).
+pub fn remove(name: &str) -> Result<()> {
+    match find_device(&host_probe(), name) {
+        None => return Ok(()),
+        Some((device, id)) if id != uuid(name) => {
+            return Err(NotOurs(format!(
+                "/dev/{device} is called {name} and is not ours: left alone"
+            ))
+            .into());
+        }
+        Some(_) => settle(),
+    }
+    run(&mut tool("dmsetup", ["remove", "--retry", name]))?;
+    settle();
+    match find_device(&host_probe(), name) {
+        None => Ok(()),
+        Some((device, _)) => bail!("/dev/{device} ({name}) is still there"),
+    }
+}
+
+/// Finds the kernel name and UUID of the device of that name.
+fn find_device(probe: &Probe, name: &str) -> Option<(String, String)> {
+    let of = |device: &String, file: &str| probe.read(sys_block(device).join("dm").join(file));
+    let named = |device: &String| of(device, "name").as_deref() == Some(name);
+    let device = probe.names("/sys/block").into_iter().find(named)?;
+    let uuid = of(&device, "uuid").unwrap_or_default();
+    Some((device, uuid))
+}
+
+fn uuid(name: &str) -> String {
+    format!("IOTAX-{name}")
+}
+
+/// Writes the table, a line for each stretch.
+fn table(stretches: &[Stretch]) -> Result<String> {
+    let (mut text, mut at) = (String::new(), 0);
+    for Stretch { device, offset, bytes } in stretches {
+        ensure!(
+            offset % SECTOR == 0 && bytes % SECTOR == 0,
+            "a stretch of {bytes} bytes at {offset} is no number of sectors"
+        );
+        let device =
+            device.path()?.canonicalize().with_context(|| format!("cannot find {device}"))?;
+        let sectors = bytes / SECTOR;
+        let _ = writeln!(text, "{at} {sectors} linear {} {}", device.display(), offset / SECTOR);
+        at += sectors;
+    }
+    Ok(text)
+}
+
+fn host_probe() -> Probe {
+    Probe::of_files(Path::new("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path_ref::PathRef;
+    use iotax_host::made_up::server;
+
+    fn stretch(device: &str, offset: u64, bytes: u64) -> Stretch {
+        Stretch { device: PathRef::Path(device.into()), offset, bytes }
+    }
+
+    #[test]
+    fn a_table_has_its_stretches_one_behind_the_other() {
+        let parts = [stretch("/dev/null", 1 << 20, 4 << 20), stretch("/dev/zero", 0, 512)];
+        assert_eq!(
+            table(&parts).unwrap(),
+            "0 8192 linear /dev/null 2048\n8192 1 linear /dev/zero 0\n"
+        );
+        let error = table(&[stretch("/dev/null", 100, 512)]).unwrap_err().to_string();
+        assert!(error.contains("no number of sectors"), "{error}");
+    }
+
+    #[test]
+    fn a_device_is_found_by_its_name_and_ours_by_its_uuid() {
+        let machine = server();
+        machine.put(&[
+            ("/sys/block/dm-7/dm/name", "iotax-r-dm0\n"),
+            ("/sys/block/dm-7/dm/uuid", "IOTAX-iotax-r-dm0\n"),
+        ]);
+        let ours = find_device(&machine.probe, "iotax-r-dm0").unwrap();
+        assert_eq!(ours, ("dm-7".to_owned(), uuid("iotax-r-dm0")));
+        assert_eq!(find_device(&machine.probe, "iotax-r-dm1"), None);
+    }
+}

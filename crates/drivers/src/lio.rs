@@ -1,0 +1,236 @@
+//! The kernel's SCSI target (LIO) through configfs: backstores, and vhost in front of them; `iscsi`
+//! is the other fabric. Files are served with asynchronous direct I/O and a cache that the guest's
+//! flushes empty: what QEMU calls cache=none. Devices are served as they are.
+
+pub mod iscsi;
+
+use super::export;
+use crate::path_ref::PathRef;
+use crate::plain_file::tell_kernel;
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Backstore, target port of the vhost fabric, and the LUN between them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportVhostScsi {
+    /// File or device below.
+    pub backing: PathRef,
+    /// True if the backing is a block device.
+    pub block: bool,
+    /// Bytes of a file that are shown.
+    pub bytes: u64,
+    pub read_only: bool,
+    /// Name of the backstore. It carries the run's id.
+    pub name: String,
+    /// WWN: `naa.` and 16 hexadecimal digits.
+    pub wwn: String,
+    /// Serial by which the guest finds the disk.
+    pub serial: String,
+}
+
+impl ExportVhostScsi {
+    pub fn lun(&self) -> Result<Lun<'_>> {
+        let store = Store {
+            backing: self.backing.path()?,
+            block: self.block,
+            bytes: self.bytes,
+            read_only: self.read_only,
+            name: &self.name,
+            serial: &self.serial,
+        };
+        Ok(Lun { store, wwn: &self.wwn })
+    }
+}
+
+const TARGET: &str = "/sys/kernel/config/target";
+/// Links of ours, from a LUN to its backstore; the kernel takes any name.
+pub const LINK: &str = "iotax";
+
+/// A backstore: what is served, by whichever fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Store<'a> {
+    /// File or block device.
+    pub backing: &'a Path,
+    pub block: bool,
+    /// Bytes of a file that are shown.
+    pub bytes: u64,
+    pub read_only: bool,
+    pub name: &'a str,
+    pub serial: &'a str,
+}
+
+/// A LUN and what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lun<'a> {
+    pub store: Store<'a>,
+    pub wwn: &'a str,
+}
+
+/// Returns the folder of a backstore. The first adapter of each kind is everybody's: the names of
+/// its folders distinguish them.
+pub fn backstore(block: bool, name: &str) -> PathBuf {
+    adapter(block).join(name)
+}
+
+fn adapter(block: bool) -> PathBuf {
+    Path::new(TARGET).join("core").join(if block { "iblock_0" } else { "fileio_0" })
+}
+
+/// Returns the folder of the vhost fabric. The kernel has one when somebody has made it.
+pub fn fabric() -> PathBuf {
+    Path::new(TARGET).join("vhost")
+}
+
+/// Returns the folder of a port of that fabric.
+pub fn port(wwn: &str) -> PathBuf {
+    fabric().join(wwn)
+}
+
+/// Makes the backstore, the port and the LUN. Returns the fabric's folder, if it was not there
+/// before.
+///
+/// # Errors
+/// When the kernel has no such target, or refuses a part.
+pub fn export(lun: &Lun) -> Result<Option<PathBuf>> {
+    ready(&["vhost_scsi"])?;
+    let store = make_store(&lun.store)?;
+    let group = port(lun.wwn).join("tpgt_1");
+    let made = export::make(&fabric())?;
+    for folder in [port(lun.wwn), group.clone(), group.join("lun/lun_0")] {
+        export::make_new(&folder)?;
+    }
+    // The other end of the one connection that there is; any name that no other has will do.
+    tell_kernel(&group.join("nexus"), &nexus(lun.wwn))?;
+    export::link(&store, &group.join("lun/lun_0").join(LINK))?;
+    Ok(made.then(fabric))
+}
+
+/// Returns the initiator's name: the port's with another vendor's first digit.
+fn nexus(wwn: &str) -> String {
+    wwn.replacen("naa.5", "naa.6", 1)
+}
+
+/// Loads the kernel's target, with the modules of a fabric.
+fn ready(fabric: &[&str]) -> Result<()> {
+    let modules = [&["target_core_mod", "target_core_iblock", "target_core_file"], fabric].concat();
+    export::ready(Path::new(TARGET), &modules)
+}
+
+/// Makes a backstore and returns its folder.
+fn make_store(store: &Store) -> Result<PathBuf> {
+    let folder = backstore(store.block, store.name);
+    export::make(&adapter(store.block))?;
+    export::make_new(&folder)?;
+    tell_kernel(&folder.join("control"), &control(store)?)?;
+    tell_kernel(&folder.join("wwn/vpd_unit_serial"), store.serial)?;
+    tell_kernel(&folder.join("enable"), "1").with_context(|| {
+        format!(
+            "LIO does not serve {}: the kernel's log (dmesg) tells why",
+            store.backing.display()
+        )
+    })?;
+    Ok(folder)
+}
+
+/// Returns the control line that gives LIO the backing.
+fn control(store: &Store) -> Result<String> {
+    let path = store.backing.to_str().context("a path that is not UTF-8")?;
+    ensure!(!path.contains([',', '\n']), "LIO cannot be told of {path}: it has a comma");
+    Ok(match store.block {
+        true => format!("udev_path={path},readonly={}", u8::from(store.read_only)),
+        false => {
+            format!("fd_dev_name={path},fd_dev_size={},fd_buffered_io=1,fd_async_io=1", store.bytes)
+        }
+    })
+}
+
+/// Returns true if a part of the export is there.
+pub fn is_exported(name: &str, wwn: &str) -> bool {
+    port(wwn).exists() || has_store(name)
+}
+
+fn has_store(name: &str) -> bool {
+    [true, false].into_iter().any(|block| backstore(block, name).exists())
+}
+
+/// Removes all parts of it, in whatever state they are, and the fabric's folder that was made for
+/// it.
+///
+/// # Errors
+/// When a part is still in use.
+pub fn unexport(block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()> {
+    let group = port(wwn).join("tpgt_1");
+    export::unlink(&group.join("lun/lun_0").join(LINK))?;
+    for folder in [group.join("lun/lun_0"), group, port(wwn)] {
+        export::remove(&folder)?;
+    }
+    remove_store(block, name, fabric)
+}
+
+/// Removes a backstore, and what was made for it and has no other in it.
+fn remove_store(block: bool, name: &str, fabric: Option<&Path>) -> Result<()> {
+    export::remove(&backstore(block, name))?;
+    // Others may have backstores in the adapter or ports in the fabric, and then they stay.
+    let _ = fs::remove_dir(adapter(block));
+    remove_fabric(fabric, Path::new(TARGET));
+    Ok(())
+}
+
+/// Removes a fabric's folder that was made for what is removed now. A journal is not believed about
+/// folders elsewhere.
+fn remove_fabric(fabric: Option<&Path>, target: &Path) {
+    if let Some(fabric) = fabric.filter(|fabric| fabric.parent() == Some(target)) {
+        let _ = fs::remove_dir(fabric);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store(path: &str, block: bool) -> Store<'_> {
+        Store {
+            backing: Path::new(path),
+            block,
+            bytes: 1 << 30,
+            read_only: true,
+            name: "iotax-r-vm0-0",
+            serial: "iotax-vm0-0",
+        }
+    }
+
+    #[test]
+    fn lio_is_told_of_files_and_devices() {
+        assert_eq!(
+            control(&store("/srv/x.img", false)).unwrap(),
+            "fd_dev_name=/srv/x.img,fd_dev_size=1073741824,fd_buffered_io=1,fd_async_io=1"
+        );
+        assert_eq!(control(&store("/dev/sdb", true)).unwrap(), "udev_path=/dev/sdb,readonly=1");
+        assert!(control(&store("/srv/a,b.img", false)).is_err());
+        assert_eq!(nexus("naa.5001405000000001"), "naa.6001405000000001");
+        assert_eq!(port("naa.5"), Path::new("/sys/kernel/config/target/vhost/naa.5"));
+    }
+
+    #[test]
+    fn the_fabrics_folder_goes_with_the_last_port_unless_it_was_there_before() {
+        let target = tempfile::tempdir().unwrap();
+        let (fabric, port) = (target.path().join("vhost"), target.path().join("vhost/naa.5"));
+        for there_before in [false, true] {
+            if there_before {
+                fs::create_dir(&fabric).unwrap();
+            }
+            let made = export::make(&fabric).unwrap().then_some(fabric.as_path());
+            assert_eq!(made.is_some(), !there_before);
+            fs::create_dir(&port).unwrap();
+            remove_fabric(made, target.path());
+            assert!(port.exists(), "another's port is in it");
+            fs::remove_dir(&port).unwrap();
+            remove_fabric(made, target.path());
+            assert_eq!(fabric.exists(), there_before);
+        }
+        remove_fabric(Some(&fabric), Path::new(TARGET));
+        assert!(fabric.exists(), "it is in no target's folder");
+    }
+}

@@ -1,0 +1,166 @@
+//! Exports by LIO's iSCSI fabric: a target with one portal at a named address, one LUN, and one
+//! initiator that may have it. Nobody else sees it: no ACL is generated, and there is no demo mode.
+
+use super::{LINK, Store, TARGET, backstore, has_store, make_store, ready, remove_store};
+use crate::export;
+use crate::plain_file::tell_kernel;
+use crate::refusal::NothingMade;
+use crate::settings::{self, ThingSettings};
+use anyhow::{Context, Result, anyhow};
+use iotax_host::probe::Probe;
+use iotax_units::shell;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Target and what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IscsiTarget<'a> {
+    pub store: Store<'a>,
+    /// Attributes of the backstore by LIO's names, in the order in which they are written.
+    pub attributes: &'a [(String, String)],
+    pub iqn: &'a str,
+    pub initiator: &'a str,
+    pub portal: SocketAddr,
+    pub iser: bool,
+}
+
+/// Returns the folder of the fabric. The kernel has one when somebody has made it.
+pub fn fabric() -> PathBuf {
+    Path::new(TARGET).join("iscsi")
+}
+
+/// Returns the folder of a target of the fabric.
+pub fn folder(iqn: &str) -> PathBuf {
+    fabric().join(iqn)
+}
+
+/// Makes the backstore, the target and all in it. Returns the fabric's folder, if it was not there
+/// before.
+///
+/// # Errors
+/// If something is in the way, the kernel has no such target, or refuses a part.
+pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
+    check(target)?;
+    let modules: &[&str] =
+        if target.iser { &["iscsi_target_mod", "ib_isert"] } else { &["iscsi_target_mod"] };
+    ready(modules)?;
+    let store = make_store(&target.store)?;
+    for (name, value) in target.attributes {
+        tell_kernel(&store.join("attrib").join(name), value).with_context(|| {
+            format!(
+                "LIO does not take {name}={value} for {}; hint: leave it out",
+                target.store.backing.display()
+            )
+        })?;
+    }
+    let made = export::make(&fabric())?;
+    let group = folder(target.iqn).join("tpgt_1");
+    let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
+    for folder in [&folder(target.iqn), &group, &lun] {
+        export::make_new(folder)?;
+    }
+    export::link(&store, &lun.join(LINK))?;
+    // All but the first are the kernel's defaults. They are written since everything depends on
+    // them.
+    for (name, value) in [("authentication", "0"), ("generate_node_acls", "0")] {
+        tell_kernel(&group.join("attrib").join(name), value)?;
+    }
+    allow(&acl, &lun, target.store.read_only)?;
+    listen(&group, target)?;
+    tell_kernel(&group.join("enable"), "1")?;
+    Ok(made.then(fabric))
+}
+
+/// Checks all that can be checked before anything is made.
+fn check(target: &IscsiTarget) -> Result<()> {
+    if folder(target.iqn).exists() || has_store(target.store.name) {
+        let taken = anyhow!(
+            "there is a target {} or a backstore {} already",
+            target.iqn,
+            target.store.name
+        );
+        return Err(taken.context(NothingMade));
+    }
+    export::check_free(target.store.backing)?;
+    // iSER listens on an RDMA device, not on a socket.
+    export::check_address(target.portal.ip(), (!target.iser).then_some(target.portal.port()))
+}
+
+/// Makes the initiator's ACL and maps the LUN that it has.
+fn allow(acl: &Path, lun: &Path, read_only: bool) -> Result<()> {
+    let mapped = acl.join("lun_0");
+    export::make_new(acl)?;
+    export::make_new(&mapped)?;
+    export::link(lun, &mapped.join(LINK))?;
+    tell_kernel(&mapped.join("write_protect"), if read_only { "1" } else { "0" })
+}
+
+fn listen(group: &Path, target: &IscsiTarget) -> Result<()> {
+    let portal = group.join("np").join(target.portal.to_string());
+    export::make_new(&portal)?;
+    if target.iser {
+        tell_kernel(&portal.join("iser"), "1").with_context(|| {
+            format!(
+                "no RDMA device listens at {}; hint: the kernel's log (dmesg) tells why",
+                target.portal
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Returns true if any part of it exists.
+pub fn is_exported(name: &str, iqn: &str) -> bool {
+    folder(iqn).exists() || has_store(name)
+}
+
+/// Returns the settings with which it is exported, by LIO's names.
+pub fn settings_of(probe: &Probe, target: &IscsiTarget) -> ThingSettings {
+    let store =
+        ["block_size", "emulate_write_cache", "emulate_fua_write", "emulate_tpu", "queue_depth"];
+    let group = ["default_cmdsn_depth", "fabric_prot_type"];
+    let attributes = backstore(target.store.block, target.store.name).join("attrib");
+    let mut all = settings::files(probe, &attributes, &store);
+    all.extend(settings::files(probe, &folder(target.iqn).join("tpgt_1/attrib"), &group));
+    all
+}
+
+/// Removes all parts of it, in whatever state they are, and the fabric's folder that was made for
+/// it.
+///
+/// # Errors
+/// If a part is still in use.
+pub fn unexport(target: &IscsiTarget, fabric: Option<&Path>) -> Result<()> {
+    let group = folder(target.iqn).join("tpgt_1");
+    let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
+    if group.join("enable").exists() {
+        tell_kernel(&group.join("enable"), "0")?;
+    }
+    export::unlink(&acl.join("lun_0").join(LINK))?;
+    export::remove(&acl.join("lun_0"))?;
+    export::remove(&acl)?;
+    export::unlink(&lun.join(LINK))?;
+    for folder in [lun, group.join("np").join(target.portal.to_string()), group, folder(target.iqn)]
+    {
+        export::remove(&folder)?;
+    }
+    remove_store(target.store.block, target.store.name, fabric)
+}
+
+/// Returns the commands that a person would type to remove it.
+pub fn unexport_by_hand(target: &IscsiTarget) -> String {
+    let iqn = folder(target.iqn);
+    let group = iqn.join("tpgt_1");
+    let acl = Path::new("acls").join(target.initiator);
+    let lun = acl.join("lun_0");
+    let portal = Path::new("np").join(target.portal.to_string());
+    let store = super::backstore(target.store.block, target.store.name);
+    let folders =
+        [&lun, &acl, Path::new("lun/lun_0"), &portal, &group, &iqn, &store].map(shell::path);
+    format!(
+        "cd {}; echo 0 > enable; rm {} lun/lun_0/{LINK}; rmdir {}",
+        shell::path(&group),
+        shell::path(lun.join(LINK)),
+        folders.join(" ")
+    )
+}

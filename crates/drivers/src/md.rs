@@ -1,0 +1,585 @@
+//! The kernel's RAID (md) by mdadm and sysfs: making an array, taking it away and its superblocks
+//! with it, failing a member, rebuilding it, waiting for a sync. Ours are known by their name,
+//! which the superblock of every member has. A member that is in an array, or carries a superblock
+//! of one, is refused: it is somebody's.
+
+use crate::step_output::StepOutput;
+
+use super::tool::{all_of, load_modules, output, settle, tool};
+use crate::drives::Drives;
+use crate::path_ref::PathRef;
+use crate::plain_file::tell_kernel;
+use crate::refusal::{NotOurs, NothingMade};
+use crate::system::ProgressFn;
+use crate::tool::run;
+use crate::wait::wait_until;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use iotax_facts::array::ArrayState;
+use iotax_host::block::{self, BlockNode, node_path, sys_block};
+use iotax_host::probe::Probe;
+use iotax_units::{KIB, show_bytes, size_word};
+use serde::{Deserialize, Serialize};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreateArray {
+    /// Block devices, in the order of their roles.
+    pub members: Vec<PathRef>,
+    /// Name of the array, at most 28 bytes. It carries the run's id.
+    pub name: String,
+    /// RAID level: 0, 1, 5, 6 or 10.
+    pub level: u8,
+    /// Bytes of a chunk; `None` for RAID 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<u64>,
+    /// Layout of parity or copies; `None` for mdadm's choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// Format of the superblock: `1.2`.
+    pub metadata: String,
+    /// True if it keeps a bitmap of what is being written, on its members.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bitmap: bool,
+    /// Bytes of each member that hold data. RAID 0 takes all that there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Offset of the data on each member, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_offset: Option<u64>,
+    /// True if the members may differ in size.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uneven: bool,
+    /// True if parity and copies are not computed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub assume_clean: bool,
+    /// Bounds of syncs and rebuilds under load, in bytes a second: least and most.
+    #[serde(default, skip_serializing_if = "SyncBounds::are_none")]
+    pub sync_speed: SyncBounds,
+    /// Bytes that the plan counts on.
+    pub bytes: u64,
+    /// Identities of the members, recorded with the intent.
+    #[serde(default, skip_serializing_if = "Drives::is_empty")]
+    pub drives: Drives,
+}
+
+impl CreateArray {
+    /// Returns the bytes that its first sync writes: parity, or every copy but the first.
+    pub fn first_sync_bytes(&self) -> u64 {
+        let (members, each) = (self.members.len() as u64, self.size.unwrap_or(0));
+        let copies =
+            || self.layout.as_ref().and_then(|layout| layout[1..].parse().ok()).unwrap_or(2u64);
+        match self.level {
+            _ if self.assume_clean => 0,
+            1 => each * members.saturating_sub(1),
+            5 => each,
+            6 => 2 * each,
+            10 => each * members / copies().max(1) * (copies() - 1),
+            _ => 0,
+        }
+    }
+}
+
+/// Least and most speed of a sync. The system's bounds apply where none is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncBounds {
+    /// Speed that is reached even when others want the drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<u64>,
+    /// Speed that is not exceeded even when nobody else wants the drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u64>,
+}
+
+impl SyncBounds {
+    fn are_none(&self) -> bool {
+        *self == SyncBounds::default()
+    }
+}
+
+/// Time for which somebody who only looks at a device may hold it: udev, mostly.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Time after which a sync that could run and does not never will.
+const IDLE_LIMIT: Duration = Duration::from_secs(60);
+/// Limit of a sync in KiB a second: beyond what any drive does, within what the kernel takes.
+const UNBOUND: &str = "100000000";
+
+/// Returns the words for `mdadm` before the members.
+pub fn create_words(array: &CreateArray) -> Vec<String> {
+    let kib = |bytes: u64| (bytes / KIB).to_string();
+    let mut words = vec![
+        "--create".to_owned(),
+        format!("/dev/md/{}", array.name),
+        // It would ask about members of unequal size, and about booting from metadata that begins a
+        // drive.
+        "--run".to_owned(),
+        format!("--name={}", array.name),
+        "--homehost=any".to_owned(),
+        format!("--metadata={}", array.metadata),
+        format!("--level={}", array.level),
+        format!("--raid-devices={}", array.members.len()),
+    ];
+    words.extend(array.chunk.map(|bytes| format!("--chunk={}", kib(bytes))));
+    words.extend(array.layout.as_ref().map(|layout| format!("--layout={layout}")));
+    words.extend(array.size.map(|bytes| format!("--size={}", size_word(bytes, kib(bytes)))));
+    words.extend(array.data_offset.map(|bytes| format!("--data-offset={}", kib(bytes))));
+    if array.level > 0 {
+        words.push(format!("--bitmap={}", if array.bitmap { "internal" } else { "none" }));
+    }
+    if array.assume_clean {
+        words.push("--assume-clean".to_owned());
+    }
+    words
+}
+
+/// Makes the array and returns its device.
+///
+/// # Errors
+/// What is wrong with a member, before anything is changed ([`NothingMade`]); mdadm's words.
+pub fn create(array: &CreateArray) -> Result<StepOutput> {
+    let members = ready(array).context(NothingMade)?;
+    run(tool("mdadm", create_words(array)).args(members.iter().map(node_path)))?;
+    settle();
+    let device =
+        arrays_of(array)?.pop().context("mdadm has made it, and no array of that name is there")?;
+    bounds(array, &device)?;
+    let there = block::disk(&host_probe(), &device).context("the array has no size")?.bytes;
+    ensure!(
+        there >= array.bytes,
+        "the array has {}, and the plan counts on {}",
+        show_bytes(there),
+        show_bytes(array.bytes)
+    );
+    Ok(yield_of(&device))
+}
+
+/// Finds the array, or nothing but superblocks of it; also where udev has made it again of some
+/// members.
+///
+/// # Errors
+/// When mdadm cannot be run, or nothing is found and a member cannot be read.
+pub fn find(array: &CreateArray) -> Result<Option<StepOutput>> {
+    if let Some(device) = arrays_of(array)?.pop() {
+        return Ok(Some(yield_of(&device)));
+    }
+    let members = members_there(array);
+    let has = members.iter().map(|member| has_superblock(array, member));
+    Ok(any_of(has.collect())?.then(StepOutput::default))
+}
+
+/// Returns true if any result is: what is known of one member is enough, whatever the others say.
+fn any_of(known: Vec<Result<bool>>) -> Result<bool> {
+    let any = known.iter().any(|known| matches!(known, Ok(true)));
+    if any {
+        Ok(true)
+    } else {
+        all_of(known.into_iter().map(|known| known.map(drop)).collect()).map(|()| false)
+    }
+}
+
+fn has_superblock(array: &CreateArray, member: &BlockNode) -> Result<bool> {
+    Ok(superblock(&node_path(member))?.is_some_and(|of| of.is(&array.name)))
+}
+
+/// Stops the array and zeroes the superblock of each member, in it or failed out of it.
+///
+/// # Errors
+/// When something holds it; when another array has a member by now ([`NotOurs`]).
+pub fn unmake(array: &CreateArray) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        match unmake_once(array) {
+            Ok(()) if find(array)?.is_none() => return not_anothers(array),
+            Err(error) if start.elapsed() > PATIENCE => return Err(error),
+            Ok(()) if start.elapsed() > PATIENCE => {
+                bail!("array {} comes back whenever it is stopped", array.name)
+            }
+            // Somebody looks at it, or udev has just made an array again of superblocks that were
+            // still there.
+            _ => std::thread::sleep(Duration::from_millis(200)),
+        }
+    }
+}
+
+fn unmake_once(array: &CreateArray) -> Result<()> {
+    settle();
+    for device in arrays_of(array)? {
+        run(&mut tool("mdadm", ["--stop", &format!("/dev/{device}")]))?;
+    }
+    // One that cannot be read keeps nobody from cleaning the others.
+    let cleaned =
+        members_there(array).into_iter().map(|member| match has_superblock(array, &member)? {
+            true => run(tool("mdadm", ["--zero-superblock"]).arg(node_path(&member))).map(drop),
+            false => Ok(()),
+        });
+    let cleaned = all_of(cleaned.collect());
+    settle();
+    cleaned
+}
+
+fn not_anothers(array: &CreateArray) -> Result<()> {
+    for member in members_there(array) {
+        if let Some(other) = holders(&host_probe(), &member.name).into_iter().next() {
+            return Err(NotOurs(format!(
+                "/dev/{} is held by {other} now: left alone",
+                member.name
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Declares a member failed and takes it out.
+///
+/// # Errors
+/// When it is not in the array, or the array does not release it.
+pub fn fail(array: &Path, member: &Path) -> Result<()> {
+    let (array, member) = (node(array)?, node(member)?);
+    let role = sys_block(&array.name).join("md").join(format!("dev-{}", member.name));
+    let (array, member) = (node_path(&array), node_path(&member));
+    ensure!(
+        host_probe().path_below(&role).exists(),
+        "{} is no member of {}",
+        member.display(),
+        array.display()
+    );
+    let manage = |what: &str| run(tool("mdadm", [&array]).arg(what).arg(&member)).map(drop);
+    manage("--fail")?;
+    // What was under way on it ends first.
+    let mut last = Ok(());
+    let gone = wait_until(PATIENCE, || {
+        last = manage("--remove");
+        !host_probe().path_below(&role).exists()
+    });
+    settle();
+    gone.or(last)
+        .with_context(|| format!("{} does not leave {}", member.display(), array.display()))
+}
+
+/// Adds what was a member, as a drive that nothing is known of.
+///
+/// # Errors
+/// When it carries the superblock of another array, or is in use.
+pub fn rebuild(array: &Path, member: &Path) -> Result<()> {
+    let array = node(array)?;
+    let member = node(member)?;
+    let (array_path, path) = (node_path(&array), node_path(&member));
+    let name = of_export(&run(tool("mdadm", ["--detail", "--export"]).arg(&array_path))?)
+        .with_context(|| format!("{} has no name", array_path.display()))?
+        .name;
+    if let Some(of) = superblock(&path)? {
+        ensure!(of.is(&name), "{} carries a superblock of array {}", path.display(), of.name);
+        run(tool("mdadm", ["--zero-superblock"]).arg(&path))?;
+        settle();
+    }
+    run(tool("mdadm", ["--manage"]).arg(&array_path).arg("--add").arg(&path)).map(drop)
+}
+
+/// Waits until every member is whole, as fast as the drives go; passes `told` the share that is
+/// done, and it may end that.
+///
+/// # Errors
+/// When the sync does not run, or `told` wants no more.
+pub fn await_sync(array: &Path, told: ProgressFn<'_>) -> Result<()> {
+    let array = node(array)?;
+    let folder = sys_block(&array.name).join("md");
+    let was: Vec<(PathBuf, String)> = ["sync_speed_max", "sync_speed_min"]
+        .map(|file| folder.join(file))
+        .into_iter()
+        .filter_map(|file| Some((file.clone(), set_value(&host_probe().read(&file)?).to_owned())))
+        .collect();
+    for (file, _) in &was {
+        tell_kernel(file, UNBOUND)?;
+    }
+    let waited = wait_for_sync(&array.name, told);
+    for (file, value) in was.iter().rev() {
+        tell_kernel(file, value)?;
+    }
+    waited
+}
+
+/// Returns the value that sets a bound back as it was: `1000 (system)` is the system's, whatever
+/// that is by then.
+fn set_value(shown: &str) -> &str {
+    match shown.split_once(' ') {
+        Some((_, "(system)")) => "system",
+        Some((value, _)) => value,
+        None => shown,
+    }
+}
+
+fn wait_for_sync(name: &str, told: ProgressFn<'_>) -> Result<()> {
+    let mut idle_since = Instant::now();
+    let mut last = None;
+    loop {
+        let now = position(&host_probe(), name);
+        if now.moves_on_from(last.as_ref()) {
+            idle_since = Instant::now();
+        }
+        last = Some(now);
+        let done =
+            match observe(&host_probe(), name).with_context(|| format!("/dev/{name} is gone"))? {
+                ArrayState::Healthy => return Ok(()),
+                ArrayState::Rebuilding { done, .. } | ArrayState::Syncing { done } => done,
+                ArrayState::Down { word } => bail!("/dev/{name} is {word}"),
+                ArrayState::Degraded { .. } | ArrayState::Out { .. } => 0.0,
+            };
+        ensure!(
+            idle_since.elapsed() < IDLE_LIMIT,
+            "/dev/{name} does not sync: nothing of it was done within {} s; hint: the kernel's log (dmesg) tells why",
+            IDLE_LIMIT.as_secs()
+        );
+        ensure!(told(done).is_continue(), "interrupted while /dev/{name} syncs");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Position of a sync, to see whether it goes on.
+#[derive(Debug, PartialEq, Eq)]
+enum Position {
+    /// An array that shares drives with it comes first.
+    Waits,
+    /// Blocks, as `(82000/131072)`; `None`: nothing is under way.
+    At(Option<String>),
+}
+
+impl Position {
+    fn moves_on_from(&self, last: Option<&Position>) -> bool {
+        *self == Position::Waits || (last != Some(self) && *self != Position::At(None))
+    }
+}
+
+/// Reads the position from /proc/mdstat, as the value of `sync_completed` may be five minutes old.
+fn position(probe: &Probe, name: &str) -> Position {
+    if probe.read(sys_block(name).join("md/sync_completed")).as_deref() == Some("delayed") {
+        return Position::Waits;
+    }
+    let text = std::fs::read_to_string(probe.path_below("/proc/mdstat")).unwrap_or_default();
+    let lines = text.lines().skip_while(|line| !line.starts_with(&format!("{name} : "))).skip(1);
+    let blocks = |line: &str| {
+        let (_, rest) = line.split_once(" = ")?;
+        rest.split_whitespace().find(|word| word.starts_with('(')).map(str::to_owned)
+    };
+    Position::At(lines.take_while(|line| line.starts_with(' ')).find_map(blocks))
+}
+
+/// Reads the state of an array by its device; `None`: there is no array.
+pub fn state_of(device: &Path) -> Option<ArrayState> {
+    observe(&host_probe(), device.file_name()?.to_str()?)
+}
+
+/// Reads the state of an array from sysfs, by its kernel name (`md127`); `None`: there is no array.
+pub fn observe(probe: &Probe, name: &str) -> Option<ArrayState> {
+    let folder = sys_block(name).join("md");
+    let word = |file: &str| probe.read(folder.join(file));
+    let state = word("array_state")?;
+    if ["clear", "inactive", "broken"].contains(&state.as_str()) {
+        return Some(ArrayState::Down { word: state });
+    }
+    // RAID 0 has neither of these.
+    let missing = probe.number(folder.join("degraded")).unwrap_or(0) as u32;
+    let action = word("sync_action").unwrap_or_default();
+    let done = word("sync_completed").and_then(|text| share(&text)).unwrap_or(0.0);
+    let waits = || probe.names(&folder).iter().any(|file| is_spare(probe, &folder.join(file)));
+    Some(match (missing, action.as_str()) {
+        (0, "" | "idle" | "frozen") => match word("resync_start").is_none_or(|from| from == "none")
+        {
+            true => ArrayState::Healthy,
+            false => ArrayState::Syncing { done },
+        },
+        (0, _) => ArrayState::Syncing { done },
+        (_, "recover") => ArrayState::Rebuilding { missing, done },
+        (_, "idle") if waits() => ArrayState::Rebuilding { missing, done: 0.0 },
+        _ => ArrayState::Degraded { missing },
+    })
+}
+
+/// Returns true if a member is there and not whole yet.
+fn is_spare(probe: &Probe, member: &Path) -> bool {
+    let is_member =
+        member.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"dev-"));
+    is_member
+        && probe
+            .read(member.join("state"))
+            .is_some_and(|words| words.split(',').any(|word| word == "spare"))
+}
+
+/// Parses the share of `82000 / 131072`; `none` and `delayed` are no share.
+fn share(text: &str) -> Option<f64> {
+    let (done, of) = text.split_once('/')?;
+    let (done, of): (f64, f64) = (done.trim().parse().ok()?, of.trim().parse().ok()?);
+    (of > 0.0).then(|| (done / of).clamp(0.0, 1.0))
+}
+
+/// Name and UUID of an array, as reported on its device or a member.
+struct ArrayReport {
+    name: String,
+    uuid: String,
+}
+
+impl ArrayReport {
+    /// Compares the name. mdadm writes the home host before it, where there is room.
+    fn is(&self, name: &str) -> bool {
+        bare(&self.name) == bare(name)
+    }
+}
+
+fn bare(name: &str) -> &str {
+    name.rsplit_once(':').map_or(name, |(_, name)| name)
+}
+
+/// Parses what `--export` prints.
+fn of_export(text: &str) -> Option<ArrayReport> {
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    let uuid = value("MD_UUID").or(value("MD_METADATA"))?.to_owned();
+    Some(ArrayReport { name: value("MD_NAME").unwrap_or_default().to_owned(), uuid })
+}
+
+/// Reads the superblock on a device, if there is one.
+fn superblock(member: &Path) -> Result<Option<ArrayReport>> {
+    let mut command = tool("mdadm", ["--examine", "--export"]);
+    let output = output(command.arg(member))?;
+    // It ends with 1 both without a superblock and where it cannot open the device.
+    let words = String::from_utf8_lossy(&output.stderr);
+    match output.status.success() {
+        true => Ok(of_export(&String::from_utf8_lossy(&output.stdout))),
+        false if words.contains("No md superblock") => Ok(None),
+        false => bail!("{command:?} failed ({}): {}", output.status, words.trim()),
+    }
+}
+
+/// Returns the kernel names of the arrays of that name that hold a member, or that the name leads
+/// to.
+fn arrays_of(array: &CreateArray) -> Result<Vec<String>> {
+    let probe = host_probe();
+    let by_name = Path::new("/dev/md").join(&array.name).canonicalize().ok();
+    let by_name = by_name.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    let holding = members_there(array).into_iter().flat_map(|member| holders(&probe, &member.name));
+    let mut candidates: Vec<String> = holding.chain(by_name).collect();
+    candidates.sort();
+    candidates.dedup();
+    let is_md = |name: &String| probe.path_below(sys_block(name).join("md")).exists();
+    let mut found = Vec::new();
+    for name in candidates.into_iter().filter(is_md) {
+        if named(&name)?.is_some_and(|said| said.is(&array.name)) {
+            found.push(name);
+        }
+    }
+    Ok(found)
+}
+
+/// Asks an array for its name and UUID; `None`: it has no superblock, or is gone meanwhile.
+fn named(array: &str) -> Result<Option<ArrayReport>> {
+    let mut command = tool("mdadm", ["--detail", "--export"]);
+    let output = output(command.arg(format!("/dev/{array}")))?;
+    Ok(of_export(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Returns the members, after a look at each and at the name.
+fn ready(array: &CreateArray) -> Result<Vec<BlockNode>> {
+    let probe = host_probe();
+    let module = match array.level {
+        0 => "raid0",
+        1 => "raid1",
+        10 => "raid10",
+        _ => "raid456",
+    };
+    if !probe.path_below(Path::new("/sys/module").join(module)).exists() {
+        load_modules(&[module])?;
+    }
+    let paths = array.members.iter().map(|member| member.path()).collect::<Result<Vec<_>>>()?;
+    let members = paths.iter().map(|path| node(path)).collect::<Result<Vec<_>>>()?;
+    for (at, member) in members.iter().enumerate() {
+        if let Some(twin) = members[..at].iter().position(|other| other.devnum == member.devnum) {
+            bail!("{} and {} are one device", paths[twin].display(), paths[at].display());
+        }
+        is_free(&probe, member)?;
+    }
+    if !array.uneven {
+        are_even(&members)?;
+    }
+    let link = Path::new("/dev/md").join(&array.name);
+    ensure!(!link.exists(), "there is an array {} already", link.display());
+    Ok(members)
+}
+
+fn is_free(probe: &Probe, member: &BlockNode) -> Result<()> {
+    let path = node_path(member);
+    if let Some(holder) = holders(probe, &member.name).first() {
+        bail!(
+            "{} is in use by /dev/{holder} already; hint: name another drive, or take it out of that (mdadm --stop, dmsetup remove)",
+            path.display()
+        );
+    }
+    if let Some(of) = superblock(&path)? {
+        bail!(
+            "{} carries a superblock of array {} ({}), which may be stale; hint: if nobody needs that array, mdadm --zero-superblock {}",
+            path.display(),
+            if of.name.is_empty() { "without a name" } else { &of.name },
+            of.uuid,
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+fn are_even(members: &[BlockNode]) -> Result<()> {
+    let least = members.iter().min_by_key(|member| member.bytes);
+    let most = members.iter().max_by_key(|member| member.bytes);
+    let (Some(least), Some(most)) = (least, most) else { bail!("an array without members") };
+    ensure!(
+        least.bytes == most.bytes,
+        "members are of unequal size: /dev/{} has {}, /dev/{} has {}; hint: {}",
+        least.name,
+        show_bytes(least.bytes),
+        most.name,
+        show_bytes(most.bytes),
+        UNEVEN_HINT
+    );
+    Ok(())
+}
+
+/// Hint at what to do about members of unequal size.
+pub const UNEVEN_HINT: &str =
+    "name drives of one size, or say how much of each is used: mdraid(...,size=SIZE)";
+
+fn bounds(array: &CreateArray, device: &str) -> Result<()> {
+    let folder = sys_block(device).join("md");
+    let speed = array.sync_speed;
+    for (file, bound) in [("sync_speed_max", speed.most), ("sync_speed_min", speed.least)] {
+        if let Some(bytes) = bound {
+            tell_kernel(&folder.join(file), &(bytes / KIB).to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the members that are devices still.
+fn members_there(array: &CreateArray) -> Vec<BlockNode> {
+    array.members.iter().filter_map(|member| node(member.path().ok()?).ok()).collect()
+}
+
+fn node(path: &Path) -> Result<BlockNode> {
+    let meta =
+        std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+    block::node(&host_probe(), meta.rdev())
+        .ok_or_else(|| anyhow!("{} is no block device", path.display()))
+}
+
+fn holders(probe: &Probe, name: &str) -> Vec<String> {
+    probe.names(Path::new("/sys/class/block").join(name).join("holders"))
+}
+
+fn yield_of(device: &str) -> StepOutput {
+    StepOutput::found_at(Path::new("/dev").join(device))
+}
+
+fn host_probe() -> Probe {
+    Probe::of_files(Path::new("/"))
+}
+
+#[cfg(test)]
+#[path = "md_tests.rs"]
+mod tests;

@@ -1,0 +1,177 @@
+//! The kernel's NVMe target through configfs: a subsystem with one namespace, one host that may
+//! connect to it, and one port at a named address. Any other host is refused, and none sees it in
+//! the discovery.
+
+use super::export::{self, CONFIGFS};
+
+use super::settings::{self, ThingSettings};
+use crate::path_ref::PathRef;
+use crate::plain_file::tell_kernel;
+use crate::refusal::NothingMade;
+use anyhow::{Context, Result, anyhow};
+use iotax_host::probe::Probe;
+use iotax_units::shell;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// Subsystem with one namespace, one host that may connect, and a port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportNvmf {
+    pub device: PathRef,
+    pub nqn: String,
+    /// NQN of the only host that may connect.
+    pub host_nqn: String,
+    /// Number of the port in configfs.
+    pub port_id: u16,
+    /// Transport: `tcp`, `rdma` or `loop`.
+    pub transport: String,
+    /// Address and port where it listens; `None` for `loop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<(IpAddr, u16)>,
+    /// Bytes of data that come with a command; `None` for the kernel's choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inline_data_size: Option<u64>,
+}
+
+fn root() -> PathBuf {
+    Path::new(CONFIGFS).join("nvmet")
+}
+
+/// Returns the folder of a subsystem.
+pub fn folder(nqn: &str) -> PathBuf {
+    root().join("subsystems").join(nqn)
+}
+
+fn host(nqn: &str) -> PathBuf {
+    root().join("hosts").join(nqn)
+}
+
+fn port(number: u16) -> PathBuf {
+    root().join("ports").join(number.to_string())
+}
+
+/// Returns the modules of the target and of a transport.
+fn modules(transport: &str) -> Vec<&'static str> {
+    let own = match transport {
+        "tcp" => "nvmet-tcp",
+        "rdma" => "nvmet-rdma",
+        _ => "nvme-loop",
+    };
+    vec!["nvmet", own]
+}
+
+/// Makes the subsystem and returns its folder.
+///
+/// # Errors
+/// When something is in the way, the kernel has no such target, or refuses a part.
+pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
+    export::check_free(subsystem.device.path()?)?;
+    if let Some((address, service)) = subsystem.at {
+        export::check_address(address, (subsystem.transport == "tcp").then_some(service))?;
+    }
+    export::ready(&root(), &modules(&subsystem.transport))?;
+    let folder = folder(&subsystem.nqn);
+    let taken = [&folder, &host(&subsystem.host_nqn), &port(subsystem.port_id)];
+    if let Some(there) = taken.into_iter().find(|there| there.exists()) {
+        return Err(anyhow!("there is a {} already", there.display()).context(NothingMade));
+    }
+    export::make_new(&folder)?;
+    tell_kernel(&folder.join("attr_allow_any_host"), "0")?;
+    export::make_new(&host(&subsystem.host_nqn))?;
+    export::link(
+        &host(&subsystem.host_nqn),
+        &folder.join("allowed_hosts").join(&subsystem.host_nqn),
+    )?;
+    show(subsystem, &folder.join("namespaces/1"))?;
+    listen(subsystem, &port(subsystem.port_id))?;
+    Ok(folder)
+}
+
+fn show(subsystem: &ExportNvmf, namespace: &Path) -> Result<()> {
+    let device = subsystem.device.path()?.to_str().context("a path that is not UTF-8")?;
+    export::make_new(namespace)?;
+    tell_kernel(&namespace.join("device_path"), device)?;
+    tell_kernel(&namespace.join("enable"), "1").with_context(|| {
+        format!("nvmet does not serve {device}: the kernel's log (dmesg) tells why")
+    })
+}
+
+fn listen(subsystem: &ExportNvmf, port: &Path) -> Result<()> {
+    export::make_new(port)?;
+    tell_kernel(&port.join("addr_trtype"), &subsystem.transport)?;
+    if let Some((address, service)) = subsystem.at {
+        tell_kernel(&port.join("addr_adrfam"), export::family(address))?;
+        tell_kernel(&port.join("addr_traddr"), &address.to_string())?;
+        tell_kernel(&port.join("addr_trsvcid"), &service.to_string())?;
+    }
+    if let Some(bytes) = subsystem.inline_data_size {
+        tell_kernel(&port.join("param_inline_data_size"), &bytes.to_string())?;
+    }
+    export::link(&folder(&subsystem.nqn), &port.join("subsystems").join(&subsystem.nqn))
+        .with_context(|| {
+            let at =
+                subsystem.at.map(|(address, service)| format!(" at {address}, port {service}"));
+            format!(
+                "nvmet does not listen by {}{}; hint: the kernel's log (dmesg) tells why",
+                subsystem.transport,
+                at.unwrap_or_default()
+            )
+        })
+}
+
+/// Returns true if a part of it is there. The port goes before the subsystem that it is known by.
+pub fn is_exported(subsystem: &ExportNvmf) -> bool {
+    folder(&subsystem.nqn).exists() || host(&subsystem.host_nqn).exists()
+}
+
+/// Reads the settings of the subsystem, by configfs's names. Kernels differ in which of them they
+/// have.
+pub fn settings_of(probe: &Probe, subsystem: &ExportNvmf) -> ThingSettings {
+    let port = [
+        "addr_trtype",
+        "addr_traddr",
+        "addr_trsvcid",
+        "param_inline_data_size",
+        "param_max_queue_size",
+    ];
+    let (folder, port_folder) = (folder(&subsystem.nqn), self::port(subsystem.port_id));
+    let mut all = settings::files(probe, &port_folder, &port);
+    all.extend(settings::files(probe, &folder, &["attr_qid_max", "attr_version"]));
+    all.extend(settings::files(probe, &folder.join("namespaces/1"), &["buffered_io"]));
+    all
+}
+
+/// Removes all parts of it, in whatever state they are.
+///
+/// # Errors
+/// When a part is still in use.
+pub fn unexport(subsystem: &ExportNvmf) -> Result<()> {
+    let (folder, port) = (folder(&subsystem.nqn), port(subsystem.port_id));
+    export::unlink(&port.join("subsystems").join(&subsystem.nqn))?;
+    export::remove(&port)?;
+    let namespace = folder.join("namespaces/1");
+    if namespace.exists() {
+        tell_kernel(&namespace.join("enable"), "0")?;
+    }
+    export::remove(&namespace)?;
+    export::unlink(&folder.join("allowed_hosts").join(&subsystem.host_nqn))?;
+    export::remove(&folder)?;
+    export::remove(&host(&subsystem.host_nqn))
+}
+
+/// Returns the command line that a person would type.
+pub fn unexport_by_hand(subsystem: &ExportNvmf) -> String {
+    let (nqn, host, port) = (&subsystem.nqn, &subsystem.host_nqn, subsystem.port_id);
+    let links = [
+        format!("ports/{port}/subsystems/{nqn}"),
+        format!("subsystems/{nqn}/allowed_hosts/{host}"),
+    ];
+    let folders = [
+        format!("ports/{port}"),
+        format!("subsystems/{nqn}/namespaces/1"),
+        format!("subsystems/{nqn}"),
+        format!("hosts/{host}"),
+    ];
+    format!("cd {}; rm {}; rmdir {}", shell::path(root()), shell::line(links), shell::line(folders))
+}

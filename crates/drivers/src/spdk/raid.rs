@@ -1,0 +1,183 @@
+//! Reads the state of an array of a target, takes members out and puts them back. Refuses to move a
+//! member that is not where it is expected.
+
+use super::look::{Bdevs, listed};
+use super::rpc::{LIMIT, Rpc};
+use crate::spdk::names::{array_below, member as spdk_member};
+
+use crate::path_ref::PathRef;
+use crate::settings::ThingSettings;
+use crate::system::ProgressFn;
+use anyhow::{Context, Result, bail, ensure};
+use iotax_facts::array::ArrayState;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+/// Change of the array below a bdev.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeSpdkArray {
+    /// Bdev that a layer made.
+    pub made: PathRef,
+    pub change: SpdkChange,
+    /// Bytes that are written to a member that returns; 0 if unknown.
+    #[serde(default)]
+    pub bytes: u64,
+}
+
+/// Change of a member, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpdkChange {
+    /// Calls `bdev_raid_remove_base_bdev`: the array goes on without the member.
+    Leaves(usize),
+    /// Calls `bdev_raid_add_base_bdev`: what the member lacks is rebuilt on it.
+    Returns(usize),
+    /// Waits until all members are whole.
+    AwaitWhole,
+}
+
+/// Pause between two looks at a rebuild.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Array as `bdev_raid_get_bdevs` reports it.
+struct Array {
+    /// SPDK's word for the state: `online`, `configuring` or `offline`. An array that lacks members
+    /// is online nonetheless.
+    word: String,
+    /// Number of members it was made of.
+    members: u32,
+    /// Number of members that are in it, including one that is being rebuilt.
+    there: u32,
+    /// Percent of a rebuild that is done, while there is one.
+    rebuilt: Option<f64>,
+    /// Names of the members that are in it.
+    names: Vec<String>,
+}
+
+impl Array {
+    fn look_up(rpc: &mut Rpc, name: &str) -> Result<Array> {
+        let told = raid_value(rpc, name)?;
+        Array::understood(&told).with_context(|| {
+            format!("the SPDK target tells too little of its array {name}: {told}")
+        })
+    }
+
+    fn understood(told: &Value) -> Option<Array> {
+        let count = |key: &str| told[key].as_u64().and_then(|count| u32::try_from(count).ok());
+        let members = told["base_bdevs_list"].as_array()?.iter();
+        Some(Array {
+            word: told["state"].as_str()?.to_owned(),
+            members: count("num_base_bdevs")?,
+            there: count("num_base_bdevs_discovered")?,
+            rebuilt: told["process"]["progress"]["percent"].as_f64(),
+            names: members
+                .filter_map(|member| member["name"].as_str())
+                .map(str::to_owned)
+                .collect(),
+        })
+    }
+
+    fn state(&self) -> ArrayState {
+        let missing = self.members.saturating_sub(self.there);
+        match self.rebuilt {
+            _ if self.word != "online" => ArrayState::Down { word: self.word.clone() },
+            // SPDK rebuilds one member at a time.
+            Some(percent) => ArrayState::Rebuilding { missing: missing + 1, done: percent / 100.0 },
+            None if missing > 0 => ArrayState::Degraded { missing },
+            None => ArrayState::Healthy,
+        }
+    }
+}
+
+fn raid_value(rpc: &mut Rpc, name: &str) -> Result<Value> {
+    let all = listed(rpc, "bdev_raid_get_bdevs", json!({"category": "all"}))?;
+    let told = all.into_iter().find(|one| one["name"] == name);
+    told.with_context(|| format!("the SPDK target has no array {name}"))
+}
+
+/// Returns the state of an array.
+///
+/// # Errors
+/// If the target does not answer, or has no such array.
+pub fn state(socket: &Path, array: &str) -> Result<ArrayState> {
+    Ok(Array::look_up(&mut Rpc::connect(socket, LIMIT)?, array)?.state())
+}
+
+/// Returns the actual settings of an array, by SPDK's names.
+///
+/// # Errors
+/// If the target does not answer, or has no such array.
+pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
+    let told = raid_value(&mut Rpc::connect(socket, LIMIT)?, array)?;
+    let names = ["raid_level", "strip_size_kb", "num_base_bdevs", "superblock"];
+    let known = names.iter().filter(|name| !told[**name].is_null());
+    let word =
+        |name: &str| told[name].as_str().map_or_else(|| told[name].to_string(), str::to_owned);
+    Ok(known.map(|name| ((*name).to_owned(), word(name))).collect())
+}
+
+/// Takes a member out of its array, puts it back, or waits until all are whole.
+///
+/// # Errors
+/// If the target refuses, the member was not where it was expected, or the receiver of the progress
+/// says stop.
+pub fn change(asked: &ChangeSpdkArray, told: ProgressFn<'_>) -> Result<()> {
+    let (socket, bdev) = asked.made.bdev()?;
+    let (mut rpc, array) = (Rpc::connect(socket, LIMIT)?, array_below(bdev));
+    let (member, returns) = match asked.change {
+        SpdkChange::Leaves(member) => (member, false),
+        SpdkChange::Returns(member) => (member, true),
+        SpdkChange::AwaitWhole => return await_whole(&mut rpc, &array, told),
+    };
+    let member = member_of(&mut rpc, bdev, member)?;
+    move_member(&mut rpc, &array, &member, returns)
+}
+
+/// Returns the name of a member's bdev. For a file it is the part without the marker.
+fn member_of(rpc: &mut Rpc, bdev: &str, member: usize) -> Result<String> {
+    let (whole, bdevs) = (spdk_member(bdev, member), Bdevs::look_up(rpc)?);
+    let part = format!("{whole}p0");
+    let found = [part, whole].into_iter().find(|name| bdevs.named(name).is_some());
+    found.with_context(|| format!("the SPDK target has no member {} of {bdev}", member + 1))
+}
+
+fn move_member(rpc: &mut Rpc, array: &str, member: &str, returns: bool) -> Result<()> {
+    let is_in = |rpc: &mut Rpc| -> Result<bool> {
+        Ok(Array::look_up(rpc, array)?.names.iter().any(|name| name == member))
+    };
+    let was_in = is_in(rpc)?;
+    match returns {
+        false => {
+            ensure!(was_in, "{member} is not in the array {array}");
+            rpc.call("bdev_raid_remove_base_bdev", json!({"name": member}))?;
+        }
+        true => {
+            ensure!(!was_in, "{member} is in the array {array} already");
+            rpc.call("bdev_raid_add_base_bdev", json!({"raid_bdev": array, "base_bdev": member}))?;
+        }
+    }
+    let is = is_in(rpc)?;
+    ensure!(
+        is == returns,
+        "the SPDK target says that it is done, and {member} is {}in {array}",
+        if is { "" } else { "not " }
+    );
+    Ok(())
+}
+
+fn await_whole(rpc: &mut Rpc, array: &str, told: ProgressFn<'_>) -> Result<()> {
+    loop {
+        let done = match Array::look_up(rpc, array)?.state() {
+            ArrayState::Healthy => return Ok(()),
+            ArrayState::Rebuilding { done, .. } => done,
+            other => bail!("the array {array} is {other}, and nothing is rebuilt"),
+        };
+        if told(done).is_break() {
+            bail!("interrupted at {:.0} % of the rebuild of {array}", done * 100.0);
+        }
+        thread::sleep(PAUSE);
+    }
+}

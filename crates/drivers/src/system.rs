@@ -1,0 +1,269 @@
+//! This machine, as operations change it. Its simulated twin is used to test undo from every prefix
+//! of a plan.
+
+use super::leftover::{begin_run, leftover_of};
+use super::process::{carries, process_id, runs};
+use crate::process::ProcessId;
+use crate::refusal::NotOurs;
+use crate::run_tag::RunTag;
+use crate::wait::wait_until;
+use anyhow::{Context, Result, bail};
+use iotax_host::probe::Probe;
+use iotax_sys::child;
+use iotax_sys::regular::{LAST_WORDS, tail};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::ops::ControlFlow;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Receives the share of something long that is done, 0 to 1, and may end it.
+pub type ProgressFn<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
+
+/// Time to wait for leftover programs: the longest time that a system tool was seen to take (zpool
+/// create on many disks).
+const LEFTOVER_LIMIT: Duration = Duration::from_secs(120);
+/// Time after which a wait is reported to the user.
+const TOLD_AFTER: Duration = Duration::from_secs(2);
+/// Longest wait in total after Ctrl-C.
+const STOPPED_WITHIN: Duration = Duration::from_secs(10);
+/// Interval between two checks for something that ends by itself.
+const LOOKS_EVERY: Duration = Duration::from_millis(100);
+
+/// Progress of something long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepProgress {
+    /// Bytes of a file that are filled.
+    Filled(u64),
+    /// Share of a sync that is done, 0 to 1.
+    Synced(f64),
+    /// Condition that is waited for, in words, and the longest wait: the thing was undone, and is
+    /// still there.
+    Waits(String),
+}
+
+/// Receives the progress of something, and may stop it.
+pub type Watcher = dyn FnMut(StepProgress) -> ControlFlow<()> + Send;
+
+#[derive(Default)]
+pub struct RealSystem {
+    children: Vec<Child>,
+    /// Files under test, locked against other runs until they are removed or the run ends.
+    held: BTreeMap<PathBuf, File>,
+    /// Called while a file is filled or a sync waited for; `Break` stops with an error.
+    watcher: Option<Box<Watcher>>,
+    notes: Vec<String>,
+    /// True if no program of an earlier iotax or of a failed step can be running; `None` if no step
+    /// was performed or undone yet.
+    is_settled: Option<bool>,
+    /// Time at which the wait for such programs began.
+    waits_since: Option<Instant>,
+}
+
+impl RealSystem {
+    /// Makes a machine whose fills and syncs report their progress and can be stopped.
+    pub fn watched(
+        watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
+    ) -> RealSystem {
+        RealSystem { watcher: Some(Box::new(watcher)), ..RealSystem::default() }
+    }
+
+    /// Reports the progress of something; whoever watches may end it.
+    pub fn tell(&mut self, progress: StepProgress) -> ControlFlow<()> {
+        self.watcher.as_mut().map_or(ControlFlow::Continue(()), |watcher| watcher(progress))
+    }
+
+    /// Reports what share of a sync is done.
+    pub fn synced(&mut self) -> impl FnMut(f64) -> ControlFlow<()> {
+        |share| self.tell(StepProgress::Synced(share))
+    }
+
+    /// Reports that iotax is waiting for something, and returns whether to stop waiting: it took
+    /// too long, or the user has interrupted the wait.
+    pub fn is_given_up(
+        &mut self,
+        start: Instant,
+        limit: Duration,
+        what: impl Fn() -> String,
+    ) -> bool {
+        let (waited, seconds) = (start.elapsed(), limit.as_secs());
+        let tells = waited > TOLD_AFTER.min(limit);
+        let text = || format!("waiting until {} (at most {seconds} s)", what());
+        let stops =
+            tells && self.tell(StepProgress::Waits(text())).is_break() && waited > STOPPED_WITHIN;
+        stops || waited > limit
+    }
+
+    /// Receives the progress of fills and syncs from now on.
+    pub fn watch(&mut self, watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static) {
+        self.watcher = Some(Box::new(watcher));
+    }
+
+    /// Performs a change. If it fails, its programs may go on: [`RealSystem::settle`] waits for
+    /// them.
+    ///
+    /// # Errors
+    /// As the change.
+    pub fn change<T>(
+        &mut self,
+        tag: &RunTag,
+        change: impl FnOnce(&mut RealSystem) -> Result<T>,
+    ) -> Result<T> {
+        begin_run(&tag.run_id);
+        let was_settled = self.is_settled.replace(false);
+        let made = change(self)?;
+        self.is_settled = was_settled.or(Some(true));
+        Ok(made)
+    }
+
+    /// Makes sure, before anything is undone, that programs of an earlier iotax or of a failed step
+    /// have ended.
+    pub fn settle(&mut self, tag: &RunTag) -> Result<()> {
+        begin_run(&tag.run_id);
+        if self.is_settled != Some(true) {
+            self.await_leftovers(tag)?;
+        }
+        self.is_settled = Some(true);
+        Ok(())
+    }
+
+    /// Waits for all programs of the run that are still running.
+    ///
+    /// # Errors
+    /// [`NotOurs`] if one does not end.
+    pub fn await_leftovers(&mut self, tag: &RunTag) -> Result<()> {
+        let start = *self.waits_since.get_or_insert_with(Instant::now);
+        while let Some((process, name)) = leftover_of(&tag.run_id)? {
+            let pid = process.pid;
+            if self.is_given_up(start, LEFTOVER_LIMIT, || {
+                format!("process {pid} ({name}) of the run ends")
+            }) {
+                let why = format!(
+                    "process {pid} ({name}), which the run started, still runs, so this is left alone"
+                );
+                bail!(NotOurs(format!(
+                    "{why}; hint: clean again when it has ended, or end it; a tool whose make starts a daemon needs daemon = true"
+                )));
+            }
+            std::thread::sleep(LOOKS_EVERY);
+        }
+        self.waits_since = None;
+        Ok(())
+    }
+
+    /// Notes a remark that is no failure.
+    pub fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// Waits for leftover programs as if it had waited for long.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn give_up_soon(&mut self) {
+        self.waits_since = Instant::now().checked_sub(STOPPED_WITHIN * 2);
+    }
+
+    /// Returns the remarks so far, once.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// Keeps a lock on a file until it is released or the run ends.
+    pub fn hold(&mut self, path: &Path, lock: File) {
+        self.held.insert(path.to_owned(), lock);
+    }
+
+    pub fn release(&mut self, path: &Path) {
+        self.held.remove(path);
+    }
+
+    /// Starts a process, output into `log`.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn spawn(&mut self, argv: &[String], log: &Path) -> Result<ProcessId> {
+        let out = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+        let child = child::inherits_nothing(&mut Command::new(&argv[0]))
+            .args(&argv[1..])
+            // Ceph's programs, and QEMU where it uses its library, read options from there.
+            .env_remove("CEPH_ARGS")
+            .stdin(Stdio::null())
+            .stdout(out.try_clone()?)
+            .stderr(out)
+            // A process group of its own: Ctrl-C is for iotax, which takes the guest down in order.
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot start {}", argv[0]))?;
+        let process = process_id(child.id()).context("the process ended at once")?;
+        self.children.push(child);
+        Ok(process)
+    }
+
+    /// Waits until the process has made its socket.
+    ///
+    /// # Errors
+    /// When it ends, or has made none after a while.
+    pub fn await_socket(&mut self, socket: &Path, process: &ProcessId, log: &Path) -> Result<()> {
+        // If the process has ended, its own words are the reason.
+        drop(wait_until(Duration::from_secs(20), || socket.exists() || !self.alive(process)));
+        if socket.exists() {
+            return Ok(());
+        }
+        let words = tail(log, LAST_WORDS);
+        let how = if self.alive(process) { "made no socket within 20 s" } else { "ended at once" };
+        bail!("the process that should listen on {} {how}: {}", socket.display(), words.trim())
+    }
+
+    /// Ends the process, if it is still that process and its command line carries `tag`.
+    ///
+    /// # Errors
+    /// [`NotOurs`] where its command line does not; when it does not end.
+    pub fn end_process(&mut self, process: &ProcessId, tag: &str) -> Result<()> {
+        // A process that was started a moment ago may not show its command line yet.
+        let carries = || wait_until(Duration::from_secs(2), || carries(process, tag)).is_ok();
+        if self.alive(process) && !carries() && self.alive(process) {
+            let pid = process.pid;
+            return Err(NotOurs(format!(
+                "process {pid} is not the run's (no word of it is {tag}): not ended"
+            ))
+            .into());
+        }
+        for signal in [rustix::process::Signal::TERM, rustix::process::Signal::KILL] {
+            if !self.alive(process) {
+                return Ok(());
+            }
+            if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32) {
+                // It may have ended in between: the check below finds out.
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+            if wait_until(Duration::from_secs(5), || !self.alive(process)).is_ok() {
+                return Ok(());
+            }
+        }
+        bail!("process {} does not end, even by SIGKILL", process.pid)
+    }
+
+    /// Returns true if that very process runs; an ended child of ours is reaped on the way.
+    fn alive(&mut self, process: &ProcessId) -> bool {
+        self.children.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
+        runs(process)
+    }
+}
+
+/// Returns the files of this machine.
+pub fn host_probe() -> Probe {
+    Probe::of_files(Path::new("/"))
+}
+
+/// Reads the kernel's random id of this boot.
+///
+/// # Errors
+/// When /proc is not there.
+pub fn boot_id() -> Result<String> {
+    let text =
+        fs::read_to_string("/proc/sys/kernel/random/boot_id").context("cannot read the boot id")?;
+    Ok(text.trim().to_owned())
+}

@@ -1,0 +1,344 @@
+//! PCI functions between this host's drivers and vfio-pci, through sysfs. Only the one function is
+//! touched: its `driver_override` names the driver that may have it, so that no other device of its
+//! kind changes hands. One that somebody else keeps for a guest, or that a guest has at this
+//! moment, is neither taken nor given back.
+
+use super::tool::tool;
+use crate::plain_file::tell_kernel;
+use crate::queue::QueueSettings;
+use crate::refusal::{NotOurs, NothingMade};
+use crate::tool::run;
+use crate::wait::wait_until;
+use anyhow::{Context, Result, bail, ensure};
+use iotax_host::guard::admit::{Hold, claim_free};
+use iotax_host::guard::openers::{self, OpenTarget};
+use iotax_host::pci;
+use iotax_host::probe::Probe;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassThrough {
+    /// Address of the function: `0000:01:00.0`.
+    pub address: String,
+    /// Driver that has it now and gets it back.
+    pub driver: String,
+    /// Disk as the stack names it.
+    pub disk: PathBuf,
+    /// Settings of its queue, observed before it is taken.
+    #[serde(default, skip_serializing_if = "QueueSettings::is_empty")]
+    pub queue: QueueSettings,
+}
+
+/// The driver that keeps a function for a guest.
+pub const DRIVER: &str = "vfio-pci";
+
+/// Time for a drive to come back. It resets and its namespaces are scanned: two seconds for most,
+/// and ten for some after a switch.
+const COMES_BACK: Duration = Duration::from_secs(30);
+
+/// Time for a guest's QEMU to release the group, before which the guest's memory is unpinned.
+const LETS_GO: Duration = Duration::from_secs(10);
+
+/// Time for udev to name a disk: within a second after the kernel has; it may have more to do.
+const LINK_FOLLOWS: Duration = Duration::from_secs(5);
+
+impl PassThrough {
+    fn is_bound_to(&self, probe: &Probe, driver: &str) -> bool {
+        pci::driver(probe, &self.address).as_deref() == Some(driver)
+    }
+
+    /// Returns true if the disk is there under its name, on this very function.
+    fn is_back(&self, probe: &Probe) -> bool {
+        let real = probe.path_below(&self.disk).canonicalize();
+        let name = real.ok().and_then(|disk| disk.file_name()?.to_str().map(str::to_owned));
+        name.is_some_and(|name| pci::of_disk(probe, &name).as_deref() == Some(&*self.address))
+    }
+
+    /// Returns the note for a disk that came back under another name. A link of udev's takes a
+    /// moment.
+    fn other_name(&self, probe: &Probe) -> Option<String> {
+        wait_until(LINK_FOLLOWS, || self.is_back(probe)).err()?;
+        Some(format!(
+            "the drive at {} came back as {}: {} is not it any more",
+            self.address,
+            pci::disks_at(probe, &self.address).join(", "),
+            self.disk.display()
+        ))
+    }
+
+    fn unbind(&self, probe: &Probe) -> Result<()> {
+        let bound = probe.path_below(pci::folder(&self.address).join("driver"));
+        if !bound.exists() {
+            return Ok(());
+        }
+        tell_kernel(&bound.join("unbind"), &self.address)
+    }
+
+    /// Moves the function from this host's driver to vfio-pci. The hold is on a disk that is gone
+    /// with the unbind.
+    fn hand_over(&self, probe: &Probe, hold: Hold) -> Result<()> {
+        tell_kernel(&probe.path_below(pci::folder(&self.address).join("driver_override")), DRIVER)?;
+        self.unbind(probe)?;
+        drop(hold);
+        self.bind(probe, DRIVER)
+    }
+
+    /// Asks the kernel to find the function's driver.
+    fn bind(&self, probe: &Probe, driver: &str) -> Result<()> {
+        tell_kernel(&probe.path_below("/sys/bus/pci/drivers_probe"), &self.address)?;
+        ensure!(
+            self.is_bound_to(probe, driver),
+            "{} was not taken by {driver}: the kernel's log (dmesg) tells why",
+            self.address
+        );
+        Ok(())
+    }
+
+    /// Claims the disk. Whatever is refused here is refused before anything was changed. From here
+    /// on nobody can mount the disk, or use it for RAID, LVM or swap.
+    fn claim(&self, probe: &Probe) -> Result<Hold> {
+        if let Some(other) = wanted_driver(probe, &self.address) {
+            bail!("somebody else keeps {} for {other} (driver_override)", self.address);
+        }
+        ensure!(
+            self.is_bound_to(probe, &self.driver),
+            "{} is not bound to {} any more",
+            self.address,
+            self.driver
+        );
+        let users = users(probe, &self.address);
+        ensure!(
+            users.is_empty(),
+            "another guest has the IOMMU group of {}: {}",
+            self.address,
+            users.join("; ")
+        );
+        let obstacles = pci::obstacles(probe, &self.address);
+        ensure!(obstacles.is_empty(), "cannot take {}: {}", self.address, obstacles.join("; "));
+        // Between the plan and now somebody may have mounted it.
+        let hold = claim_free(&self.disk)?;
+        ensure!(
+            self.is_back(probe),
+            "{} is not the disk at {}: the kernel has named its disks anew; hint: name it by /dev/disk/by-id/...",
+            self.disk.display(),
+            self.address
+        );
+        Ok(hold)
+    }
+}
+
+/// Returns the only driver that may have a function, if anybody said so.
+fn wanted_driver(probe: &Probe, address: &str) -> Option<String> {
+    probe.read(pci::folder(address).join("driver_override")).filter(|driver| driver != "(null)")
+}
+
+/// Finds who has a function's IOMMU group open, or the function itself (iommufd), as the QEMU of a
+/// guest does.
+fn users(probe: &Probe, address: &str) -> Vec<String> {
+    let group = pci::group(probe, address).map(|group| Path::new("/dev/vfio").join(group));
+    let own = probe.names(pci::folder(address).join("vfio-dev")).into_iter();
+    let files = group.into_iter().chain(own.map(|name| Path::new("/dev/vfio/devices").join(name)));
+    let number = |file: PathBuf| {
+        Some((fs::metadata(probe.path_below(&file)).ok()?.rdev(), file.display().to_string()))
+    };
+    let (found, _) =
+        openers::find(probe, &OpenTarget::Character(files.filter_map(number).collect()));
+    found.into_iter().map(|finding| finding.text).collect()
+}
+
+/// Waits for udev: its rules may set the disk up, and would do so after us.
+fn let_udev_finish(probe: &Probe) {
+    if probe.path_below("/run/udev/control").exists() {
+        // Where it does not within 10 s, or is not there, the disk is there all the same.
+        let _ = run(&mut tool("udevadm", ["settle", "--timeout=10"]));
+    }
+}
+
+/// Gives a function to vfio-pci and returns the file of its group, by which a guest's QEMU opens
+/// it.
+///
+/// # Errors
+/// [`NothingMade`] when somebody uses the disk, the group or a neighbour in it, or another driver
+/// has the function. When vfio-pci does not take it.
+pub fn take(probe: &Probe, drive: &PassThrough) -> Result<PathBuf> {
+    // What takes long comes before the last look.
+    if !probe.path_below("/sys/bus/pci/drivers").join(DRIVER).exists() {
+        run(&mut tool("modprobe", [DRIVER])).context(NothingMade)?;
+    }
+    let hold = drive.claim(probe).context(NothingMade)?;
+    drive.hand_over(probe, hold)?;
+    let group = pci::group(probe, &drive.address)
+        .with_context(|| format!("{} is in no IOMMU group", drive.address))?;
+    let file = Path::new("/dev/vfio").join(group);
+    wait_until(Duration::from_secs(5), || file.exists())
+        .with_context(|| format!("{} did not appear", file.display()))?;
+    Ok(file)
+}
+
+/// Returns true if vfio-pci has the function, or is meant to: the very first thing that [`take`]
+/// changes.
+pub fn is_taken(probe: &Probe, address: &str) -> bool {
+    wanted_driver(probe, address).as_deref() == Some(DRIVER)
+        || pci::driver(probe, address).as_deref() == Some(DRIVER)
+}
+
+/// Gives a function back to the driver that it had, and waits until its disk is there again. A name
+/// that has become another's is no failure, as the kernel assigns its names again: a note says so.
+///
+/// # Errors
+/// [`NotOurs`] when a third driver or a guest has it: it is left alone. When the old driver does
+/// not take it, or no disk comes back.
+pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
+    let driver = pci::driver(probe, &drive.address);
+    if let Some(other) =
+        driver.as_deref().filter(|driver| ![DRIVER, &*drive.driver].contains(driver))
+    {
+        let words = format!("{} is bound to {other} now: left alone", drive.address);
+        return Err(NotOurs(words).into());
+    }
+    // A guest of ours has ended by now: what has it open is somebody else's.
+    if driver.as_deref() == Some(DRIVER)
+        && wait_until(LETS_GO, || users(probe, &drive.address).is_empty()).is_err()
+    {
+        let users = users(probe, &drive.address).join("; ");
+        return Err(NotOurs(format!("a guest has {}: left alone ({users})", drive.address)).into());
+    }
+    // A lone end of line empties the file.
+    tell_kernel(&probe.path_below(pci::folder(&drive.address).join("driver_override")), "\n")?;
+    if driver.as_deref() != Some(&*drive.driver) {
+        drive.unbind(probe)?;
+        drive.bind(probe, &drive.driver)?;
+    }
+    if wait_until(COMES_BACK, || !pci::disks_at(probe, &drive.address).is_empty()).is_err() {
+        bail!(
+            "{} has {} back, but {} is not there after {} s; hint: ls -l /sys/bus/pci/devices/{}/nvme",
+            drive.driver,
+            drive.address,
+            drive.disk.display(),
+            COMES_BACK.as_secs(),
+            drive.address
+        );
+    }
+    let_udev_finish(probe);
+    Ok(drive.other_name(probe))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::ThingSettings;
+    use iotax_host::guard::admit::claim;
+    use iotax_host::guard::rig::{Loop, run as try_run};
+    use iotax_host::made_up::{MadeUpMachine, server};
+
+    const ADDRESS: &str = "0000:01:00.0";
+
+    fn drive() -> PassThrough {
+        let (address, driver, disk) = (ADDRESS.into(), "nvme".into(), "/dev/nvme0n1".into());
+        PassThrough { address, driver, disk, queue: ThingSettings::new() }
+    }
+
+    fn wish(machine: &MadeUpMachine, driver: &str) {
+        machine.put(&[(&format!("/sys/bus/pci/devices/{ADDRESS}/driver_override"), driver)]);
+    }
+
+    fn bind(machine: &MadeUpMachine, driver: &str) {
+        let link = machine.probe.path_below(format!("/sys/bus/pci/devices/{ADDRESS}/driver"));
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(format!("/sys/bus/pci/drivers/{driver}"), link).unwrap();
+    }
+
+    /// Makes a process that has the group open: a device of another number would not do, so a real
+    /// one takes its place.
+    fn guest(machine: &MadeUpMachine) {
+        machine.put(&[
+            ("/proc/4711/comm", "qemu-system-x86"),
+            ("/proc/4711/fd/x", ""),
+            ("/dev/vfio/x", ""),
+        ]);
+        for file in ["/dev/vfio/14", "/proc/4711/fd/9"] {
+            std::os::unix::fs::symlink("/dev/zero", machine.probe.path_below(file)).unwrap();
+        }
+    }
+
+    fn refused(machine: &MadeUpMachine) -> String {
+        let error = take(&machine.probe, &drive()).unwrap_err();
+        assert!(error.is::<NothingMade>(), "{error:#}");
+        format!("{error:#}")
+    }
+
+    #[test]
+    fn a_function_that_somebody_else_keeps_for_a_guest_is_not_taken() {
+        let machine = server();
+        wish(&machine, "vfio-pci\n");
+        assert!(refused(&machine).contains("somebody else keeps 0000:01:00.0 for vfio-pci"));
+        wish(&machine, "(null)\n");
+        bind(&machine, DRIVER);
+        assert!(refused(&machine).contains("is not bound to nvme any more"));
+        bind(&machine, "nvme");
+        guest(&machine);
+        let text = refused(&machine);
+        assert!(text.contains("/dev/vfio/14 is open in process 4711 (qemu-system-x86)"), "{text}");
+        assert_eq!(wanted_driver(&machine.probe, ADDRESS), None, "nothing was written");
+    }
+
+    /// Uses a pipe as the kernel's end of `unbind`, at which the handing over stops.
+    #[test]
+    fn nobody_can_mount_a_drive_until_it_is_unbound() {
+        let (machine, Some(device)) = (server(), Loop::with_size(1 << 20)) else { return };
+        machine.put(&[("/sys/bus/pci/drivers/nvme/bind", "")]);
+        let pipe = machine.probe.path_below("/sys/bus/pci/drivers/nvme/unbind");
+        if try_run(&["mkfifo", pipe.to_str().unwrap()]).is_none() {
+            return;
+        }
+        let (path, probe) = (device.path.clone(), machine.probe.clone());
+        let kernel = std::thread::spawn(move || {
+            // The first change is made; the next waits for a reader of the pipe.
+            let begun = wait_until(LETS_GO, || wanted_driver(&probe, ADDRESS).is_some());
+            std::thread::sleep(Duration::from_millis(100));
+            let meanwhile = claim(&path).map(drop).map_err(|error| error.to_string());
+            fs::read_to_string(pipe).unwrap();
+            begun.map(|()| meanwhile)
+        });
+        let error = drive().hand_over(&machine.probe, claim(&device.path).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("was not taken by vfio-pci"), "{error:#}");
+        let meanwhile = kernel.join().unwrap().unwrap().unwrap_err();
+        assert!(meanwhile.contains("busy"), "{meanwhile}");
+        assert!(claim(&device.path).is_ok(), "it is let go of");
+    }
+
+    #[test]
+    fn a_drive_that_comes_back_under_another_name_is_back() {
+        let machine = server();
+        wish(&machine, "vfio-pci\n");
+        machine.put(&[("/dev/nvme0n1", ""), ("/dev/nvme7n1", "")]);
+        assert_eq!(give_back(&machine.probe, &drive()).unwrap(), None);
+        assert_eq!(wanted_driver(&machine.probe, ADDRESS), None, "nobody is asked for any more");
+        let renamed = PassThrough { disk: "/dev/nvme7n1".into(), ..drive() };
+        assert_eq!(
+            give_back(&machine.probe, &renamed).unwrap().unwrap(),
+            "the drive at 0000:01:00.0 came back as nvme0n1: /dev/nvme7n1 is not it any more"
+        );
+    }
+
+    #[test]
+    fn a_drive_is_not_taken_out_of_a_running_guest() {
+        let machine = server();
+        wish(&machine, "vfio-pci\n");
+        bind(&machine, DRIVER);
+        guest(&machine);
+        assert!(is_taken(&machine.probe, ADDRESS));
+        let error = give_back(&machine.probe, &drive()).unwrap_err();
+        assert!(error.is::<NotOurs>(), "{error:#}");
+        assert!(error.to_string().contains("process 4711"), "{error:#}");
+        assert_eq!(
+            wanted_driver(&machine.probe, ADDRESS).as_deref(),
+            Some(DRIVER),
+            "left as it was"
+        );
+    }
+}

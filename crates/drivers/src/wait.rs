@@ -1,0 +1,19 @@
+//! Waits for what ends by itself.
+
+use anyhow::{Result, bail};
+use std::time::{Duration, Instant};
+
+/// Waits until something is so.
+///
+/// # Errors
+/// When it is not within that time.
+pub fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Result<()> {
+    let start = Instant::now();
+    while !done() {
+        if start.elapsed() > limit {
+            bail!("waited {} s", limit.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}

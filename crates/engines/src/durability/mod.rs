@@ -1,0 +1,11 @@
+//! Runs the side of a durability trial that is where the disk is. A writer stamps blocks and
+//! flushes, each flush that returns is acknowledged, and a verifier reads back what is there after
+//! a kill.
+
+pub mod disk;
+pub mod stamp;
+pub mod verifier;
+pub mod writer;
+
+#[cfg(test)]
+mod liars;

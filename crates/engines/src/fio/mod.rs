@@ -1,0 +1,565 @@
+//! Uses fio as an engine: one run of fio for each slice, with its JSON+ read into our histograms.
+//! Several targets are a section each for every job: `filename=a:b` would spread one job's I/Os
+//! over them. A [`Site`] is where fio runs: this host ([`here`]), or one over ssh without an agent
+//! (measure::afar).
+//!
+//! Some facts are less exact than with our own engine. fio gives its window in whole milliseconds
+//! (hence `shortest_slice_ns`). It does not report completions outside the window or the time to
+//! drain (0 in the result, docs/result-format.md). Its count of I/Os and of latencies may differ by
+//! what was in flight when its ramp ended. Its buckets are 1/64 of their value wide and named by
+//! their middle, so a latency is off by at most 1/128, and our bucket adds at most 1/128: together
+//! under 1.6 %. fio's last bucket ends at 17.2 s. Refuses jobs that fio would answer by making or
+//! growing a file, and held-back completions.
+
+mod client;
+mod here;
+mod report;
+
+pub use client::{Client, ENDING, PoolPart};
+pub use here::{missing, version};
+
+use crate::load_engine::{EngineError, EngineKind, LoadEngine};
+use here::Here;
+use iotax_facts::Engine;
+use iotax_load::{Iomem, Job, SliceBound, SliceResult, SliceSpec, TargetSpec};
+use iotax_sys::child::{ANSWERS_WITHIN, ChildEnd, output_of};
+use iotax_wire::message::slice_limit;
+use report::Report;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::path::Path;
+use std::process::Output;
+use std::time::Duration;
+
+pub(super) static KIND: EngineKind = EngineKind {
+    needs: &["fio"],
+    // fio knows its window to a millisecond and takes 0.3 s to start.
+    shortest_slice_ns: 1_000_000_000,
+    answers: |engine| matches!(engine, Some(Engine::Fio)),
+    prepare: |targets, jobs, _, _| {
+        Ok(Box::new(Fio::prepare(Box::new(Here::for_targets(targets)?), targets, jobs)?))
+    },
+};
+
+/// Slowest rate at which a client fills what is new, in bytes a second.
+const SLOWEST_FILL: u64 = 1_000_000;
+/// Limits how long a trial may take. fio starts in a third of a second; a longer trial hangs.
+const TRIAL_LIMIT: Duration = Duration::from_secs(20);
+/// Time by which fio is ended before the host gives the place up, so that no fio writes on after a
+/// failed run.
+const BEFORE_HOST: Duration = Duration::from_secs(20);
+
+pub trait Site {
+    /// Returns the version as `fio 3.33`.
+    ///
+    /// # Errors
+    /// What is missing, does not fit or failed there, as for all methods here.
+    fn version(&self) -> Result<String, EngineError>;
+    /// Returns the ioengines of fio that are used.
+    fn ioengines(&self) -> Ioengines;
+    /// Returns why fio runs, and where, for the record: `named by the user`, `here`.
+    fn place(&self) -> (String, &'static str);
+    /// Returns the bytes of a target.
+    ///
+    /// # Errors
+    /// As above.
+    fn bytes(&self, path: &Path) -> Result<u64, EngineError>;
+    /// Returns the name of a target as fio gets it.
+    ///
+    /// # Errors
+    /// As above.
+    fn filename(&self, path: &Path) -> Result<Filename, EngineError>;
+    /// Returns the exact command of a run.
+    fn command(&self, options: &[String]) -> Vec<String>;
+    /// Runs fio with the job on its standard input, and ends it at the limit.
+    ///
+    /// # Errors
+    /// As above. The output shows if fio failed.
+    fn run(
+        &self,
+        options: &[String],
+        job_file: &str,
+        limit: Duration,
+    ) -> Result<Output, EngineError>;
+    /// Flushes all paths and returns the nanoseconds until that is done.
+    ///
+    /// # Errors
+    /// As above.
+    fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError>;
+    /// Returns when a window began, on the clock of the agent's end. `report_ms` is the wall clock
+    /// of fio's report.
+    fn window_start(&self, report_ms: u64, window_ns: u64) -> u64;
+    /// Returns the target that fio reaches as a client, where no file exists.
+    fn client(&self) -> Option<&Client> {
+        None
+    }
+    /// Returns true if fio is out of our reach and must end by itself: after a set time, even if
+    /// not all of its bytes are through.
+    fn ends_by_itself(&self) -> bool {
+        false
+    }
+}
+
+/// Choice of fio's ioengines. Of `deeper`, the first that works is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Ioengines {
+    /// Ioengine where every job has one I/O in flight.
+    pub at_depth_one: &'static str,
+    pub deeper: &'static [&'static str],
+    /// True if fio has the option `disk_util`; a fio without it refuses it.
+    pub has_disk_util: bool,
+}
+
+/// Name of a target as fio gets it.
+pub struct Filename {
+    /// Word in the job file.
+    pub text: String,
+    /// File that keeps a name valid that leads through our own descriptors.
+    pub held: Option<File>,
+}
+
+/// Targets and their jobs, which fio runs.
+pub struct Fio {
+    site: Box<dyn Site>,
+    version: String,
+    why: String,
+    ioengine: &'static str,
+    members: Vec<FioTarget>,
+    slices: u64,
+}
+
+/// Target, and the jobs as they fit it.
+struct FioTarget {
+    target: TargetSpec,
+    /// Name as written into the job file.
+    filename: Filename,
+    jobs: Vec<Job>,
+}
+
+impl Fio {
+    /// Checks fio, the targets and the jobs. A trial read of each shows which ioengine works.
+    ///
+    /// # Errors
+    /// [`EngineError::Missing`] without fio, [`EngineError::Unfit`] without a target or for jobs
+    /// that do not fit.
+    pub fn prepare(
+        site: Box<dyn Site>,
+        targets: &[TargetSpec],
+        jobs: &[Job],
+    ) -> Result<Fio, EngineError> {
+        let version = site.version()?;
+        if targets.is_empty() {
+            return Err(EngineError::Unfit("no target to run on".into()));
+        }
+        let members = targets
+            .iter()
+            .map(|target| FioTarget::from_site(&*site, target, jobs))
+            .collect::<Result<_, _>>()?;
+        let ioengine = site.ioengines().at_depth_one;
+        let mut fio = Fio { site, version, why: String::new(), ioengine, members, slices: 0 };
+        (fio.ioengine, fio.why) = fio.choose_ioengine()?;
+        Ok(fio)
+    }
+
+    /// Returns the job file of the next slice.
+    pub fn job_file(&self, spec: &SliceSpec) -> String {
+        let mut text = String::from("[global]\n");
+        let mut line = |key: &str, value: &dyn std::fmt::Display| {
+            let _ = writeln!(text, "{key}={value}");
+        };
+        line("ioengine", &self.ioengine);
+        // fio must never make or grow a file: it may touch only what the guard has seen.
+        line("allow_file_create", &0);
+        line("thread", &1);
+        if self.site.ioengines().has_disk_util {
+            line("disk_util", &0);
+        }
+        line("lat_percentiles", &1);
+        line("clat_percentiles", &0);
+        line("continue_on_error", &"all");
+        // Only the client can make its flush, and the flush is part of the slice's time.
+        if spec.flush && self.site.client().is_some_and(Client::flushes) {
+            line("end_fsync", &1);
+        }
+        match spec.bound {
+            SliceBound::Time { ns } => {
+                line("time_based", &1);
+                line("runtime", &format_args!("{}ms", ns.div_ceil(1_000_000)));
+                line("ramp_time", &format_args!("{}ms", spec.min_discard_ns.div_ceil(1_000_000)));
+            }
+            SliceBound::Bytes { .. } if self.site.ends_by_itself() => {
+                line("runtime", &format_args!("{}s", limit_of(spec).as_secs()));
+            }
+            SliceBound::Bytes { .. } => {}
+        }
+        for (number, (member, job)) in self.jobs().enumerate() {
+            text += &self.section(number, member, job, spec);
+        }
+        text
+    }
+
+    /// Returns every job of every target.
+    fn jobs(&self) -> impl Iterator<Item = (&FioTarget, &Job)> {
+        self.members.iter().flat_map(|member| member.jobs.iter().map(move |job| (member, job)))
+    }
+
+    fn section(&self, number: usize, member: &FioTarget, job: &Job, spec: &SliceSpec) -> String {
+        let mut text = format!("[job{number}]\n");
+        match self.site.client() {
+            Some(client) => text += &client.lines(job),
+            None => _ = writeln!(text, "filename={}", member.filename.text),
+        }
+        let mut line = |key: &str, value: &dyn std::fmt::Display| {
+            let _ = writeln!(text, "{key}={value}");
+        };
+        line("rw", &job.rw.word());
+        line("rwmixread", &job.rwmixread);
+        line("bs", &job.bs);
+        line("iodepth", &job.iodepth);
+        line("numjobs", &job.numjobs);
+        line("offset", &job.offset);
+        line("size", &job.size.unwrap_or_default());
+        line("direct", &u8::from(job.direct));
+        line("fsync", &job.fsync);
+        line("fdatasync", &job.fdatasync);
+        // fio loses its map of finished blocks at the end of each slice.
+        line("norandommap", &u8::from(!job.random_map));
+        if job.rw.random() != (job.percentage_random == 100)
+            || !matches!(job.percentage_random, 0 | 100)
+        {
+            line("percentage_random", &job.percentage_random);
+        }
+        if !job.random_distribution.is_random() {
+            line("random_distribution", &job.random_distribution);
+        }
+        // fio starts again for each slice: with one seed it would read the same blocks each time.
+        let seed = job.randseed.wrapping_add(self.slices.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        // fio parses it as a signed number.
+        line("randseed", &(seed >> 1));
+        if job.buffer_compress_percentage > 0 {
+            line("buffer_compress_percentage", &job.buffer_compress_percentage);
+        } else {
+            line("refill_buffers", &1);
+        }
+        if job.iomem == Iomem::MmapHuge {
+            line("iomem", &"mmaphuge");
+        }
+        if job.dedupe_percentage > 0 {
+            line("dedupe_percentage", &job.dedupe_percentage);
+        }
+        if let Some(class) = job.prioclass {
+            line("prioclass", &class);
+        }
+        if let Some(level) = job.prio {
+            line("prio", &level);
+        }
+        if !job.cpus_allowed.is_empty() {
+            let cpus: Vec<String> = job.cpus_allowed.iter().map(u32::to_string).collect();
+            line("cpus_allowed", &cpus.join(","));
+            line("cpus_allowed_policy", &if job.cpus_split { "split" } else { "shared" });
+        }
+        if let Some(rate) = job.rate_iops {
+            line("rate_iops", &rate);
+        }
+        if let SliceBound::Bytes { bytes } = spec.bound {
+            line("io_size", &self.share_of(bytes, job));
+        }
+        text
+    }
+
+    /// Returns each thread's share of a byte-bound slice, in whole blocks. The share is the same on
+    /// every target.
+    fn share_of(&self, bytes: u64, job: &Job) -> u64 {
+        let threads: u64 = self.jobs().map(|(_, job)| u64::from(job.numjobs)).sum();
+        bytes.div_ceil(threads).div_ceil(job.bs).max(1) * job.bs
+    }
+
+    fn choose_ioengine(&self) -> Result<(&'static str, String), EngineError> {
+        let (why, place) = self.site.place();
+        if let Some(client) = self.site.client() {
+            let name = client.ioengine();
+            let cache =
+                if client.flushes() { ", which caches unless rbd_cache is off" } else { "" };
+            return Ok((name, format!("fio's {name} is a client of the cluster itself{cache}")));
+        }
+        let ioengines = self.site.ioengines();
+        if self.jobs().all(|(_, job)| job.iodepth == 1) {
+            let name = ioengines.at_depth_one;
+            return Ok((name, format!("{why}; fio's {name} at depth 1")));
+        }
+        let mut last =
+            EngineError::Unfit("fio has no ioengine for more than one I/O in flight".into());
+        for (at, name) in ioengines.deeper.iter().enumerate() {
+            match self.members.iter().try_for_each(|member| self.trial(name, member)) {
+                Ok(()) if at == 0 => {
+                    return Ok((name, format!("{why}; fio's {name} works {place}")));
+                }
+                Ok(()) => {
+                    let others = ioengines.deeper[..at].join(" and ");
+                    return Ok((
+                        name,
+                        format!("{why}; fio's {name}, as its {others} does not work {place}"),
+                    ));
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Reads one block, with fio's own protection against writing.
+    fn trial(&self, ioengine: &str, member: &FioTarget) -> Result<(), EngineError> {
+        let (bs, direct) = member.jobs.first().map_or((4096, true), |job| (job.bs, job.direct));
+        let text = format!(
+            "[trial]\nioengine={ioengine}\nfilename={}\nallow_file_create=0\nthread=1\nrw=read\nbs={bs}\nsize={bs}\ndirect={}\n",
+            member.filename.text,
+            u8::from(direct)
+        );
+        self.run(&text, true, TRIAL_LIMIT).map(|_| ())
+    }
+
+    fn run(&self, job_file: &str, readonly: bool, limit: Duration) -> Result<Report, EngineError> {
+        let output = self.site.run(&options(readonly), job_file, limit)?;
+        match report::parse(&String::from_utf8_lossy(&output.stdout)) {
+            Ok(report)
+                if output.status.success() || report.jobs.iter().any(|job| job.total_err > 0) =>
+            {
+                Ok(report)
+            }
+            Ok(_) => Err(fio_failed(&output)),
+            Err(_) if !output.status.success() => Err(fio_failed(&output)),
+            Err(cause) => Err(EngineError::Output(cause)),
+        }
+    }
+
+    /// Checks that fio got all of its bytes through. If it ended by itself before that, it measured
+    /// something else.
+    fn check_whole(&self, spec: &SliceSpec, result: &SliceResult) -> Result<(), EngineError> {
+        let SliceBound::Bytes { bytes } = spec.bound else { return Ok(()) };
+        let wanted: u64 =
+            self.jobs().map(|(_, job)| u64::from(job.numjobs) * self.share_of(bytes, job)).sum();
+        let short = result.read.bytes + result.write.bytes < wanted && result.errors == 0;
+        if self.site.ends_by_itself() && short { Err(too_long(limit_of(spec))) } else { Ok(()) }
+    }
+}
+
+impl FioTarget {
+    fn from_site(
+        site: &dyn Site,
+        target: &TargetSpec,
+        jobs: &[Job],
+    ) -> Result<FioTarget, EngineError> {
+        let jobs = fitted(site, target, jobs)?;
+        Ok(FioTarget { target: target.clone(), filename: site.filename(&target.path)?, jobs })
+    }
+}
+
+impl LoadEngine for Fio {
+    fn name(&self) -> String {
+        self.version.clone()
+    }
+
+    fn why(&self) -> String {
+        self.why.clone()
+    }
+
+    fn command(&self) -> Option<Vec<String>> {
+        let readonly = !self.members.iter().any(|member| member.target.writable);
+        let mut words = self.site.command(&options(readonly));
+        // The job comes on standard input, so its text is part of the command.
+        let spec = SliceSpec {
+            bound: SliceBound::Time { ns: 1_000_000_000 },
+            min_discard_ns: 0,
+            flush: false,
+            begin_ns: None,
+        };
+        words.push(format!("# standard input of a 1 s slice:\n{}", self.job_file(&spec)));
+        Some(words)
+    }
+
+    /// Runs one slice. fio's millisecond is 0.1 % of a second.
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+        self.slices += 1;
+        let limit = limit_of(spec);
+        let writes = self.jobs().any(|(_, job)| job.rw.writes());
+        let report = self.run(&self.job_file(spec), !writes, limit)?;
+        let mut result = report::convert(&report)?;
+        result.window_start_ns = self.site.window_start(report.timestamp_ms, result.window_ns);
+        self.check_whole(spec, &result)?;
+        if matches!(spec.bound, SliceBound::Time { .. }) {
+            result.discarded_ns = spec.min_discard_ns.div_ceil(1_000_000) * 1_000_000;
+        }
+        // fio's own end_fsync would be inside its runtime. This flush starts after fio has ended:
+        // it lacks what the kernel wrote back in between (tens of milliseconds).
+        if spec.flush || self.jobs().any(|(_, job)| job.end_fsync) {
+            let paths: Vec<&Path> =
+                self.members.iter().map(|member| member.target.path.as_path()).collect();
+            result.flush_ns = Some(self.site.flush(&paths)?);
+        }
+        Ok(result)
+    }
+}
+
+/// Writes the whole target that fio reaches as a client, once and in order.
+///
+/// # Errors
+/// If fio cannot, or takes longer than a slow cluster would.
+pub fn fill(client: &Client) -> Result<(), EngineError> {
+    let limit = Duration::from_secs(60 + client.bytes / SLOWEST_FILL);
+    let output = Here::client_of(client.clone()).run(&options(false), &client.filling(), limit)?;
+    match report::parse(&String::from_utf8_lossy(&output.stdout)) {
+        Ok(report) if output.status.success() => {
+            let written = report::convert(&report)?.write.bytes;
+            match written >= client.bytes {
+                true => Ok(()),
+                false => Err(EngineError::Output(format!(
+                    "it wrote {written} of {} bytes",
+                    client.bytes
+                ))),
+            }
+        }
+        _ => Err(fio_failed(&output)),
+    }
+}
+
+/// Checks that the fio here has that ioengine; distributions build some of them in or not.
+///
+/// # Errors
+/// A description of what is lacking.
+pub fn has_ioengine(name: &str) -> Result<(), String> {
+    let mut fio = std::process::Command::new("fio");
+    match output_of(fio.arg(format!("--enghelp={name}")), ANSWERS_WITHIN) {
+        Ok(said) if String::from_utf8_lossy(&said.stdout).contains("pool") => Ok(()),
+        Ok(_) => Err(format!("the fio here has no engine {name}")),
+        Err(_) => Err("fio is not installed".to_owned()),
+    }
+}
+
+/// Runs the installed fio once with a job file, for those who compare generators.
+///
+/// # Errors
+/// If it is not installed, fails, or does not end within the limit.
+pub fn once(job_file: &str, limit: Duration) -> Result<SliceResult, EngineError> {
+    let output = Here::default().run(&options(true), job_file, limit)?;
+    match report::parse(&String::from_utf8_lossy(&output.stdout)) {
+        Ok(report) if output.status.success() => report::convert(&report),
+        _ => Err(fio_failed(&output)),
+    }
+}
+
+/// Returns how long the fio of a slice may run. The time includes its start, its end and a device
+/// that drains slowly.
+fn limit_of(spec: &SliceSpec) -> Duration {
+    slice_limit(spec).saturating_sub(BEFORE_HOST)
+}
+
+/// Returns fio's options: the job comes on standard input, the report goes to standard output.
+fn options(readonly: bool) -> Vec<String> {
+    let protection = readonly.then_some("--readonly");
+    ["--output-format=json+"]
+        .into_iter()
+        .chain(protection)
+        .chain(["-"])
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Returns `fio 3.33` from the output of `fio --version`.
+pub fn named(stdout: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(stdout);
+    text.lines()
+        .find_map(|line| line.trim().strip_prefix("fio-"))
+        .map(|number| format!("fio {number}"))
+}
+
+/// Returns the jobs with their region made explicit: fio would otherwise use or grow what it finds.
+fn fitted(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>, EngineError> {
+    if !target.hold.is_none() {
+        return Err(EngineError::Unfit(
+            "fio cannot hold completions back; hint: use the engine sync or uring under the layer delay"
+                .into(),
+        ));
+    }
+    if jobs.is_empty() {
+        return Err(EngineError::Unfit("no job to run".into()));
+    }
+    let there = site.bytes(&target.path)?;
+    let usable = target.bytes.unwrap_or(there).min(there);
+    // For jobs that move from thread to thread, fio would clip or refuse other regions than we do.
+    let fitted = |job: Job| {
+        let job = fitted_job(target, &job, usable)?;
+        site.client().map_or(Ok(job.clone()), |client| client.fitted(job))
+    };
+    jobs.iter().flat_map(Job::apart).map(fitted).collect()
+}
+
+fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, EngineError> {
+    let (path, name) = (target.path.display(), &job.name);
+    if job.rw.writes() && !target.writable {
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" writes, and writing to {path} was not permitted"
+        )));
+    }
+    if job.rw.trims() {
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" trims, which fio is not asked to here; hint: engine sync"
+        )));
+    }
+    if job.verify {
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" verifies with iotax's own stamps, which fio does not know; hint: an engine of iotax's own, or no verify"
+        )));
+    }
+    if job.bs == 0 || job.iodepth == 0 || job.numjobs == 0 {
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\": bs, iodepth and numjobs must be at least 1"
+        )));
+    }
+    let rest = usable.saturating_sub(job.offset);
+    let size = job.size.unwrap_or(rest) / job.bs * job.bs;
+    if size == 0 || size > rest {
+        let wanted = job.size.unwrap_or(job.bs);
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" wants {wanted} bytes from offset {}, but {path} has {usable} bytes",
+            job.offset
+        )));
+    }
+    Ok(Job { size: Some(size), ..job.clone() })
+}
+
+fn system(action: &str, path: &Path, source: std::io::Error) -> EngineError {
+    EngineError::System { action: format!("{action} {}", path.display()), source }
+}
+
+/// Returns the error of a fio that was killed at its limit or ended by itself.
+pub fn too_long(limit: Duration) -> EngineError {
+    EngineError::Fio {
+        status: format!("killed after {limit:?}"),
+        words: "it did not end in time".into(),
+    }
+}
+
+/// Returns the output of a fio that ended by itself.
+///
+/// # Errors
+/// If it was killed, at its limit or because it wrote too much.
+pub fn output_in_time(ended: ChildEnd, limit: Duration) -> Result<Output, EngineError> {
+    match ended {
+        ChildEnd::Killed | ChildEnd::Stuck => Err(too_long(limit)),
+        ended => ended.output(limit).map_err(|why| EngineError::Output(format!("it {why}"))),
+    }
+}
+
+pub fn fio_failed(output: &Output) -> EngineError {
+    let [stdout, stderr] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    let outside_json = stdout.split('{').next().unwrap_or_default();
+    let all = [&stderr, outside_json].concat();
+    let lines: Vec<&str> = all.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let words = lines[lines.len().saturating_sub(5)..].join("; ");
+    let words = if words.is_empty() { "it said nothing".into() } else { words };
+    EngineError::Fio { status: output.status.to_string(), words }
+}
+
+#[cfg(test)]
+mod tests;

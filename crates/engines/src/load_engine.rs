@@ -1,0 +1,125 @@
+//! A load engine: it is prepared once on a target, or on several at once, and then runs slices. It
+//! does not make up what it does not know.
+
+use iotax_facts::Engine;
+use iotax_host::Missing;
+use iotax_load::{Job, LoadError, SliceResult, SliceSpec, TargetSpec, VerifiedWorker, Worker};
+use iotax_probe::net::Exchange;
+use iotax_units::exit::{self, Failed};
+use std::ops::ControlFlow;
+
+/// Prepared engine. Dropping it ends it.
+pub trait LoadEngine {
+    /// Returns the name for the record: `null`, `sync`, `uring`, `fio 3.33`.
+    fn name(&self) -> String;
+    /// Returns a clause that says why this engine was chosen.
+    fn why(&self) -> String;
+    /// Returns the exact command of a slice, for engines that are programs.
+    fn command(&self) -> Option<Vec<String>> {
+        None
+    }
+    /// Runs one slice and leaves the queue empty.
+    ///
+    /// # Errors
+    /// When the engine died. I/O errors are counted in the result.
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError>;
+    /// Returns the worker of our own generator, which may take part in a series, or `None` for
+    /// another engine.
+    fn worker(&self) -> Option<&Worker> {
+        None
+    }
+    /// Returns what a network probe saw besides the result of its last slice.
+    fn exchange(&self) -> Option<Exchange> {
+        None
+    }
+    /// Returns what was found of what it wrote; with `read`, all of it is read back now. `tell`
+    /// gets the share that is done and says whether to go on.
+    ///
+    /// # Errors
+    /// [`EngineError::Unfit`] for an engine that does not verify. Fails too if the engine died.
+    fn verify(
+        &mut self,
+        _read: bool,
+        _tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
+    ) -> Result<VerifiedWorker, EngineError> {
+        Err(EngineError::Unfit(format!(
+            "the engine {} does not verify what it writes",
+            self.name()
+        )))
+    }
+}
+
+/// Makes an engine ready on a target, or on several that get every job at once. It runs beside a
+/// worker that exists already, if it can.
+type Prepare = fn(
+    &[TargetSpec],
+    &[Job],
+    Option<Engine>,
+    Option<&Worker>,
+) -> Result<Box<dyn LoadEngine>, EngineError>;
+
+/// Kind of load engine.
+pub struct EngineKind {
+    /// Needs of the engine, as ids in `host::needs`, on the machine where it runs.
+    pub needs: &'static [&'static str],
+    /// Shortest window that is known well enough. In shorter ones the clock's step is above 0.1 %,
+    /// or the start-up outweighs them. Slices are made as long.
+    pub shortest_slice_ns: u64,
+    /// True if `engine = "..."` means this kind, or if no engine is named and this is the default.
+    pub answers: fn(Option<Engine>) -> bool,
+    pub prepare: Prepare,
+}
+
+/// Reason why an engine could not be prepared or a slice not run.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// Error of our own generator.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Program that is not installed.
+    #[error("{} is not installed; hint: {}", .0.what, .0.command)]
+    Missing(Missing),
+    /// Job that this engine cannot run on this target.
+    #[error("{0}")]
+    Unfit(String),
+    #[error("fio failed ({status}): {words}")]
+    Fio {
+        /// Exit status or signal in words.
+        status: String,
+        /// End of the program's output.
+        words: String,
+    },
+    /// Output of fio that cannot be read.
+    #[error("cannot read fio's output: {0}")]
+    Output(String),
+    /// Probe, or the other end of one, that did not do what it should.
+    #[error("{0}")]
+    Probe(String),
+    #[error("cannot {action}: {source}")]
+    System { action: String, source: std::io::Error },
+}
+
+impl EngineError {
+    /// Returns the exit code that the error leads to.
+    pub fn code(&self) -> u8 {
+        match self {
+            EngineError::Load(LoadError::Unfit(_)) | EngineError::Unfit(_) => exit::BAD_INPUT,
+            EngineError::Load(LoadError::System { action: "open", source, .. }) => {
+                exit::of_io("", source).code
+            }
+            EngineError::Missing(_) => exit::UNMET_NEED,
+            _ => exit::MEASUREMENT_FAILED,
+        }
+    }
+}
+
+impl From<EngineError> for Failed {
+    fn from(error: EngineError) -> Failed {
+        match &error {
+            EngineError::Load(LoadError::System { action: "open", path, source }) => {
+                exit::of_io(format!("cannot open {}", path.display()), source)
+            }
+            _ => Failed { code: error.code(), message: error.to_string() },
+        }
+    }
+}

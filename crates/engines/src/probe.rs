@@ -1,0 +1,59 @@
+//! Uses a probe as an engine: it reports units of work where other engines report I/Os.
+
+use crate::load_engine::{EngineError, LoadEngine};
+use iotax_load::{SliceResult, SliceSpec};
+use iotax_probe::net::{self, Exchange};
+use iotax_probe::{Probe, ProbeError, ProbeSpec};
+
+struct Probed {
+    probe: Box<dyn Probe>,
+    why: String,
+}
+
+/// Makes a probe ready in this place.
+///
+/// # Errors
+/// The errors of the probe.
+pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn LoadEngine>, EngineError> {
+    let probe = iotax_probe::prepare(spec)?;
+    // A path that the kernel does not report is measured all the same.
+    let path = spec.peer.and_then(|peer| net::path::facts(peer.ip()).ok());
+    let why =
+        path.map_or_else(|| "the probe that was asked for".to_owned(), |path| format!("to {path}"));
+    Ok(Box::new(Probed { probe, why }))
+}
+
+impl LoadEngine for Probed {
+    fn name(&self) -> String {
+        self.probe.name()
+    }
+
+    fn why(&self) -> String {
+        self.why.clone()
+    }
+
+    fn command(&self) -> Option<Vec<String>> {
+        self.probe.command()
+    }
+
+    fn exchange(&self) -> Option<Exchange> {
+        self.probe.exchange()
+    }
+
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+        Ok(self.probe.slice(spec)?)
+    }
+}
+
+impl From<ProbeError> for EngineError {
+    fn from(error: ProbeError) -> EngineError {
+        match error {
+            ProbeError::Load(error) => EngineError::Load(error),
+            ProbeError::System { action, source } => EngineError::System { action, source },
+            ProbeError::Failed(why) => EngineError::Probe(why),
+            ProbeError::Unfit(_) | ProbeError::Missing { .. } => {
+                EngineError::Unfit(error.to_string())
+            }
+        }
+    }
+}

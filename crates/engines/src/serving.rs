@@ -1,0 +1,671 @@
+//! The agent's end of the wire: keeps resident workers and answers one request after the other. A
+//! request that is unknown, garbled inside, fails or panics is answered with an error and the agent
+//! goes on; a stream that ends or is garbled ends all workers. It writes nothing it was not
+//! permitted to.
+
+use crate::durability::disk::DirectDisk;
+use crate::durability::verifier::{self, Verified};
+use crate::durability::writer;
+use crate::kinds as engine;
+use crate::load_engine::{EngineError, LoadEngine};
+use anyhow::{Context, Result, anyhow};
+use iotax_drivers::disk_key::DiskKey;
+use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
+use iotax_facts::{Consent, Engine};
+use iotax_host::facts::Facts;
+use iotax_host::guard::admit::Admitted;
+use iotax_load::{
+    Job, ReadMachine, SeriesResult, SeriesSpec, ShortSlice, SliceBound, SliceResult, SliceSpec,
+    TargetSpec, Transient, Worker, clock, run_series,
+};
+use iotax_probe::{OtherEnd, ProbeSpec, net};
+use iotax_units::exit::Failed;
+use iotax_wire::frame::{self, FrameError, FrameKind, PREAMBLE, PROTOCOL, WireFrame};
+use iotax_wire::message::{
+    AgentInfo, Envelope, Listening, Prepared, Ran, Response, WireProgress, WireRequest, enclose,
+    pack, pack_series,
+};
+use iotax_wire::peer::{Peer, PeerLink};
+use iotax_wire::trial::TrialSpec;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr};
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Targets that may be written in a place; sent before the first worker is prepared there.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Allowed {
+    /// `--destroy`, by serial or WWN.
+    pub consent: Vec<Consent>,
+    /// Paths that the run itself made, under its journal: loop devices, disks of our guests.
+    pub made: Vec<PathBuf>,
+    /// Devices that the guard has let the run write in this place.
+    #[serde(default)]
+    pub admitted: Admitted,
+}
+
+/// Interval at which a peer learns that a request still runs.
+pub const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
+/// Time before a common start at which the CPU times are read. Reading them takes a tenth of it, in
+/// a translator too.
+pub const READY_BEFORE_NS: u64 = 3_000_000;
+
+/// Inverse of the largest share of a slice's window that reading the CPU times may take. They are
+/// read around each slice of a series only where it takes no more.
+const MOST_READING: u64 = 20;
+
+/// Line between whoever performs a request that may take long and the host: how far it is, and
+/// whether anybody wants the rest.
+#[derive(Clone, Default)]
+pub struct ProgressLine {
+    far: Arc<Mutex<Option<serde_json::Value>>>,
+    from_host: Option<Arc<OwnedFd>>,
+}
+
+impl ProgressLine {
+    fn from_reader(reader: &impl AsFd) -> Result<ProgressLine> {
+        let from_host =
+            reader.as_fd().try_clone_to_owned().context("cannot watch the host's end")?;
+        Ok(ProgressLine { far: Arc::default(), from_host: Some(Arc::new(from_host)) })
+    }
+
+    /// Reports progress to the host, with the next progress frame. Break: it has asked to stop, or
+    /// is gone.
+    pub fn tell(&self, far: serde_json::Value) -> ControlFlow<()> {
+        *hold(&self.far) = Some(far);
+        match self.host_speaks() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Returns true if the host speaks. While a request is under way it has nothing to say but that
+    /// it wants no more of it.
+    fn host_speaks(&self) -> bool {
+        let Some(from_host) = &self.from_host else { return false };
+        let mut wanted = [PollFd::new(from_host.as_ref(), PollFlags::IN)];
+        poll(&mut wanted, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
+    }
+}
+
+/// Functions of a place that the wire does not have itself: the machine, its steps, its guard.
+pub trait Handler {
+    /// Receives, once and before all requests, the line on which a step reports while it is
+    /// performed.
+    fn attach(&mut self, _line: ProgressLine) {}
+    /// Gathers the facts of this place.
+    ///
+    /// # Errors
+    /// Like all methods here: what failed, with its exit code in the chain where it matters.
+    fn facts(&mut self, devices: &[PathBuf], programs: &[String]) -> Result<Facts>;
+    /// Performs or undoes a step.
+    ///
+    /// # Errors
+    /// What failed.
+    fn step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
+    /// Inspects a path.
+    ///
+    /// # Errors
+    /// What failed.
+    fn inspect(&mut self, path: &Path) -> Result<serde_json::Value>;
+    /// Answers the guard's question.
+    ///
+    /// # Errors
+    /// What failed.
+    fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
+    /// Takes the guard's last look at a target, just before a worker that writes is prepared.
+    ///
+    /// # Errors
+    /// Why the target must not be written.
+    fn permit(&mut self, target: &TargetSpec) -> Result<()>;
+    /// Finds a block device.
+    ///
+    /// # Errors
+    /// Fails if there is no such device, or several.
+    fn disk(&mut self, key: &DiskKey) -> Result<PathBuf>;
+    /// Waits until nothing is owed to the paths.
+    ///
+    /// # Errors
+    /// What could not be read.
+    fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate>;
+    /// Reads the CPU times since boot.
+    ///
+    /// # Errors
+    /// What could not be read.
+    fn cpu_times(&mut self) -> Result<CpuTimes>;
+    /// Returns the nanoseconds that each of these has computed; `None`: it has ended, or it is not
+    /// reported.
+    fn thread_times(&mut self, threads: &[ThreadId]) -> Vec<Option<u64>> {
+        vec![None; threads.len()]
+    }
+    /// Reads CLOCK_MONOTONIC, nanoseconds; tests put a clock of their own in.
+    fn clock_ns(&mut self) -> u64 {
+        clock::now()
+    }
+    /// Returns the bytes of a file before `end` that are holes or unwritten extents; `None` if that
+    /// is not known.
+    fn unwritten_bytes(&mut self, _path: &Path, _end: u64) -> Option<u64> {
+        None
+    }
+    /// Returns what the devices below these paths have completed since boot; empty if none reports.
+    fn device_reading(&mut self, _paths: &[PathBuf]) -> DeviceReading {
+        DeviceReading::default()
+    }
+    /// Makes a worker; tests put their own in.
+    ///
+    /// # Errors
+    /// Why the job cannot run there.
+    fn prepare(
+        &mut self,
+        targets: &[TargetSpec],
+        jobs: &[Job],
+        engine: Option<Engine>,
+        beside: Option<&Worker>,
+    ) -> Result<Box<dyn LoadEngine>> {
+        Ok(engine::prepare(targets, jobs, engine, beside).map_err(Failed::from)?)
+    }
+    /// Returns a reader of CPU times since boot that works in any thread, or `None` without one.
+    /// Called before each series.
+    fn machine_reader(&mut self) -> Option<ReadMachine> {
+        None
+    }
+    /// Makes a worker that is a probe of this place.
+    ///
+    /// # Errors
+    /// Why it cannot run here.
+    fn probe(&mut self, probe: &ProbeSpec) -> Result<Box<dyn LoadEngine>> {
+        Ok(crate::probe::prepare(probe).map_err(Failed::from)?)
+    }
+}
+
+/// Serves until `bye` or the end of the stream, then ends all workers.
+///
+/// # Errors
+/// When the stream is garbled or fails; its mere end is no error.
+pub fn serve(
+    mut reader: impl Read + AsFd,
+    mut writer: impl Write + Send,
+    handler: &mut dyn Handler,
+) -> Result<()> {
+    let line = ProgressLine::from_reader(&reader)?;
+    handler.attach(line.clone());
+    writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
+    let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));
+    let (workers, paths, servers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut agent =
+        ServingAgent { workers, paths, servers, reading_ns: None, handler, line: line.clone() };
+    thread::scope(|scope| {
+        let (served, ended): (Sender<()>, _) = channel();
+        scope.spawn(|| tell_of_progress(&writer, &under_way, &line, ended));
+        let result = answer_all(&mut reader, &writer, &under_way, &line, &mut agent);
+        drop(served);
+        result
+    })
+}
+
+/// Request under way: its number, and the time at which it began.
+type UnderWay = Mutex<Option<(u64, Instant)>>;
+
+fn answer_all<W: Write>(
+    reader: &mut impl Read,
+    writer: &Mutex<W>,
+    under_way: &UnderWay,
+    line: &ProgressLine,
+    agent: &mut ServingAgent,
+) -> Result<()> {
+    loop {
+        let frame = match frame::read(reader) {
+            Ok(frame) => frame,
+            Err(FrameError::Eof) => return Ok(()),
+            Err(error) => return Err(error).context("cannot read the host's request"),
+        };
+        if frame.kind == FrameKind::Stop {
+            // The request that the stop was about has been answered, and saw the stop itself.
+            continue;
+        }
+        let id = serde_json::from_slice::<Envelope>(&frame.json).map_or(0, |envelope| envelope.id);
+        let began = Instant::now();
+        *hold(&line.far) = None;
+        *hold(under_way) = Some((id, began));
+        let mut tell = |acknowledged| match progress(writer, id, began, (Some(acknowledged), None))
+        {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        };
+        let answer = agent.answer(&frame, &mut tell);
+        // Stop reporting progress of this request from here on: it would come after its answer.
+        *hold(under_way) = None;
+        let bye = matches!(answer.0, Response::Bye);
+        send(writer, FrameKind::Response, id, &answer.0, answer.1)
+            .context("cannot answer the host")?;
+        if bye {
+            return Ok(());
+        }
+    }
+}
+
+/// Reports each second a request that is under way for as long. One thread does it for all
+/// requests: to make one for each took a translated guest longer than all else that it does for a
+/// slice.
+fn tell_of_progress<W: Write>(
+    writer: &Mutex<W>,
+    under_way: &UnderWay,
+    line: &ProgressLine,
+    ended: Receiver<()>,
+) {
+    // Half of the interval: a request that began after a look is then reported in time, too.
+    while ended.recv_timeout(PROGRESS_EVERY / 2) == Err(RecvTimeoutError::Timeout) {
+        let request = hold(under_way);
+        let late = request.filter(|(_, began)| began.elapsed() >= PROGRESS_EVERY / 2);
+        let far = hold(&line.far).clone();
+        if late.is_some_and(|(id, began)| progress(writer, id, began, (None, far)).is_err()) {
+            return;
+        }
+    }
+}
+
+fn progress<W: Write>(
+    writer: &Mutex<W>,
+    id: u64,
+    began: Instant,
+    (acknowledged, far): (Option<u64>, Option<serde_json::Value>),
+) -> Result<(), FrameError> {
+    let body = WireProgress { running_ms: began.elapsed().as_millis() as u64, acknowledged, far };
+    send(writer, FrameKind::Progress, id, &body, Vec::new())
+}
+
+/// Serves on stdin and stdout, then removes the binary and its folder if ssh transport put them
+/// there.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_stdio(handler: &mut dyn Handler) -> Result<()> {
+    let served = stdio()
+        .context("cannot use stdin and stdout")
+        .and_then(|(reader, writer)| serve(reader, writer, handler));
+    iotax_drivers::agent_copy::remove_self();
+    served
+}
+
+/// Returns standard input and output, both without std's buffers: a line-buffered stdout would cut
+/// frames at each newline byte.
+fn stdio() -> std::io::Result<(std::fs::File, std::fs::File)> {
+    let reader = std::io::stdin().as_fd().try_clone_to_owned()?;
+    let writer = std::io::stdout().as_fd().try_clone_to_owned()?;
+    Ok((reader.into(), writer.into()))
+}
+
+type AgentAnswer = (Response, Vec<u8>);
+
+/// Reports to the host the last acknowledged write; break: there is no host any more.
+type Tell<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
+
+struct ServingAgent<'h> {
+    workers: BTreeMap<u32, Box<dyn LoadEngine>>,
+    /// The paths of each worker's targets.
+    paths: BTreeMap<u32, Vec<PathBuf>>,
+    /// The other ends of network probes that run elsewhere, by the numbers of the workers there.
+    servers: BTreeMap<u32, OtherEnd>,
+    /// Time that a reading of the CPU times takes, in nanoseconds.
+    reading_ns: Option<u64>,
+    handler: &'h mut dyn Handler,
+    line: ProgressLine,
+}
+
+impl ServingAgent<'_> {
+    fn answer(&mut self, frame: &WireFrame, tell: Tell) -> AgentAnswer {
+        let asked = parse(frame);
+        let worked = asked.and_then(|request| {
+            let name = request.name();
+            catch_unwind(AssertUnwindSafe(|| self.perform(request, tell))).unwrap_or_else(|panic| {
+                Err(anyhow!("the agent panicked in \"{name}\": {}", words(&*panic)))
+            })
+        });
+        worked.unwrap_or_else(|error| (error_response(&error), Vec::new()))
+    }
+
+    fn perform(&mut self, request: WireRequest, tell: Tell) -> Result<AgentAnswer> {
+        let response = match request {
+            WireRequest::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
+            WireRequest::Facts { devices, programs } => {
+                Response::Facts { facts: self.handler.facts(&devices, &programs)? }
+            }
+            WireRequest::Clock => Response::Clock { monotonic_ns: self.handler.clock_ns() },
+            WireRequest::Prepare { worker, targets, jobs, engine, probe } => {
+                self.prepare(worker, &targets, &jobs, engine, probe.as_ref())?
+            }
+            WireRequest::Listen { worker, probe, bind, port } => {
+                self.listen(worker, &probe, (bind, port))?
+            }
+            WireRequest::Unlisten { worker } => {
+                self.servers.remove(&worker);
+                Response::Unlistened
+            }
+            WireRequest::Address(card) => {
+                let interface = net::give_address(&card.mac, card.address, card.prefix);
+                let interface =
+                    interface.map_err(|error| Failed::from(EngineError::from(error)))?;
+                Response::Addressed { interface }
+            }
+            WireRequest::Slice { worker, spec } => {
+                let (scalars, blob) = pack(&self.slice(worker, &spec)?);
+                return Ok((Response::Slice(scalars), blob));
+            }
+            WireRequest::Series { workers, spec } => {
+                let (scalars, blob) = pack_series(&self.series(&workers, &spec)?);
+                return Ok((Response::Series(scalars), blob));
+            }
+            WireRequest::Verify { worker, read } => {
+                let line = self.line.clone();
+                let mut tell = |share: f64| line.tell(json!({ "read_back": share }));
+                let found = self.worker(worker)?.verify(read, &mut tell).map_err(Failed::from)?;
+                Response::Verified { found }
+            }
+            WireRequest::End { worker } => {
+                self.worker(worker)?;
+                self.workers.remove(&worker);
+                Response::Ended
+            }
+            WireRequest::EndAll => {
+                self.workers.clear();
+                self.servers.clear();
+                Response::Ended
+            }
+            WireRequest::DurableWrite { target, spec } => {
+                self.durable_write(&target, &spec, tell)?
+            }
+            WireRequest::DurableVerify { target, spec, acknowledged, unreadable } => {
+                let disk = DirectDisk::open(&target.path, false)?;
+                let Verified { found, unreadable } =
+                    verifier::verify(&disk, &spec, acknowledged, &unreadable);
+                Response::DurableVerified { found, unreadable }
+            }
+            WireRequest::Step { payload } => {
+                Response::Step { payload: self.handler.step(payload)? }
+            }
+            WireRequest::Inspect { path } => {
+                Response::Inspect { payload: self.handler.inspect(&path)? }
+            }
+            WireRequest::Judge { payload } => {
+                Response::Judge { payload: self.handler.judge(payload)? }
+            }
+            WireRequest::DiskAtPci { address } => {
+                Response::Disk { path: self.handler.disk(&DiskKey::Pci(address))? }
+            }
+            WireRequest::DiskBySerial { serial } => {
+                Response::Disk { path: self.handler.disk(&DiskKey::Serial(serial))? }
+            }
+            WireRequest::Gate { paths, limit_ns } => {
+                Response::Gate(self.handler.gate(&paths, Duration::from_nanos(limit_ns))?)
+            }
+            WireRequest::UnwrittenBytes { path, end } => {
+                Response::UnwrittenBytes { bytes: self.handler.unwritten_bytes(&path, end) }
+            }
+            WireRequest::DeviceCounts { paths } => {
+                Response::DeviceCounts(self.handler.device_reading(&paths))
+            }
+            WireRequest::ThreadTimes { threads } => Response::ThreadTimes {
+                at_ns: self.handler.clock_ns(),
+                ns: self.handler.thread_times(&threads),
+            },
+            WireRequest::CpuTimes => Response::CpuTimes(self.handler.cpu_times()?),
+            WireRequest::Bye => {
+                self.workers.clear();
+                Response::Bye
+            }
+        };
+        Ok((response, Vec::new()))
+    }
+
+    fn prepare(
+        &mut self,
+        number: u32,
+        targets: &[TargetSpec],
+        jobs: &[Job],
+        engine: Option<Engine>,
+        probe: Option<&ProbeSpec>,
+    ) -> Result<Response> {
+        if self.workers.contains_key(&number) {
+            return Err(Failed::input(format!("worker {number} exists already")).into());
+        }
+        if jobs.iter().any(|job| job.rw.writes()) {
+            targets.iter().try_for_each(|target| self.handler.permit(target))?;
+        }
+        let worker = match probe {
+            Some(probe) => self.handler.probe(probe)?,
+            None => {
+                let beside = self.workers.values().find_map(|other| other.worker());
+                self.handler.prepare(targets, jobs, engine, beside)?
+            }
+        };
+        let prepared =
+            Prepared { engine: worker.name(), why: worker.why(), command: worker.command() };
+        self.workers.insert(number, worker);
+        self.paths.insert(number, targets.iter().map(|target| target.path.clone()).collect());
+        Ok(Response::Prepared(prepared))
+    }
+
+    fn listen(
+        &mut self,
+        number: u32,
+        probe: &ProbeSpec,
+        (bind, port): (Option<IpAddr>, Option<u16>),
+    ) -> Result<Response> {
+        let server = OtherEnd::listen(probe, bind.unwrap_or(Ipv4Addr::UNSPECIFIED.into()), port);
+        let server = server.map_err(|error| Failed::from(EngineError::from(error)))?;
+        let (port, token) = (server.address().port(), server.token());
+        self.servers.insert(number, server);
+        let addresses = bind.map_or_else(net::addresses, |bind| vec![bind]);
+        Ok(Response::Listening(Listening { port, token, addresses }))
+    }
+
+    fn durable_write(
+        &mut self,
+        target: &TargetSpec,
+        spec: &TrialSpec,
+        tell: Tell,
+    ) -> Result<Response> {
+        self.handler.permit(target)?;
+        let disk = DirectDisk::open(&target.path, true)?;
+        Ok(Response::DurableWritten { acknowledged: writer::write(&disk, spec, tell)? })
+    }
+
+    /// Runs a slice with the CPU times around it, which the host would read too early and too late:
+    /// before the waiting for a common start, and after others have answered.
+    fn slice(&mut self, worker: u32, spec: &SliceSpec) -> Result<Ran> {
+        self.worker(worker)?;
+        if let Some(begin_ns) = spec.begin_ns {
+            thread::sleep(Duration::from_nanos(
+                begin_ns.saturating_sub(clock::now() + READY_BEFORE_NS),
+            ));
+        }
+        let paths = self.paths.get(&worker).cloned().unwrap_or_default();
+        let devices_before = self.handler.device_reading(&paths);
+        // A place without /proc/stat has none, and the record says so.
+        let before = self.handler.cpu_times().ok();
+        let result = self.worker(worker)?.slice(spec).map_err(Failed::from)?;
+        let cpu = before.zip(self.handler.cpu_times().ok()).map(|(from, to)| to.since(from));
+        let devices = [devices_before, self.handler.device_reading(&paths)];
+        let exchange = self.worker(worker)?.exchange();
+        Ok(Ran { result, cpu, exchange, devices })
+    }
+
+    fn series(&mut self, numbers: &[u32], spec: &SeriesSpec) -> Result<SeriesResult> {
+        let shortest_ns = spec.lengths.iter().map(|length| length.window_ns).min().unwrap_or(0);
+        // Reading between windows costs time only.
+        let read = self.handler.machine_reader().filter(|read| {
+            let took_ns = *self.reading_ns.get_or_insert_with(|| timed(read));
+            took_ns * MOST_READING <= shortest_ns
+        });
+        let mut native = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            native.push(self.worker(*number)?.worker().is_some());
+        }
+        if native.iter().all(|native| *native) {
+            let workers: Vec<&Worker> =
+                numbers.iter().filter_map(|number| self.workers.get(number)?.worker()).collect();
+            return Ok(run_series(&workers, spec, read.as_ref())
+                .map_err(EngineError::from)
+                .map_err(Failed::from)?);
+        }
+        self.series_of_slices(numbers, spec)
+    }
+
+    /// Runs a series with engines that know no series: each slice by itself.
+    fn series_of_slices(&mut self, numbers: &[u32], spec: &SeriesSpec) -> Result<SeriesResult> {
+        let mut result = SeriesResult {
+            sums: vec![SliceResult::default(); numbers.len()],
+            transients: vec![Transient::default(); numbers.len()],
+            machine: vec![None; numbers.len()],
+            slices: Vec::new(),
+        };
+        for (position, at) in spec.order.iter().enumerate() {
+            let (number, length) =
+                numbers.get(*at).zip(spec.lengths.get(*at)).context("the order names no worker")?;
+            let is_last = !spec.order[position + 1..].contains(at);
+            let bound = SliceBound::Time { ns: length.window_ns };
+            let asked = SliceSpec::now(bound, length.discard_ns, spec.flush && is_last);
+            let slice = self.worker(*number)?.slice(&asked).map_err(Failed::from)?;
+            let (discarded_ns, window_ns) = (slice.discarded_ns, slice.window_ns);
+            result.slices.push(ShortSlice {
+                worker: *at,
+                start_ns: slice.window_start_ns.saturating_sub(discarded_ns),
+                window_ns,
+                ios: slice.directions().iter().map(|one| one.ios).sum(),
+                took_ns: discarded_ns + window_ns + slice.drain_ns,
+            });
+            let sum = &mut result.sums[*at];
+            (sum.window_ns, sum.discarded_ns) =
+                (sum.window_ns + window_ns, sum.discarded_ns + discarded_ns);
+            let (discarded, drained) = (sum.discarded_ns, sum.drain_ns + slice.drain_ns);
+            sum.add(&slice);
+            (sum.discarded_ns, sum.drain_ns) = (discarded, drained);
+            sum.flush_ns = slice.flush_ns.map(|ns| sum.share_of_windows(ns));
+        }
+        Ok(result)
+    }
+
+    fn worker(&mut self, number: u32) -> Result<&mut Box<dyn LoadEngine>> {
+        self.workers
+            .get_mut(&number)
+            .ok_or_else(|| Failed::input(format!("there is no worker {number}")).into())
+    }
+}
+
+/// Measures the nanoseconds that a reading takes.
+fn timed(read: &ReadMachine) -> u64 {
+    let once = || {
+        let began_ns = clock::now();
+        let _ = read();
+        clock::now() - began_ns
+    };
+    (0..5).map(|_| once()).min().unwrap_or(u64::MAX)
+}
+
+fn parse(frame: &WireFrame) -> Result<WireRequest> {
+    if frame.kind != FrameKind::Request {
+        return Err(anyhow!("a {:?} frame is no request", frame.kind));
+    }
+    let envelope: Envelope =
+        serde_json::from_slice(&frame.json).context("cannot parse the request's envelope")?;
+    serde_json::from_str(envelope.body.get()).with_context(|| {
+        format!("cannot understand the request {}", frame::escaped(envelope.body.get().as_bytes()))
+    })
+}
+
+fn hello(protocol: u16, iotax: &str) -> Result<Response> {
+    if protocol != PROTOCOL {
+        return Err(anyhow!(
+            "the host (iotax {iotax}) speaks wire protocol {protocol}, this agent {PROTOCOL}"
+        ));
+    }
+    let system = rustix::system::uname();
+    Ok(Response::Hello(AgentInfo {
+        protocol: PROTOCOL,
+        iotax: env!("CARGO_PKG_VERSION").to_owned(),
+        hostname: system.nodename().to_string_lossy().into_owned(),
+        arch: system.machine().to_string_lossy().into_owned(),
+        kernel: system.release().to_string_lossy().into_owned(),
+        pid: std::process::id(),
+    }))
+}
+
+fn error_response(error: &anyhow::Error) -> Response {
+    Response::Error { message: format!("{error:#}"), code: iotax_units::exit::code_of(error) }
+}
+
+fn words(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without words".into())
+}
+
+/// Starts an agent in a thread of this process. It talks over a socket pair, so the path is that of
+/// any other agent.
+///
+/// # Errors
+/// When no socket pair can be made.
+pub fn in_process(
+    name: impl Into<String>,
+    mut handler: Box<dyn Handler + Send>,
+) -> std::io::Result<Peer> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let theirs_writer = theirs.try_clone()?;
+    let (working, ended) = channel::<()>();
+    thread::spawn(move || {
+        // A stream that broke is seen at its other end.
+        let _ = serve(theirs, theirs_writer, &mut *handler);
+        drop(handler);
+        drop(working);
+    });
+    let link = PeerLink::of_socket(ours)?;
+    Ok(Peer::new(name, link, Box::new(String::new)).with_end(ended))
+}
+
+/// Sends an answer. One that cannot be framed (too large, a path without JSON form) becomes an
+/// error answer.
+fn send<W: Write>(
+    writer: &Mutex<W>,
+    kind: FrameKind,
+    id: u64,
+    body: &impl Serialize,
+    blob: Vec<u8>,
+) -> Result<(), FrameError> {
+    let bytes = enclose(id, body).map_err(|error| error.to_string()).and_then(|json| {
+        frame::encode(&WireFrame { kind, json, blob }).map_err(|error| error.to_string())
+    });
+    let bytes = match bytes {
+        Ok(bytes) => bytes,
+        Err(message) => unframable(id, &message)?,
+    };
+    let mut writer = hold(writer);
+    writer.write_all(&bytes)?;
+    Ok(writer.flush()?)
+}
+
+fn unframable(id: u64, cause: &str) -> Result<Vec<u8>, FrameError> {
+    let error = anyhow!("the answer cannot be sent: {cause}");
+    let json =
+        enclose(id, &error_response(&error)).map_err(|error| FrameError::Io(error.into()))?;
+    frame::encode(&WireFrame { kind: FrameKind::Response, json, blob: Vec::new() })
+}
+
+fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[path = "serving_tests.rs"]
+mod tests;

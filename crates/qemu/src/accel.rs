@@ -1,0 +1,18 @@
+//! How the processors of a guest are run.
+
+/// Executor of the guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accel {
+    Kvm,
+    /// QEMU's translator. Its figures are not representative.
+    Tcg,
+}
+
+impl Accel {
+    pub fn word(self) -> &'static str {
+        match self {
+            Accel::Kvm => "kvm",
+            Accel::Tcg => "tcg",
+        }
+    }
+}

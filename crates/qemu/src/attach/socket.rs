@@ -1,0 +1,46 @@
+//! vhost-user-blk over a socket that is below: the process that listens there serves the disk out
+//! of the guest's memory: an engine of the stack or an existing one. QEMU is not in the way of an
+//! I/O, and nothing is started or removed here.
+
+use super::vhost_user_blk;
+use crate::attach::way::{AttachWay, Property};
+use crate::disk::{Backend, DiskSpec};
+use crate::option_value::CommandLine;
+
+/// The way: `vhost-user-blk` with the option `socket`.
+pub struct VhostUserSocket;
+
+impl AttachWay for VhostUserSocket {
+    fn name(&self) -> &'static str {
+        "vhost-user-blk with socket"
+    }
+
+    fn shares_memory(&self) -> bool {
+        true
+    }
+
+    fn takes_iothread(&self) -> bool {
+        false
+    }
+
+    fn tells_serial(&self) -> bool {
+        false
+    }
+
+    fn lacks(&self) -> &'static [&'static str] {
+        crate::attach::way::OF_QEMUS_BLOCK_LAYER
+    }
+
+    /// Returns false: the server of the socket decides whether the disk can be written.
+    fn keeps_writes_out(&self, _: Backend) -> bool {
+        false
+    }
+
+    fn properties(&self, at: usize) -> Vec<Property> {
+        vhost_user_blk::properties(at)
+    }
+
+    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+        vhost_user_blk::add(line, at, disk, &disk.path);
+    }
+}

@@ -1,0 +1,41 @@
+//! A guest as QEMU starts it: its command line, its kernel, initramfs and PID 1, its boot, QMP, its
+//! disks and their settings read back. docs/guest.md shows how they fit together. Which guest a
+//! stack needs is decided by the layers.
+#![forbid(unsafe_code)]
+
+pub mod accel;
+pub mod attach;
+pub mod boot;
+pub mod command_line;
+pub mod disk;
+mod elf;
+pub mod findings;
+pub mod guest_files;
+pub mod image;
+pub mod init;
+pub mod initramfs;
+pub mod kernel;
+pub mod modules;
+pub mod option_value;
+pub mod outline;
+pub mod ovmf;
+mod packing;
+pub mod pin;
+pub mod qcow2;
+pub mod qmp;
+pub mod root;
+pub mod seed;
+pub mod settings;
+pub mod signs;
+pub mod system_image;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+pub mod throttle;
+pub mod version;
+
+/// Returns the word that takes the place of a device that only a step will know, in a command line.
+pub fn below(number: usize) -> String {
+    format!("/@below{number}@")
+}

@@ -1,0 +1,33 @@
+//! Paths at which distributions put OVMF, UEFI for guests.
+
+use crate::command_line::Firmware;
+use std::path::Path;
+
+/// Code and template of the variables, as Debian and Ubuntu, Fedora, Arch and openSUSE name them;
+/// without secure boot.
+const PLACES: &[(&str, &str)] = &[
+    ("/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"),
+    ("/usr/share/OVMF/OVMF_CODE.fd", "/usr/share/OVMF/OVMF_VARS.fd"),
+    ("/usr/share/edk2/ovmf/OVMF_CODE.fd", "/usr/share/edk2/ovmf/OVMF_VARS.fd"),
+    ("/usr/share/edk2/x64/OVMF_CODE.4m.fd", "/usr/share/edk2/x64/OVMF_VARS.4m.fd"),
+    ("/usr/share/qemu/ovmf-x86_64-code.bin", "/usr/share/qemu/ovmf-x86_64-vars.bin"),
+];
+
+/// Finds the firmware that is installed.
+pub fn installed() -> Option<Firmware> {
+    let there = |(code, variables): &&(&str, &str)| {
+        Path::new(code).is_file() && Path::new(variables).is_file()
+    };
+    PLACES.iter().find(there).map(firmware)
+}
+
+impl Firmware {
+    /// Returns the firmware that a plan shows where none is installed.
+    pub fn usual() -> Firmware {
+        firmware(&PLACES[0])
+    }
+}
+
+fn firmware((code, variables): &(&str, &str)) -> Firmware {
+    Firmware { code: code.into(), variables: variables.into() }
+}

@@ -1,0 +1,292 @@
+//! qcow2 images of a disk and the room that they take: the whole chain lies within the disk's part
+//! of what is below, an image after the other. How long the disk can be then follows from the
+//! format (docs/interop/qcow2.txt of QEMU): what is not data is reckoned for the case that every
+//! cluster is written, so that no image ever runs out of its room.
+
+use crate::disk::{Aio, Backend, DiskSpec};
+use crate::option_value::{OptionValue, on_off};
+use iotax_units::MIB;
+
+pub const SMALLEST_CLUSTER: u64 = 512;
+pub const LARGEST_CLUSTER: u64 = 2 * MIB;
+/// Cluster size of images in tests: QEMU's own.
+#[cfg(any(test, feature = "testing"))]
+pub const USUAL_CLUSTER: u64 = 64 << 10;
+
+/// Bytes of an entry of L1, L2 and refcount tables; a refcount itself has 16 bits (QEMU's default).
+const ENTRY: u64 = 8;
+const REFCOUNT: u64 = 2;
+
+/// L2 tables that QEMU keeps of an image where nothing is said, on Linux.
+const USUAL_L2_CACHE: u64 = 32 * MIB;
+/// Refcount blocks that it keeps of each.
+const REFCOUNT_CLUSTERS: u64 = 4;
+
+/// A stretch of what is below, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// The images of a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qcow2 {
+    /// Place of each image: the base first, last the one that the guest writes.
+    pub spans: Vec<Span>,
+    /// Length of the disk, the same for all images.
+    pub bytes: u64,
+    /// Bytes of a cluster.
+    pub cluster: u64,
+    /// True if refcounts are not kept up to date with every write.
+    pub lazy_refcounts: bool,
+    /// Bytes of L2 tables that QEMU keeps in memory, of each image; `None`: QEMU's choice.
+    pub l2_cache: Option<u64>,
+}
+
+impl Qcow2 {
+    /// Returns the number of images under the one that the guest writes.
+    pub fn backing(&self) -> usize {
+        self.spans.len().saturating_sub(1)
+    }
+
+    /// Returns the memory for tables that QEMU keeps of all images at most, each with its own
+    /// (docs/qcow2-cache.txt of QEMU): L2 tables up to 32 MiB or what was asked for, but no more
+    /// than the image has, and four clusters of refcounts.
+    pub fn table_cache(&self) -> u64 {
+        let tables = l2_tables(self.bytes, self.cluster) * self.cluster;
+        let each =
+            tables.min(self.l2_cache.unwrap_or(USUAL_L2_CACHE)) + REFCOUNT_CLUSTERS * self.cluster;
+        self.spans.len() as u64 * each
+    }
+
+    /// Returns the block node of the top image with all below it. Of several on one file only the
+    /// top is locked: the others are only read.
+    pub(super) fn node(&self, disk: &DiskSpec, value: OptionValue) -> OptionValue {
+        let below = |image: usize| "backing.".repeat(image);
+        self.spans.iter().rev().enumerate().fold(value, |value, (image, span)| {
+            let own = |key: &str| format!("{}{key}", below(image));
+            let value = match image {
+                0 => value,
+                _ => value.set(&own("driver"), "qcow2"),
+            };
+            let locked = image == 0 && disk.is_locked();
+            let value = value.maybe(&own("l2-cache-size"), self.l2_cache);
+            stretch(value, &own("file."), &disk.path, disk.backend, *span, disk.aio)
+                .maybe(&own("file.file.locking"), (!locked).then_some("off"))
+        })
+    }
+}
+
+/// Returns the block node of the stretch of a file or device in which an image is made, for QEMU's
+/// storage daemon. QEMU itself refuses to go beyond it.
+pub fn room_node(name: &str, path: &std::path::Path, backend: Backend, span: Span) -> OptionValue {
+    stretch(OptionValue::new("node-name", name), "", path, backend, span, Aio::Threads)
+        .set("cache.direct", on_off(false))
+}
+
+/// Returns a raw node that shows this stretch of what is below and nothing beyond it; its keys
+/// begin with `prefix`.
+fn stretch(
+    value: OptionValue,
+    prefix: &str,
+    path: &std::path::Path,
+    backend: Backend,
+    span: Span,
+    aio: Aio,
+) -> OptionValue {
+    let key = |name: &str| format!("{prefix}{name}");
+    value
+        .set(&key("driver"), "raw")
+        .set(&key("offset"), span.offset.to_string())
+        .set(&key("size"), span.bytes.to_string())
+        .set(&key("file.driver"), backend.driver())
+        .set(&key("file.filename"), path)
+        .set(&key("file.aio"), aio.word())
+}
+
+/// Lays out the images of a disk within `part`: a base that holds the data, `between` empty ones,
+/// and, if there is a base below it, a top that is written or stays `empty`. `None`: there is no
+/// room for a disk of 1 MiB.
+pub fn lay_out(
+    part: Span,
+    cluster: u64,
+    backing: usize,
+    written: bool,
+) -> Option<(Vec<Span>, u64)> {
+    let rooms = |mib: u64| -> Vec<u64> {
+        let bytes = mib * MIB;
+        let whole = whole_room(bytes, cluster);
+        let empty = empty_room(bytes, cluster);
+        let top = if written { whole } else { empty };
+        let mut rooms = vec![whole];
+        rooms.extend((0..backing).map(|at| if at + 1 == backing { top } else { empty }));
+        rooms
+    };
+    let fits = |mib: u64| rooms(mib).iter().sum::<u64>() <= part.bytes;
+    let (mut most, mut too_much) = (0, part.bytes / MIB + 1);
+    while too_much - most > 1 {
+        let middle = most + (too_much - most) / 2;
+        if fits(middle) { most = middle } else { too_much = middle }
+    }
+    if most == 0 {
+        return None;
+    }
+    let mut offset = part.offset;
+    let spans = rooms(most).into_iter().map(|bytes| {
+        let span = Span { offset, bytes };
+        offset += bytes;
+        span
+    });
+    Some((spans.collect(), most * MIB))
+}
+
+/// Returns the bytes of an image of which every cluster is written.
+fn whole_room(bytes: u64, cluster: u64) -> u64 {
+    room(bytes.div_ceil(cluster) + tables(bytes, cluster), cluster)
+}
+
+/// Returns the bytes of an image that nothing is ever written to: no data and no L2 tables.
+fn empty_room(bytes: u64, cluster: u64) -> u64 {
+    room(l1_clusters(bytes, cluster) + 1, cluster)
+}
+
+/// Counts the clusters of tables: L2 tables have an entry for each cluster of data, the L1 table
+/// one for each L2 table.
+fn tables(bytes: u64, cluster: u64) -> u64 {
+    l2_tables(bytes, cluster) + l1_clusters(bytes, cluster)
+}
+
+fn l2_tables(bytes: u64, cluster: u64) -> u64 {
+    (bytes.div_ceil(cluster) * ENTRY).div_ceil(cluster)
+}
+
+fn l1_clusters(bytes: u64, cluster: u64) -> u64 {
+    (l2_tables(bytes, cluster) * ENTRY).div_ceil(cluster)
+}
+
+/// Returns the bytes of the header and of this number of clusters, with the refcounts of all of
+/// them and of themselves, in whole MiB. A refcount table that outgrows its first cluster moves to
+/// a new place, with its blocks, before the old one is free: then there is room for both.
+fn room(clusters: u64, cluster: u64) -> u64 {
+    let (blocks, table) = refcounts(clusters + 1, cluster);
+    let moving = if table > 1 { 2 * (blocks + table) + 16 } else { 0 };
+    ((clusters + 1 + blocks + table + moving) * cluster).next_multiple_of(MIB)
+}
+
+/// Clusters of refcount blocks and of the refcount table, for this number of clusters and
+/// themselves.
+fn refcounts(clusters: u64, cluster: u64) -> (u64, u64) {
+    let (mut blocks, mut table) = (0, 0);
+    loop {
+        let more = ((clusters + blocks + table) * REFCOUNT).div_ceil(cluster);
+        let larger = (more * ENTRY).div_ceil(cluster);
+        if (more, larger) == (blocks, table) {
+            return (blocks, table);
+        }
+        (blocks, table) = (more, larger);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn every_image_of_a_chain_keeps_tables_in_memory() {
+        let span = Span { offset: 0, bytes: 0 };
+        let chain = |bytes: u64, cluster: u64, images: usize, l2_cache| {
+            let spans = vec![span; images];
+            Qcow2 { spans, bytes, cluster, lazy_refcounts: false, l2_cache }.table_cache()
+        };
+        let gib = 1 << 30;
+        // 8 bytes for each 64 KiB, and 256 KiB of refcounts.
+        assert_eq!(chain(gib, USUAL_CLUSTER, 1, None), (128 + 256) << 10);
+        assert_eq!(chain(256 * gib, USUAL_CLUSTER, 1, None), (32 << 20) + (256 << 10));
+        assert_eq!(
+            chain(1024 * gib, USUAL_CLUSTER, 3, None),
+            3 * ((32 << 20) + (256 << 10)),
+            "no more than that"
+        );
+        assert_eq!(
+            chain(1024 * gib, USUAL_CLUSTER, 2, Some(4 << 20)),
+            2 * ((4 << 20) + (256 << 10))
+        );
+        assert_eq!(
+            chain(gib, USUAL_CLUSTER, 1, Some(64 << 20)),
+            (128 + 256) << 10,
+            "no more than there is"
+        );
+        // A table takes a whole cluster.
+        assert_eq!(chain(1280 << 20, USUAL_CLUSTER, 1, None), (192 + 256) << 10);
+    }
+
+    #[test]
+    fn a_chain_fits_its_part_and_no_disk_is_longer() {
+        for cluster in [512, 4096, 64 << 10, 2 << 20] {
+            for (backing, written) in [(0, true), (1, true), (1, false), (8, true), (8, false)] {
+                let part = Span { offset: 3 * GIB, bytes: GIB };
+                let (spans, bytes) = lay_out(part, cluster, backing, written).unwrap();
+                assert_eq!(spans.len(), backing + 1);
+                let ends = spans.iter().map(|span| span.offset + span.bytes);
+                assert!(
+                    ends.eq(spans[1..].iter().map(|span| span.offset).chain([spans
+                        .iter()
+                        .map(|span| span.bytes)
+                        .sum::<u64>()
+                        + part.offset]))
+                );
+                assert!(spans.iter().map(|span| span.bytes).sum::<u64>() <= part.bytes);
+                let holders = if backing > 0 && written { 2 } else { 1 };
+                assert!(
+                    bytes * holders <= part.bytes
+                        && bytes * holders > part.bytes / 10 * 9 - 40 * MIB
+                );
+            }
+        }
+        assert_eq!(lay_out(Span { offset: 0, bytes: MIB }, USUAL_CLUSTER, 0, true), None);
+    }
+
+    /// QEMU's own reckoning of an image that is allocated in full.
+    fn measured(bytes: u64, cluster: u64) -> Option<u64> {
+        let output = Command::new("qemu-img")
+            .args([
+                "measure",
+                "--output=json",
+                "-O",
+                "qcow2",
+                "-o",
+                &format!("cluster_size={cluster}"),
+            ])
+            .args(["--size", &bytes.to_string()])
+            .output()
+            .ok()?;
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+        told["fully-allocated"].as_u64()
+    }
+
+    #[test]
+    fn room_is_what_qemu_measures() {
+        for cluster in [512, 4096, 64 << 10, 2 << 20] {
+            for bytes in [MIB, 100 * MIB, GIB, 37 * GIB + 5 * MIB, 1 << 40] {
+                let Some(told) = measured(bytes, cluster) else {
+                    println!(
+                        "skipped: needs qemu-img, or one that measures {bytes} in clusters of {cluster}"
+                    );
+                    continue;
+                };
+                let clusters = bytes.div_ceil(cluster) + tables(bytes, cluster) + 1;
+                let (blocks, table) = refcounts(clusters, cluster);
+                assert_eq!(
+                    (clusters + blocks + table) * cluster,
+                    told,
+                    "{bytes} bytes in clusters of {cluster}"
+                );
+                assert!(whole_room(bytes, cluster) >= told);
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The way from the initramfs of a lab into its root image: PID 1 moves there with what is mounted,
+//! and starts what LVM, md and the links below /dev/disk need: udev. The image carries no program
+//! of ours, so it is not built again with each of them.
+
+use anyhow::{Context, Result, bail, ensure};
+use iotax_drivers::disk_key::{self as disk, DiskKey};
+use rustix::mount::{MountFlags, mount, mount_move};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Search path for programs in a guest.
+pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Word of the kernel's command line that gives the serial of the disk with the root.
+pub const WORD: &str = "iotax.root";
+
+pub const SERIAL: &str = "iotax-root";
+
+/// Path of this program in a lab: its initramfs is out of reach there.
+pub const PROGRAM: &str = "/run/iotax/agent";
+
+/// Time limit for the disk, which is there some milliseconds after its module; far later under an
+/// emulator.
+const DISK_LIMIT: Duration = Duration::from_secs(20);
+
+/// Folder on which the image is mounted first.
+const NEW: &str = "/mnt";
+
+/// Mounts that were there before and are taken along.
+const MOVED: &[&str] = &["proc", "sys", "dev", "tmp", "run"];
+
+/// Modules of the initramfs without which the image is not mounted.
+pub const MODULES: &[&str] = &["ext4", "nvme"];
+
+/// Modules of ext4's checksum, where the kernel has it as modules: no list says that ext4 asks for
+/// it.
+pub const MODULES_IF_THERE: &[&str] = &["crc32c_generic", "crc32c_intel"];
+
+/// Returns the serial of the root's disk, if this is a lab.
+pub fn wanted(command_line: &str) -> Option<String> {
+    let mut words = command_line.split_whitespace().filter_map(|word| word.split_once('='));
+    words.find(|(key, _)| *key == WORD).map(|(_, serial)| serial.to_owned())
+}
+
+/// Makes the image on that disk the root of PID 1, of the kernel's own helpers and of all that
+/// comes after.
+///
+/// # Errors
+/// What could not be done: the disk, a mount, a program of the image.
+pub fn enter(serial: &str) -> Result<()> {
+    let disk = find_disk(serial)?;
+    mount(&disk, NEW, "ext4", MountFlags::NOATIME, None)
+        .with_context(|| format!("cannot mount {} as the root", disk.display()))?;
+    keep_program()?;
+    for place in MOVED {
+        let new = Path::new(NEW).join(place);
+        std::fs::create_dir_all(&new)
+            .with_context(|| format!("cannot create {}", new.display()))?;
+        mount_move(Path::new("/").join(place), &new)
+            .with_context(|| format!("cannot move /{place}"))?;
+    }
+    std::env::set_current_dir(NEW).context("cannot enter the root")?;
+    mount_move(".", "/").context("cannot move the root")?;
+    rustix::process::chroot(".").context("cannot change the root")?;
+    std::env::set_current_dir("/").context("cannot enter the root")?;
+    prepare()
+}
+
+fn find_disk(serial: &str) -> Result<PathBuf> {
+    let begin = Instant::now();
+    let key = DiskKey::Serial(serial.to_owned());
+    loop {
+        if let Some(path) = disk::find(&key) {
+            return Ok(path);
+        }
+        if begin.elapsed() > DISK_LIMIT {
+            bail!("no disk with the serial {serial} appeared within {DISK_LIMIT:?}");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Keeps this program for steps that start it again; /run moves along. What the initramfs has of
+/// it, and its modules, would only take memory.
+fn keep_program() -> Result<()> {
+    let kept = Path::new(PROGRAM);
+    std::fs::create_dir_all(kept.parent().unwrap_or(kept)).context("cannot create /run/iotax")?;
+    std::fs::copy("/init", kept)
+        .with_context(|| format!("cannot copy this program to {PROGRAM}"))?;
+    std::fs::remove_file("/init").context("cannot remove /init")?;
+    std::fs::remove_dir_all("/lib/modules").context("cannot remove /lib/modules")
+}
+
+/// Programs with their arguments, in order. All devices were there before udev: it is notified of
+/// them once more.
+const PROGRAMS: &[(&str, &[&str])] = &[
+    ("ip", &["link", "set", "lo", "up"]),
+    ("/usr/lib/systemd/systemd-udevd", &["--daemon"]),
+    ("udevadm", &["trigger", "--type=subsystems", "--action=add"]),
+    ("udevadm", &["trigger", "--type=devices", "--action=add"]),
+    ("udevadm", &["settle", "--timeout=120"]),
+    ("modprobe", &["configfs"]),
+];
+
+fn prepare() -> Result<()> {
+    // SUID: some programs of the image have it.
+    std::fs::create_dir_all("/dev/pts").context("cannot create /dev/pts")?;
+    mount("devpts", "/dev/pts", "devpts", MountFlags::NOSUID, None)
+        .context("cannot mount /dev/pts")?;
+    std::fs::create_dir_all("/run/lock").context("cannot create /run/lock")?;
+    rustix::system::sethostname(b"lab").context("cannot set the host's name")?;
+    for (program, arguments) in PROGRAMS {
+        perform(program, arguments)?;
+    }
+    // Folder in which fabrics and targets are set up.
+    mount("configfs", "/sys/kernel/config", "configfs", MountFlags::NOSUID, None)
+        .context("cannot mount /sys/kernel/config")
+}
+
+/// Runs a program. Its words go to the console, which the host shows when the guest does not come
+/// up.
+fn perform(program: &str, arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(arguments).env("PATH", PATH).stdin(Stdio::null());
+    let status = command
+        .status()
+        .with_context(|| format!("cannot run {program}, which the root should have"))?;
+    ensure!(status.success(), "{program} {} ended with {status}", arguments.join(" "));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_lab_is_told_a_root() {
+        assert_eq!(wanted("console=ttyS0 quiet panic=-1\n"), None);
+        assert_eq!(wanted("quiet iotax.root=iotax-root\n").as_deref(), Some("iotax-root"));
+        assert_eq!(wanted("root=iotax.root"), None);
+    }
+}

@@ -1,0 +1,239 @@
+//! Measures on a host over ssh that our binary is not on (Windows, another architecture, nowhere to
+//! put a program): the fio that is installed there issues the load. This end answers the wire's
+//! requests like any agent, by commands over ssh, each ended when the connection ends. What cannot
+//! be asked this way (CPU time, dirty pages, the host's clock) is left out, not made up. What
+//! cannot be inspected is not written without consent to that very check being left out.
+
+mod facts;
+pub mod file;
+mod handler;
+mod posix;
+mod site;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+use crate::ssh::{self, SshOptions};
+use anyhow::{Context, Result};
+use iotax_engines::fio::Ioengines;
+use iotax_engines::serving;
+use iotax_facts::place::is_of_windows;
+use iotax_host::facts::Facts;
+use iotax_host::guard::found::Inspection;
+use iotax_sys::child::{ChildEnd, ends_with_us, output_of, run_within};
+use iotax_units::exit::Failed;
+use iotax_wire::peer::Peer;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+/// Limits how long a command may take that only asks.
+const QUICK: Duration = Duration::from_secs(60);
+
+/// Prints the serials of all drives of a Linux host.
+const SERIALS: &str = "cat /sys/block/*/serial /sys/block/*/device/serial /sys/block/*/device/vpd_pg80 /sys/block/*/wwid \
+                       /sys/block/*/device/wwid 2>/dev/null | tr -c '[:print:]\\n' ' '";
+
+/// Limits how long to wait for a host that may be off. It is not waited for as long as one that is
+/// to be measured.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
+
+/// Returns the serials and WWNs of all drives of a host, among other words, or `None` if it does
+/// not answer or has no sysfs.
+pub fn serials_on(host: &str) -> Option<String> {
+    let mut command = ssh::command(host, SERIALS, &SshOptions::from_env()).ok()?;
+    let output = output_of(&mut command, ANSWERS_WITHIN).ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Request that ssh has the login shell there run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellRequest {
+    /// Command for any login shell of its system. It contains nothing from the user.
+    pub command: String,
+    pub input: Vec<u8>,
+    /// True if the input stays open while the command runs. The end of the input, which is that of
+    /// the connection, ends the command.
+    pub held: bool,
+}
+
+/// Builds commands for an operating system, and reads its answers.
+pub trait Shell: Send + Sync {
+    /// Asks about the machine, its fio, and what is at these paths.
+    fn look(&self, paths: &[PathBuf]) -> ShellRequest;
+    /// Reads the answer to [`Shell::look`].
+    ///
+    /// # Errors
+    /// A clause that says what is not as it should be, as for all methods here.
+    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost>;
+    /// Asks about a file or device, before anything is done to it.
+    fn inspect(&self, path: &Path) -> ShellRequest;
+    /// Reads the answer to [`Shell::inspect`]. Returns `None` if nothing is there.
+    ///
+    /// # Errors
+    /// As above.
+    fn inspected(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>>;
+    /// Asks for the content of runs of 4 KiB blocks, each given by its first block and their
+    /// number. Returns `None` where the system cannot be asked for it.
+    fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest>;
+    /// Runs fio with these options and the job on its standard input.
+    fn fio(&self, options: &[String], job_file: &str) -> ShellRequest;
+    /// Returns the ioengines of fio that work there.
+    fn ioengines(&self) -> Ioengines;
+    fn flush(&self, paths: &[&Path]) -> ShellRequest;
+    /// Reads how long the flush took, or `None` if the clock there is too coarse.
+    ///
+    /// # Errors
+    /// As above.
+    fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>>;
+    /// Makes a new empty file, never one over another.
+    fn create(&self, path: &Path) -> ShellRequest;
+    /// Reads the identity of the created file, as the marker's inode, and the total and free bytes
+    /// of its file system.
+    ///
+    /// # Errors
+    /// As above.
+    fn created(&self, said: &[u8]) -> Result<Created>;
+    /// Makes the file `bytes` long and writes `marker` after them.
+    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest;
+    /// Fills `bytes` of the file with data that does not compress.
+    fn fill(&self, path: &Path, bytes: u64) -> ShellRequest;
+    /// Removes the file, if it is still the one with that inode.
+    fn remove(&self, path: &Path, inode: u64) -> ShellRequest;
+    /// Reads the answer to a request that only does something, where there is one: a silent shell
+    /// may have done nothing.
+    ///
+    /// # Errors
+    /// As above.
+    fn done(&self, _said: &[u8]) -> Result<()> {
+        Ok(())
+    }
+    /// Returns how to install fio there, for a hint.
+    fn how_to_get_fio(&self, os: Option<&str>) -> String;
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeenHost {
+    pub facts: Facts,
+    /// Version as `fio 3.33`; `None` if there is no fio.
+    pub fio: Option<String>,
+}
+
+/// File that was made a moment ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Created {
+    /// Number that distinguishes it from every other file there.
+    pub inode: u64,
+    /// Bytes of its file system.
+    pub total: u64,
+    /// Free bytes of its file system.
+    pub free: u64,
+}
+
+/// Host without an agent, and the shell that its commands are for.
+#[derive(Clone)]
+pub struct Host {
+    name: String,
+    options: SshOptions,
+    shell: &'static dyn Shell,
+}
+
+impl Host {
+    /// Creates the host from its name and any path on it, which shows its system.
+    pub fn new(name: &str, path: &Path, options: SshOptions) -> Host {
+        let shell: &'static dyn Shell =
+            if is_of_windows(path) { &windows::Windows } else { &posix::Posix };
+        Host { name: name.to_owned(), options, shell }
+    }
+
+    fn run(&self, ask: &ShellRequest, limit: Duration) -> std::io::Result<ChildEnd> {
+        let mut command = ssh::command(&self.name, &ask.command, &self.options)?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = ends_with_us(&mut command).spawn()?;
+        let mut input = child.stdin.take();
+        if let Some(input) = &mut input {
+            // A process that reads no input has ended, and says why.
+            let _ = input.write_all(&ask.input).and_then(|()| input.flush());
+        }
+        let held = input.filter(|_| ask.held);
+        let ended = run_within(child, limit);
+        drop(held);
+        ended
+    }
+
+    /// Runs a request and returns what it wrote.
+    fn say(&self, what: &str, ask: &ShellRequest, limit: Duration) -> Result<Vec<u8>> {
+        let failed =
+            |why: String| Failed::measurement(format!("ssh:{}: cannot {what}: {why}", self.name));
+        let ended =
+            self.run(ask, limit).map_err(|error| failed(format!("cannot start ssh: {error}")))?;
+        if matches!(ended, ChildEnd::Killed) {
+            return Err(failed(format!("no answer within {limit:?}")).into());
+        }
+        let output =
+            ended.output(limit).map_err(|why| failed(format!("the command there {why}")))?;
+        match output.status.code() {
+            Some(0) => Ok(output.stdout),
+            // This code means that ssh itself failed.
+            Some(255) => {
+                let why =
+                    ssh::without_connection(&self.name, &String::from_utf8_lossy(&output.stderr));
+                Err(Failed::need(format!("ssh:{}: cannot {what}: {why}", self.name)).into())
+            }
+            _ => Err(failed(last_words(&output)).into()),
+        }
+    }
+
+    fn understood<T>(&self, what: &str, answer: Result<T>) -> Result<T> {
+        answer.with_context(|| {
+            format!("ssh:{}: cannot {what}: its answer is not understood", self.name)
+        })
+    }
+
+    /// Runs a request that does something.
+    fn act(&self, what: &str, ask: &ShellRequest, limit: Duration) -> Result<()> {
+        let said = self.say(what, ask, limit)?;
+        self.understood(what, self.shell.done(&said))
+    }
+
+    fn look(&self, paths: &[PathBuf]) -> Result<SeenHost> {
+        let said = self.say("look at the machine", &self.shell.look(paths), QUICK)?;
+        self.understood("look at the machine", self.shell.seen(&said, paths))
+    }
+}
+
+fn last_words(output: &Output) -> String {
+    let all =
+        [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let lines = all.iter().flat_map(|text| text.lines()).map(str::trim);
+    let lines: Vec<&str> =
+        lines.filter(|line| !line.is_empty() && !line.starts_with(ssh::MARK)).collect();
+    let words = ssh::tail(&lines[lines.len().saturating_sub(5)..].join("; "));
+    if words.is_empty() { format!("it ended with {}", output.status) } else { words }
+}
+
+/// Reaches a host whose fio issues the load. `path` is any path on it.
+///
+/// # Errors
+/// [`Failed`] with ssh's words, or that there is no fio, with the command that supplies it.
+pub fn connect(host: &str, path: &Path, socket: &Path) -> Result<Peer> {
+    ssh::check_host(host).map_err(Failed::from)?;
+    let host = Host::new(host, path, SshOptions::from_env());
+    let seen = host.look(&[])?;
+    let how = host.shell.how_to_get_fio(seen.facts.os.as_deref());
+    let lacking = match seen.fio.as_deref() {
+        None => Some("there is no fio in the PATH there".to_owned()),
+        // Latencies of these versions are in microseconds, under other names.
+        Some(old) if old.starts_with("fio 2.") || old.starts_with("fio 1.") => {
+            Some(format!("{old} is there, and fio 3.0 is the first whose report is understood"))
+        }
+        Some(_) => None,
+    };
+    if let Some(lacking) = lacking {
+        return Err(Failed::need(format!("ssh:{}: {lacking}; hint: {how}", host.name)).into());
+    }
+    let name = format!("ssh:{}", host.name);
+    let peer = serving::in_process(name, Box::new(handler::AgentlessHandler::new(host, socket)));
+    peer.context("cannot start this end of a host without an agent")
+}

@@ -1,0 +1,25 @@
+//! Members of what an operation makes: who they are when they are written, and where they are by
+//! now.
+
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
+use crate::operation::Operation;
+use iotax_drivers::drives::Drives;
+use iotax_drivers::path_ref::PathRef;
+
+/// Reads the identities of members that are about to be written.
+pub(super) fn about_to_write(machine: &dyn Observer, members: &[&mut PathRef]) -> Drives {
+    let identity =
+        |member: &&mut PathRef| match machine.ask(MachineQuestion::Identity(member.path().ok()?)) {
+            Some(MachineAnswer::Identity(identity)) => Some(identity),
+            _ => None,
+        };
+    Drives::of_identities(members.iter().map(identity))
+}
+
+/// Returns an operation with its members where they are by now, and the messages about members
+/// whose names other drives have.
+pub(super) fn today<O: Operation + Clone>(op: &O, drives: &Drives) -> (O, Vec<String>) {
+    let mut today = op.clone();
+    let others = drives.settle(today.inputs());
+    (today, others)
+}

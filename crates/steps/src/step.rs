@@ -1,0 +1,18 @@
+//! A step of a plan: an operation, in its place.
+
+use crate::op::Op;
+use iotax_drivers::path_ref::StepId;
+use iotax_facts::place::Place;
+use serde::{Deserialize, Serialize};
+
+/// Change of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Position in the plan.
+    pub id: StepId,
+    /// Place where it is executed.
+    pub place: Place,
+    /// Purpose of the step, one clause for `plan`.
+    pub why: String,
+    pub op: Op,
+}
