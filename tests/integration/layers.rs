@@ -8,19 +8,24 @@ use std::path::{Path, PathBuf};
 /// Crates with sources that ask what a layer is.
 const CRATES: &[&str] = &[
     "analysis",
+    "drivers",
+    "engines",
     "host",
     "import",
     "layers",
     "measure",
     "model",
+    "qemu",
+    "remote",
     "report",
     "report-audit",
     "steps",
     "store",
+    "wire",
 ];
 
-/// Where a layer's own files are: its words, its set-up, its operations.
-const HOMES: &[&str] = &["layer", "layers", "steps"];
+/// Where a layer's own files are: its words, its set-up, its operations, their drivers.
+const HOMES: &[&str] = &["layer", "layers", "steps", "drivers", "qemu"];
 
 /// A layer's own files and folders are called like it, or so.
 const ALSO: &[(&str, &str)] = &[
@@ -28,6 +33,7 @@ const ALSO: &[(&str, &str)] = &[
     ("loop", "loops"),
     ("split", "linear"),
     ("vm", "guest"),
+    ("vm", "qemu"),
     ("delay", "known"),
     ("null", "known"),
     ("engine", "known"),
@@ -92,8 +98,8 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
         "a load engine, ours and fio's",
         &["scenario/fio.rs", "scenario/values.rs", "scenario/verify.rs"],
     ),
-    ("rados", "an engine of fio", &["engine/fio/client.rs"]),
-    ("split", "a policy of fio", &["scenario/values.rs", "engine/fio/mod.rs"]),
+    ("rados", "an engine of fio", &["engines/src/fio/client.rs"]),
+    ("split", "a policy of fio", &["scenario/values.rs", "engines/src/fio/mod.rs"]),
     ("split", "a kind of bdev of SPDK", &["spdk/look.rs"]),
 ];
 

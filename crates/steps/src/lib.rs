@@ -25,6 +25,7 @@ pub mod place_executor;
 pub mod remote_executor;
 pub mod resource;
 #[cfg(test)]
+#[path = "testing/simulated.rs"]
 mod simulated;
 pub mod step;
 

@@ -132,14 +132,15 @@ impl PlaceExecutor for RealSystem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_drivers::refusal::NotOurs;
-    use iotax_drivers::system::StepProgress;
-    use std::os::unix::process::CommandExt;
-
     use crate::op::MakeDirectory;
     use iotax_drivers::leftover::input_of;
+    use iotax_drivers::refusal::NotOurs;
+    use iotax_drivers::system::StepProgress;
+    use iotax_drivers::wait::wait_until;
     use std::ops::ControlFlow;
+    use std::os::unix::process::CommandExt;
     use std::process::Command;
+    use std::time::Duration;
 
     #[test]
     fn what_is_whole_is_not_undone_while_a_program_of_a_killed_undo_goes_on() {
@@ -171,7 +172,8 @@ mod tests {
         assert_eq!(*waits.lock().unwrap(), [StepProgress::Waits(wait)]);
         left.kill().unwrap();
         left.wait().unwrap();
-        system.undo(&op, &tag, &made).unwrap();
+        // A program that another test starts meanwhile is marked with the same run.
+        wait_until(Duration::from_secs(60), || system.undo(&op, &tag, &made).is_ok()).unwrap();
         assert!(!path.exists());
     }
 }

@@ -15,7 +15,6 @@ use iotax_drivers::wait::wait_until;
 use iotax_facts::array::ArrayState;
 use iotax_host::needs::AskedNeed;
 use iotax_host::probe::Probe;
-use iotax_qemu as guest;
 use iotax_units::exit::{Failed, code_of};
 use iotax_wire::message::{Response, WireRequest};
 use iotax_wire::peer::Peer;
@@ -191,7 +190,7 @@ fn act(executor: &mut dyn PlaceExecutor, asked: StepRequest) -> Result<StepAnswe
         }
         StepRequest::Notes => StepAnswer::Notes { notes: executor.notes() },
         StepRequest::Missing { needs } => {
-            let probe = Probe::this_machine(Path::new("/"), guest::findings::FINDINGS);
+            let probe = Probe::this_machine(Path::new("/"), iotax_qemu::findings::FINDINGS);
             let Lacking { lacking, distribution } = Lacking::on(&probe, &needs);
             StepAnswer::Missing { lacking, distribution }
         }
@@ -396,7 +395,7 @@ mod tests {
         let own = OWN.iter().filter(|need| matches!(need.id, "io_uring" | "root")).copied();
         let needs: Vec<Need> = own.chain([Need::requiring(nowhere)]).collect();
         let missing = executor().missing(&needs).unwrap();
-        assert_eq!(missing, needs::missing(&needs, Path::new("/"), guest::findings::FINDINGS));
+        assert_eq!(missing, needs::missing(&needs, Path::new("/"), iotax_qemu::findings::FINDINGS));
         assert_eq!(
             missing.last().map(|one| one.what.as_str()),
             Some("there is no /nowhere/at/all")

@@ -13,4 +13,5 @@ pub mod stops;
 pub mod trial;
 
 #[cfg(test)]
+#[path = "docs_tests.rs"]
 mod docs;

@@ -6,6 +6,7 @@
 mod bdev_tests;
 pub mod export;
 #[cfg(test)]
+#[path = "testing/fake.rs"]
 mod fake;
 pub mod file;
 pub mod join;

@@ -8,4 +8,5 @@ pub mod verifier;
 pub mod writer;
 
 #[cfg(test)]
+#[path = "liars_tests.rs"]
 mod liars;

@@ -12,7 +12,6 @@ use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
 use iotax_drivers::threads::{self, ServingThread};
-use iotax_qemu as guest;
 use iotax_remote::ssh;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -156,7 +155,7 @@ fn in_place(words: &[String], paths: &[&str]) -> Vec<String> {
     let mut words = words.to_vec();
     for (at, path) in paths.iter().enumerate() {
         // A journal of format 1 has one, without a number.
-        for place in [guest::below(at), "/@below@".to_owned()] {
+        for place in [iotax_qemu::below(at), "/@below@".to_owned()] {
             words.iter_mut().for_each(|word| *word = word.replace(&place, path));
         }
     }

@@ -8,7 +8,6 @@ use iotax_drivers::plain_file::{remove_file, write_file};
 use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
-use iotax_qemu as guest;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -58,7 +57,7 @@ impl Scratch for BuildInitramfs {
     }
 
     fn content(&self) -> Result<Vec<u8>> {
-        guest::initramfs::initramfs_for(program(), &self.modules, &self.more)
+        iotax_qemu::initramfs::initramfs_for(program(), &self.modules, &self.more)
     }
 }
 
@@ -68,7 +67,7 @@ impl Scratch for BuildSeed {
     }
 
     fn content(&self) -> Result<Vec<u8>> {
-        guest::seed::seed(program(), Duration::from_secs(self.patience_s))
+        iotax_qemu::seed::seed(program(), Duration::from_secs(self.patience_s))
     }
 }
 
