@@ -16,9 +16,8 @@ use super::values::{Dialect, parse_engine, parse_extent};
 use super::verify;
 use super::words::JobWords;
 use super::{
-    Consent, DurabilitySpec, Engine, MeasureSpec, Operator, Rating, Scenario, Workload, durability,
-    grammar, jobfile, measure, names, operator, probes, profile, published, remote, slo, states,
-    sweep, table, toml,
+    Consent, DurabilitySpec, Engine, Scenario, Workload, durability, grammar, jobfile, measure,
+    names, operator, probes, profile, published, remote, slo, states, sweep, table, toml,
 };
 use crate::stack::LayerRole;
 use crate::stack::{Medium, Stack};
