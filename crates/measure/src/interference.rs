@@ -11,6 +11,7 @@ use iotax_model::record::Purpose;
 use iotax_stats::alone::{Decision, decide};
 use iotax_stats::schedule::Schedule;
 use iotax_stats::spread::BATCHES;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -53,8 +54,8 @@ impl Visit<'_> {
         let (began_s, most_s) = (self.bench.spent_s, PART * self.measure.budget_ns as f64 / 1e9);
         while rounds.len() < MOST_ROUNDS && self.bench.spent_s - began_s < most_s {
             match self.alone_round(progress, worker, &others, &mut schedule)? {
-                Ok(round) => rounds.push(round),
-                Err(ended) => return Ok(Interference::Ended(ended)),
+                ControlFlow::Continue(round) => rounds.push(round),
+                ControlFlow::Break(ended) => return Ok(Interference::Ended(ended)),
             }
             match decide(&rounds, self.measure.precision) {
                 Decision::Disturbed { found } => return Ok(Interference::Disturbed(found.ratio)),
@@ -73,15 +74,15 @@ impl Visit<'_> {
         worker: usize,
         others: &[Place],
         schedule: &mut Schedule,
-    ) -> Result<Result<(f64, f64), VisitEnd>> {
+    ) -> Result<ControlFlow<VisitEnd, (f64, f64)>> {
         let bound = self.bound(progress, 1);
         if self.bench.would_exceed(bound, 4) {
-            return Ok(Err(VisitEnd::MaxWritten));
+            return Ok(ControlFlow::Break(VisitEnd::MaxWritten));
         }
         let mut sums = [(0.0, 0.0); 2];
         for (position, beside) in schedule.round(2).into_iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(VisitEnd::Interrupted));
+                return Ok(ControlFlow::Break(VisitEnd::Interrupted));
             }
             let purpose = if beside == 1 { Purpose::Beside } else { Purpose::Alone };
             let spot = SlicePosition { round: progress.next_round, position, purpose };
@@ -103,6 +104,6 @@ impl Visit<'_> {
         }
         progress.next_round += 1;
         let rate = |(amount, seconds): (f64, f64)| amount / seconds;
-        Ok(Ok((rate(sums[0]), rate(sums[1]))))
+        Ok(ControlFlow::Continue((rate(sums[0]), rate(sums[1]))))
     }
 }

@@ -22,6 +22,7 @@ use iotax_stats::stop::{Decision, StopReason, StopSpec};
 use iotax_stats::trial::{Planned, RoundTrial, TrialSpec};
 use iotax_stats::{checks, pilot, ratio, sequence, stop};
 use iotax_units::show_ns;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Most bytes of the first slice of writes, where writes are limited.
@@ -115,8 +116,8 @@ impl Visit<'_> {
         }
         let began_s = self.bench.spent_s;
         let warm = match self.warm_up(progress)? {
-            Ok(warm) => warm,
-            Err(ended) => return Ok(ended),
+            ControlFlow::Continue(warm) => warm,
+            ControlFlow::Break(ended) => return Ok(ended),
         };
         if let Some(ended) = self.choose(progress, warm)? {
             return Ok(ended);
@@ -145,15 +146,15 @@ impl Visit<'_> {
     fn warm_up(
         &mut self,
         progress: &mut WorkloadProgress,
-    ) -> Result<Result<WarmUpResult, VisitEnd>> {
+    ) -> Result<ControlFlow<VisitEnd, WarmUpResult>> {
         let mut warm = WarmUpResult { slowest: f64::INFINITY, bytes_per_s: 0.0 };
         for (position, worker) in self.warm_up_order().into_iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(VisitEnd::Interrupted));
+                return Ok(ControlFlow::Break(VisitEnd::Interrupted));
             }
             let bound = self.warm_up_bound(progress);
             if self.bench.would_exceed(bound, 1) {
-                return Ok(Err(VisitEnd::MaxWritten));
+                return Ok(ControlFlow::Break(VisitEnd::MaxWritten));
             }
             // Warm-ups are recorded, since their writes count against what may be written.
             let spot =
@@ -176,7 +177,7 @@ impl Visit<'_> {
             warm.slowest = warm.slowest.min(done.rate());
         }
         progress.next_round += 1;
-        Ok(Ok(warm))
+        Ok(ControlFlow::Continue(warm))
     }
 
     /// Returns true if a slice says too little of how slow a stack is, because it has few
@@ -234,8 +235,8 @@ impl Visit<'_> {
     ) -> Result<Option<VisitEnd>> {
         if progress.design.is_none() {
             let in_turn = match self.series_design(progress, warm.slowest)? {
-                Ok(settled) => settled,
-                Err(ended) => return Ok(Some(ended)),
+                ControlFlow::Continue(settled) => settled,
+                ControlFlow::Break(ended) => return Ok(Some(ended)),
             };
             progress.series = in_turn.as_ref().map(|settled| settled.series);
             let (design, piloted, why) = match (in_turn, self.measure.slice_ns) {
@@ -244,8 +245,8 @@ impl Visit<'_> {
                     (mirrored(self.first_slice_ns()), 0, self.why_fixed(asked_ns))
                 }
                 (None, None) => match self.pilot(progress, warm)? {
-                    Ok(chosen) => chosen,
-                    Err(ended) => return Ok(Some(ended)),
+                    ControlFlow::Continue(chosen) => chosen,
+                    ControlFlow::Break(ended) => return Ok(Some(ended)),
                 },
             };
             self.bench.store.append(&RunRecord::Design(DesignUp {
@@ -292,7 +293,7 @@ impl Visit<'_> {
         &mut self,
         progress: &mut WorkloadProgress,
         warm: WarmUpResult,
-    ) -> Result<Result<(Design, u32, String), VisitEnd>> {
+    ) -> Result<ControlFlow<VisitEnd, (Design, u32, String)>> {
         let budget_s = self.measure.budget_ns as f64 / 1e9;
         let bounds =
             DesignBounds { stacks: self.bench.ready.len(), slowest: warm.slowest, budget_s };
@@ -307,8 +308,8 @@ impl Visit<'_> {
         match baseline {
             Some(worker) if !too_short && !coarse && self.bench.allowance.is_none() => {
                 match self.pilot_slices(progress, worker, warm)? {
-                    Ok(measured) => slices = measured,
-                    Err(ended) => return Ok(Err(ended)),
+                    ControlFlow::Continue(measured) => slices = measured,
+                    ControlFlow::Break(ended) => return Ok(ControlFlow::Break(ended)),
                 }
                 why = "the least variance for the time, by a pilot on the baseline";
             }
@@ -318,7 +319,7 @@ impl Visit<'_> {
         let mut design = pilot::design(&slices, &bounds);
         let why = self.raised((design.slice_s * 1e9) as u64).unwrap_or_else(|| why.to_owned());
         design.slice_s = design.slice_s.max(self.bench.shortest_slice_ns() as f64 / 1e9);
-        Ok(Ok((design, slices.len() as u32, why)))
+        Ok(ControlFlow::Continue((design, slices.len() as u32, why)))
     }
 
     fn pilot_slices(
@@ -326,7 +327,7 @@ impl Visit<'_> {
         progress: &mut WorkloadProgress,
         worker: usize,
         warm: WarmUpResult,
-    ) -> Result<Result<Vec<PilotSlice>, VisitEnd>> {
+    ) -> Result<ControlFlow<VisitEnd, Vec<PilotSlice>>> {
         self.say(format!("pilot on the baseline, at most {:.0} s", pilot::MOST_S));
         let bound = match self.workload.writes() {
             true => SliceBound::Bytes {
@@ -337,7 +338,7 @@ impl Visit<'_> {
         let mut slices: Vec<PilotSlice> = Vec::new();
         while pilot::goes_on(&slices) {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(VisitEnd::Interrupted));
+                return Ok(ControlFlow::Break(VisitEnd::Interrupted));
             }
             let before_s = self.bench.spent_s;
             let spot = SlicePosition {
@@ -349,7 +350,7 @@ impl Visit<'_> {
             slices.push(PilotSlice { rate, took_s: self.bench.spent_s - before_s });
         }
         progress.next_round += 1;
-        Ok(Ok(slices))
+        Ok(ControlFlow::Continue(slices))
     }
 
     pub(super) fn slice_ns(&self, progress: &WorkloadProgress) -> u64 {
@@ -413,7 +414,7 @@ impl Visit<'_> {
                 Some(series) => {
                     let design = (self.slice_ns(progress), series);
                     let round = self.series_round(progress, design, Purpose::Plain, &mut trial)?;
-                    round.map(|(round, done)| {
+                    round.map_continue(|(round, done)| {
                         for (stack, done) in &done {
                             part(done, *stack);
                         }
@@ -431,8 +432,8 @@ impl Visit<'_> {
                 }
             };
             let round = match round {
-                Ok(round) => round,
-                Err(ended) => return Ok(ended),
+                ControlFlow::Continue(round) => round,
+                ControlFlow::Break(ended) => return Ok(ended),
             };
             progress.elapsed_s += self.bench.spent_s - began_s;
             if self.drop_rounds_with_lost(progress) {
@@ -486,21 +487,21 @@ impl Visit<'_> {
         purpose: Purpose,
         bound: SliceBound,
         part: &mut dyn FnMut(&SliceOutcome, usize) -> RoundPart,
-    ) -> Result<Result<Round, VisitEnd>> {
+    ) -> Result<ControlFlow<VisitEnd, Round>> {
         if self.bench.would_exceed(bound, planned.order.len() as u64) {
-            return Ok(Err(VisitEnd::MaxWritten));
+            return Ok(ControlFlow::Break(VisitEnd::MaxWritten));
         }
         let mut round = Round { kind: planned.kind, visit: self.bench.visit, ..Round::default() };
         for (position, stack) in planned.order.iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(VisitEnd::Interrupted));
+                return Ok(ControlFlow::Break(VisitEnd::Interrupted));
             }
             let worker = self.worker_of(*stack);
             let spot = SlicePosition { round: progress.next_round, position, purpose };
             round.parts.push(part(&self.bench.record(worker, bound, spot, self.observer)?, *stack));
         }
         progress.next_round += 1;
-        Ok(Ok(round))
+        Ok(ControlFlow::Continue(round))
     }
 
     pub(super) fn worker_of(&self, stack: usize) -> usize {
@@ -593,7 +594,7 @@ impl Visit<'_> {
             let round = match series {
                 Some(series) => self
                     .series_round(progress, series, Purpose::Matched, &mut trial)?
-                    .map(|(round, _)| round),
+                    .map_continue(|(round, _)| round),
                 None => {
                     let planned = Planned { kind: RoundKind::Plain, ..trial.plan() };
                     let mut part = |done: &SliceOutcome, stack: usize| done.latency_part(stack);
@@ -601,8 +602,8 @@ impl Visit<'_> {
                 }
             };
             let round = match round {
-                Ok(round) => round,
-                Err(ended) => return Ok(ended),
+                ControlFlow::Continue(round) => round,
+                ControlFlow::Break(ended) => return Ok(ended),
             };
             progress.matched_s += self.bench.spent_s - began_s;
             if self.drop_rounds_with_lost(progress) {

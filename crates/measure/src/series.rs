@@ -27,6 +27,7 @@ use iotax_stats::trial::RoundTrial;
 use iotax_units::show_ns;
 use iotax_wire::message::SLICE_GRACE;
 use iotax_wire::peer::series_length;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -296,9 +297,9 @@ impl Visit<'_> {
         &mut self,
         progress: &mut WorkloadProgress,
         slowest: f64,
-    ) -> Result<Result<Option<SettledSlices>, VisitEnd>> {
+    ) -> Result<ControlFlow<VisitEnd, Option<SettledSlices>>> {
         if !suits(self.workload, self.measure, self.write_caches) || !self.bench.can_take_turns() {
-            return Ok(Ok(None));
+            return Ok(ControlFlow::Continue(None));
         }
         self.settled(progress, slowest, self.measure.slice_ns)
     }
@@ -311,7 +312,7 @@ impl Visit<'_> {
         progress: &mut WorkloadProgress,
         slowest: f64,
         asked_ns: Option<u64>,
-    ) -> Result<Result<Option<SettledSlices>, VisitEnd>> {
+    ) -> Result<ControlFlow<VisitEnd, Option<SettledSlices>>> {
         // By Little's law, this is the time in which a queue is turned over once.
         let turn_ns = self.bench.in_flight() / slowest.max(f64::MIN_POSITIVE) * 1e9;
         let mut discard_ns = (DISCARDED_STARTS * turn_ns).max(LEAST_DISCARD_NS);
@@ -326,8 +327,8 @@ impl Visit<'_> {
         for _ in 0..tries {
             let Some(design) = self.in_turn(discard_ns, asked_ns) else { break };
             let (stack, lost_ns) = match self.lost_at_start(progress, design)? {
-                Ok(lost) => lost,
-                Err(ended) => return Ok(Err(ended)),
+                ControlFlow::Continue(lost) => lost,
+                ControlFlow::Break(ended) => return Ok(ControlFlow::Break(ended)),
             };
             let needed_ns = DISCARDED_STARTS * lost_ns;
             if needed_ns <= discard_ns {
@@ -346,7 +347,11 @@ impl Visit<'_> {
             }
         }
         let design = self.in_turn(discard_ns, asked_ns);
-        Ok(Ok(design.map(|(window_ns, series)| SettledSlices { window_ns, series, why })))
+        Ok(ControlFlow::Continue(design.map(|(window_ns, series)| SettledSlices {
+            window_ns,
+            series,
+            why,
+        })))
     }
 
     /// Returns the length and number of the slices of a series, with `discard_ns` of each
@@ -368,7 +373,7 @@ impl Visit<'_> {
         &mut self,
         progress: &mut WorkloadProgress,
         (window_ns, series): (u64, SeriesDesign),
-    ) -> Result<Result<(usize, f64), VisitEnd>> {
+    ) -> Result<ControlFlow<VisitEnd, (usize, f64)>> {
         let workers = self.bench.ready.len();
         let order: Vec<usize> =
             (0..series.rounds).flat_map(|_| (0..workers).chain((0..workers).rev())).collect();
@@ -378,7 +383,7 @@ impl Visit<'_> {
             && !self.bench.has_seen_starts(workers)
         {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(VisitEnd::Interrupted));
+                return Ok(ControlFlow::Break(VisitEnd::Interrupted));
             }
             let spot =
                 SlicePosition { round: progress.next_round, position: 0, purpose: Purpose::Pilot };
@@ -388,7 +393,9 @@ impl Visit<'_> {
         let shown = std::mem::take(&mut self.bench.transients).into_iter();
         let lost = shown
             .filter_map(|(worker, shown)| Some((worker, shown.lost_ns(BINS_OF_SLICE as usize)?)));
-        Ok(Ok(lost.max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0, 0.0))))
+        Ok(ControlFlow::Continue(
+            lost.max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0, 0.0)),
+        ))
     }
 
     /// Runs a slice of each stack alone, and returns the rate of the slowest. Block devices below
@@ -421,9 +428,9 @@ impl Visit<'_> {
         (window_ns, series): (u64, SeriesDesign),
         purpose: Purpose,
         trial: &mut RoundTrial,
-    ) -> Result<Result<SeriesRound, VisitEnd>> {
+    ) -> Result<ControlFlow<VisitEnd, SeriesRound>> {
         if self.stop.load(Ordering::Relaxed) {
-            return Ok(Err(VisitEnd::Interrupted));
+            return Ok(ControlFlow::Break(VisitEnd::Interrupted));
         }
         let number = progress.next_round;
         if number % PLACED_SERIES == 0 {
@@ -440,7 +447,7 @@ impl Visit<'_> {
         let spot = SlicePosition { round: number, position: 0, purpose };
         let round = self.bench.series(order, length, bin_ns(usual), spot, self.observer)?;
         progress.next_round += 1;
-        Ok(Ok(round))
+        Ok(ControlFlow::Continue(round))
     }
 
     /// Returns true if latencies are compared one I/O at a time: stacks take turns, and nobody
@@ -465,8 +472,8 @@ impl Visit<'_> {
         self.bench.prepare(OfferedLoad::OneAtATime)?;
         let slowest = self.each_by_itself(progress)?;
         let settled = match self.settled(progress, slowest, None)? {
-            Ok(settled) => settled,
-            Err(ended) => return Ok(ended),
+            ControlFlow::Continue(settled) => settled,
+            ControlFlow::Break(ended) => return Ok(ended),
         };
         let ended = match settled {
             Some(SettledSlices { window_ns, series, .. }) => {

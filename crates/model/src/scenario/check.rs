@@ -16,9 +16,8 @@ use super::values::{Dialect, parse_engine, parse_extent};
 use super::verify;
 use super::words::JobWords;
 use super::{
-    Consent, DurabilitySpec, Engine, MeasureSpec, Operator, Rating, Scenario, Workload, durability,
-    grammar, jobfile, measure, names, operator, probes, profile, published, remote, slo, states,
-    sweep, table, toml,
+    Consent, DurabilitySpec, Engine, Scenario, Workload, durability, grammar, jobfile, measure,
+    names, operator, probes, profile, published, remote, slo, states, sweep, table, toml,
 };
 use crate::stack::LayerRole;
 use crate::stack::{Medium, Stack};
@@ -132,7 +131,7 @@ pub fn from_stacks(exprs: &[String], request: &ScenarioRequest) -> Result<Scenar
         cells.extend(command_line_cells(index + 1, text, &parts.names)?);
     }
     let names = names::names_of(&cells);
-    parts.stacks =
+    parts.scenario.stacks =
         cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect();
     parts.apply(request)?;
     parts.scenario()
@@ -242,65 +241,29 @@ fn path_for_serial(path: &str) -> Fault {
 }
 
 /// Parts of a scenario from the files and the options, before it is checked as a whole.
+#[derive(Default)]
 pub(super) struct ScenarioParts {
-    source: String,
-    pub name: Option<String>,
-    pub bill: bool,
+    /// What is known already.
+    pub scenario: Scenario,
     pub baseline: Option<(Origin, String)>,
-    pub declared: Vec<(PathBuf, String)>,
     /// Names that stacks may use.
     pub names: StackNames,
     pub states: Vec<AskedState>,
     /// Position of the states.
     pub states_origin: Origin,
-    pub stacks: Vec<Stack>,
     pub drafts: Vec<WorkloadDraft>,
     /// Names of the sweeps among the drafts.
     sweeps: TakenNames,
-    pub measure: MeasureSpec,
     pub measure_origins: BTreeMap<String, Origin>,
-    pub consent: Vec<Consent>,
-    pub max_written: Option<u64>,
-    pub durability: Option<DurabilitySpec>,
     pub published: Option<published::PublishedDraft>,
-    pub rating: Option<Rating>,
     pub table: Option<table::OutputTableDraft>,
-    pub notes: Vec<String>,
-    /// Steps that a person performs before a stack is measured, by its name.
-    pub operators: BTreeMap<String, Operator>,
-    /// Virtual machines that may be changed. The value is true if by force.
-    pub changes: BTreeMap<String, bool>,
     /// Engine of workloads that name none.
     pub engine: Option<Engine>,
 }
 
 impl ScenarioParts {
     pub(super) fn new(source: &str) -> Self {
-        ScenarioParts {
-            source: source.to_owned(),
-            name: None,
-            bill: false,
-            baseline: None,
-            declared: Vec::new(),
-            names: StackNames::default(),
-            states: Vec::new(),
-            states_origin: Origin::command_line(),
-            stacks: Vec::new(),
-            drafts: Vec::new(),
-            sweeps: TakenNames::default(),
-            measure: MeasureSpec::default(),
-            measure_origins: BTreeMap::new(),
-            consent: Vec::new(),
-            max_written: None,
-            durability: None,
-            published: None,
-            rating: None,
-            table: None,
-            notes: Vec::new(),
-            operators: BTreeMap::new(),
-            changes: BTreeMap::new(),
-            engine: None,
-        }
+        ScenarioParts { scenario: Scenario::of_nothing(source, None), ..ScenarioParts::default() }
     }
 
     /// Adds the workloads of one job, which may be the points of one sweep. The sweep's name stays
@@ -316,7 +279,7 @@ impl ScenarioParts {
     /// Applies the options of the command line, which take precedence over the file.
     fn apply(&mut self, request: &ScenarioRequest) -> Result<(), InputError> {
         let origin = Origin::command_line();
-        self.bill |= request.bill;
+        self.scenario.bill |= request.bill;
         self.keep_only(&request.only)?;
         if let Some(name) = &request.baseline {
             self.baseline = Some((origin.clone(), name.clone()));
@@ -327,27 +290,30 @@ impl ScenarioParts {
             self.states_origin = origin.clone();
         }
         for (key, word) in &request.measure {
-            measure::set(&mut self.measure, key, word).map_err(|fault| origin.error(key, fault))?;
+            measure::set(&mut self.scenario.measure, key, word)
+                .map_err(|fault| origin.error(key, fault))?;
             self.measure_origins.insert(key.clone(), origin.clone());
         }
         for text in &request.destroy {
-            self.consent.push(parse_consent(text).map_err(|fault| origin.error("destroy", fault))?);
+            self.scenario
+                .consent
+                .push(parse_consent(text).map_err(|fault| origin.error("destroy", fault))?);
         }
         for text in &request.change {
             let (vm, force) =
                 place::parse_change(text).map_err(|fault| origin.error("change", fault))?;
-            self.changes.insert(vm, force);
+            self.scenario.changes.insert(vm, force);
         }
         if let Some(text) = &request.durability {
             let given =
                 durability::parse(text).map_err(|fault| origin.error("durability", fault))?;
             // Without words of its own the option leaves the settings of the file.
-            if !text.trim().is_empty() || self.durability.is_none() {
-                self.durability = Some(given);
+            if !text.trim().is_empty() || self.scenario.durability.is_none() {
+                self.scenario.durability = Some(Box::new(given));
             }
         }
         if let Some(word) = &request.max_written {
-            self.max_written =
+            self.scenario.max_written =
                 Some(size_of(word).map_err(|fault| origin.error("max_written", fault))?);
         }
         self.refuse_unheeded(request)
@@ -355,10 +321,14 @@ impl ScenarioParts {
 
     /// Refuses options of the command line that have no effect on the scenario.
     fn refuse_unheeded(&self, request: &ScenarioRequest) -> Result<(), InputError> {
-        let guests = place::guests_of(&self.stacks, &self.names);
-        let labs = place::labs_of(&self.stacks, &self.names);
-        let by_tool =
-            self.stacks.iter().flat_map(|stack| &stack.layers).any(|layer| layer.tool.is_some());
+        let guests = place::guests_of(&self.scenario.stacks, &self.names);
+        let labs = place::labs_of(&self.scenario.stacks, &self.names);
+        let by_tool = self
+            .scenario
+            .stacks
+            .iter()
+            .flat_map(|stack| &stack.layers)
+            .any(|layer| layer.tool.is_some());
         let vms = self.names.described.values().filter_map(|known| known.vm.as_ref());
         let vms: Vec<String> = vms.map(|vm| format!("{}:{}", vm.manager.word(), vm.name)).collect();
         let other_vm = request
@@ -401,23 +371,25 @@ impl ScenarioParts {
         if only.is_empty() {
             return Ok(());
         }
-        let known: Vec<&str> = self.stacks.iter().map(|stack| stack.name.as_str()).collect();
+        let known: Vec<&str> =
+            self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
         if let Some(name) =
-            only.iter().find(|name| !self.stacks.iter().any(|stack| stack.is_called(name)))
+            only.iter().find(|name| !self.scenario.stacks.iter().any(|stack| stack.is_called(name)))
         {
             return Err(Origin::command_line().error("only", Fault::unknown("stack", name, &known)));
         }
         let is_kept = |stack: &Stack| only.iter().any(|name| stack.is_called(name));
-        let is_of_all =
-            |name: &str| self.stacks.iter().any(|stack| stack.is_called(name) && !is_kept(stack));
+        let is_of_all = |name: &str| {
+            self.scenario.stacks.iter().any(|stack| stack.is_called(name) && !is_kept(stack))
+        };
         self.baseline = self.baseline.take().filter(|(_, name)| !is_of_all(name));
-        self.stacks.retain(is_kept);
+        self.scenario.stacks.retain(is_kept);
         let of_all = [
             ("[table]", self.table.take().is_some()),
             ("[published]", self.published.take().is_some()),
         ];
         for (what, _) in of_all.into_iter().filter(|(_, is_there)| *is_there) {
-            self.notes.push(format!(
+            self.scenario.notes.push(format!(
                 "{what} is left out: it needs all stacks, and --only selects some of them"
             ));
         }
@@ -477,7 +449,7 @@ impl ScenarioParts {
         if let Some(path) = &request.job_file {
             let file = jobfile::read(path)?;
             self.drafts = file.drafts;
-            self.notes.extend(file.notes);
+            self.scenario.notes.extend(file.notes);
         } else if let Some(list) = &request.probe {
             self.drafts = probes::drafts(list, None, &request.words, &Origin::command_line())?;
         } else if let Some(name) = &request.profile {
@@ -514,72 +486,69 @@ impl ScenarioParts {
     fn scenario(mut self) -> Result<Scenario, InputError> {
         self.settle_files()?;
         self.take_apart()?;
-        self.stacks = states::expand(std::mem::take(&mut self.stacks), &self.states)
-            .map_err(|fault| self.states_origin.error("states", fault))?;
-        self.stacks.iter().try_for_each(bdev::loadable)?;
-        remote::one_end_each(&self.stacks).map_err(|fault| self.error(fault))?;
+        self.scenario.stacks =
+            states::expand(std::mem::take(&mut self.scenario.stacks), &self.states)
+                .map_err(|fault| self.states_origin.error("states", fault))?;
+        self.scenario.stacks.iter().try_for_each(bdev::loadable)?;
+        remote::one_end_each(&self.scenario.stacks).map_err(|fault| self.error(fault))?;
         let baseline = self.baseline_index()?;
-        if self.measure.fio_on_baseline {
+        if self.scenario.measure.fio_on_baseline {
             self.add_fio_on(baseline)?;
         }
-        let mut workloads = match &self.durability {
+        let mut workloads = match &self.scenario.durability {
             Some(spec) => {
                 self.check_durability(spec)?;
                 Vec::new()
             }
             None => self.workloads()?,
         };
-        self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
-        verify::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("verify"))?;
-        let guests = place::guests_of(&self.stacks, &self.names);
-        probes::check(&self.stacks, &workloads, &guests)
+        self.scenario.notes.extend(remote::one_engine(&self.scenario.stacks, &mut workloads));
+        verify::check(&self.scenario.stacks, &workloads)
+            .map_err(|fault| self.error(fault).key("verify"))?;
+        let guests = place::guests_of(&self.scenario.stacks, &self.names);
+        probes::check(&self.scenario.stacks, &workloads, &guests)
             .map_err(|fault| self.error(fault).key("probe"))?;
-        self.notes.extend(probes::note_network(&self.stacks, &workloads));
-        let alone = [(self.bill, "a bill"), (self.durability.is_some(), "durability trials")];
+        self.scenario.notes.extend(probes::note_network(&self.scenario.stacks, &workloads));
+        let alone = [
+            (self.scenario.bill, "a bill"),
+            (self.scenario.durability.is_some(), "durability trials"),
+        ];
         let alone = alone.into_iter().find(|(asked, _)| *asked).map(|(_, what)| what);
-        operator::check(&self.stacks, &self.operators, alone).map_err(|(stack, fault)| {
-            let why = format!("[stack.{stack}]: {}", fault.why);
-            self.error(Fault { why, ..fault }).key("operator")
-        })?;
+        operator::check(&self.scenario.stacks, &self.scenario.operators, alone).map_err(
+            |(stack, fault)| {
+                let why = format!("[stack.{stack}]: {}", fault.why);
+                self.error(Fault { why, ..fault }).key("operator")
+            },
+        )?;
         let published =
-            self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
+            self.published.as_ref().map(|draft| draft.settled(&self.scenario.stacks, &workloads));
         let published = published.transpose()?;
-        let table =
-            self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
-        let writes = self.durability.is_some() || workloads.iter().any(Workload::writes);
+        let table = self
+            .table
+            .as_ref()
+            .map(|draft| draft.settled(&self.scenario.stacks, &workloads))
+            .transpose()?;
+        let writes = self.scenario.durability.is_some() || workloads.iter().any(Workload::writes);
         self.check_measure(&workloads, writes)?;
-        let steady =
-            self.measure.regime == super::Regime::Steady || self.measure.precondition.steady;
-        let trims = trims::check(&self.stacks, &workloads, steady);
-        self.notes.extend(trims.map_err(|fault| self.error(fault).key("rw"))?);
+        let steady = self.scenario.measure.regime == super::Regime::Steady
+            || self.scenario.measure.precondition.steady;
+        let trims = trims::check(&self.scenario.stacks, &workloads, steady);
+        self.scenario.notes.extend(trims.map_err(|fault| self.error(fault).key("rw"))?);
         self.check_errors(&workloads)?;
         self.note_twins();
         self.note_choices();
         self.note_depth();
         self.note_data(&workloads);
-        let labs = place::labs_of(&self.stacks, &self.names);
+        let labs = place::labs_of(&self.scenario.stacks, &self.names);
         Ok(Scenario {
             labs,
             guests,
             described: self.names.described,
-            operators: self.operators,
-            changes: self.changes,
-            source: self.source,
-            name: self.name,
-            declared: self.declared,
-            stacks: self.stacks,
             baseline,
-            bill: self.bill,
             workloads,
-            measure: self.measure,
-            consent: self.consent,
-            max_written: self.max_written,
-            durability: self.durability.map(Box::new),
-            limits: None,
             published: published.map(Box::new),
-            rating: self.rating.map(Box::new),
             table: table.map(Box::new),
-            notes: self.notes,
+            ..self.scenario
         })
     }
 
@@ -587,7 +556,7 @@ impl ScenarioParts {
     fn check_durability(&self, spec: &DurabilitySpec) -> Result<(), InputError> {
         let refuse =
             |why: &str, hint: &str| Err(self.error(Fault::hint(why, hint)).key("durability"));
-        if self.bill {
+        if self.scenario.bill {
             return refuse(
                 "a bill tells costs, and durability trials measure none",
                 "run them one after the other",
@@ -608,14 +577,15 @@ impl ScenarioParts {
             );
             return Err(origin.error(key, fault));
         }
-        durability::check(spec, &self.stacks).map_err(|fault| self.error(fault).key("durability"))
+        durability::check(spec, &self.scenario.stacks)
+            .map_err(|fault| self.error(fault).key("durability"))
     }
 
     /// Settles the files: one path is one file, however many stacks are on it. It has one size, and
     /// it is kept if any stack says so.
     fn settle_files(&mut self) -> Result<(), InputError> {
         let mut files: BTreeMap<(Option<String>, PathBuf), (Option<u64>, bool)> = BTreeMap::new();
-        for (host, path, size, keep) in media(&self.stacks).filter_map(file_of) {
+        for (host, path, size, keep) in media(&self.scenario.stacks).filter_map(file_of) {
             let known = files.entry((host.cloned(), path.clone())).or_insert((size, keep));
             known.1 |= keep;
             if known.0 != size {
@@ -626,7 +596,7 @@ impl ScenarioParts {
                 );
             }
         }
-        for medium in self.stacks.iter_mut().flat_map(|stack| stack.medium.members_mut()) {
+        for medium in self.scenario.stacks.iter_mut().flat_map(|stack| stack.medium.members_mut()) {
             let at = file_of(medium).map(|(host, path, ..)| (host.cloned(), path.clone()));
             let kept = at.and_then(|at| files.get(&at)).is_some_and(|(_, kept)| *kept);
             if let Medium::File { keep, .. } | Medium::Remote { keep, .. } = medium {
@@ -637,14 +607,14 @@ impl ScenarioParts {
     }
 
     fn take_apart(&mut self) -> Result<(), InputError> {
-        if self.stacks.is_empty() {
+        if self.scenario.stacks.is_empty() {
             let hint = "name one, for example file:/srv/x.img,size=4GiB, or write [stack.NAME] in the scenario";
             return Err(self.error(Fault::hint("no stack is named", hint)));
         }
-        if !self.bill {
+        if !self.scenario.bill {
             return Ok(());
         }
-        match self.stacks.as_slice() {
+        match self.scenario.stacks.as_slice() {
             [stack] if stack.layers.is_empty() => Err(self.error(Fault::hint(
                 "a bill of a bare medium has no lines",
                 "put layers on it with \"|\"",
@@ -654,8 +624,8 @@ impl ScenarioParts {
                 let (left_out, loaded): (Vec<Stack>, Vec<Stack>) = prefixes.partition(|prefix| {
                     prefix.text != stack.text && bdev::ends_in_one(&prefix.medium, &prefix.layers)
                 });
-                self.notes.extend(bdev::note(&left_out));
-                self.stacks = loaded;
+                self.scenario.notes.extend(bdev::note(&left_out));
+                self.scenario.stacks = loaded;
                 Ok(())
             }
             several => {
@@ -672,31 +642,36 @@ impl ScenarioParts {
     fn add_fio_on(&mut self, baseline: usize) -> Result<(), InputError> {
         let jobs =
             self.drafts.iter().flat_map(|draft| &draft.jobs).map(|draft| &draft.job).collect();
-        let beside = RulerContext { bill: self.bill, trials: self.durability.is_some(), jobs };
-        let cell = ruler::fio_on(&self.stacks[baseline], beside).map_err(|fault| {
+        let beside = RulerContext {
+            bill: self.scenario.bill,
+            trials: self.scenario.durability.is_some(),
+            jobs,
+        };
+        let cell = ruler::fio_on(&self.scenario.stacks[baseline], beside).map_err(|fault| {
             let origin = self.measure_origins.get(ruler::KEY).cloned();
             origin.unwrap_or_else(Origin::command_line).error(ruler::KEY, fault)
         })?;
         let mut taken = TakenNames::default();
-        self.stacks.iter().for_each(|stack| taken.note(&stack.name));
-        let name = taken.take(&format!("fio on {}", self.stacks[baseline].name));
+        self.scenario.stacks.iter().for_each(|stack| taken.note(&stack.name));
+        let name = taken.take(&format!("fio on {}", self.scenario.stacks[baseline].name));
         let text = cell.text();
-        if !self.stacks.iter().any(|known| known.text == text) {
-            self.stacks.push(cell.named(name, false));
+        if !self.scenario.stacks.iter().any(|known| known.text == text) {
+            self.scenario.stacks.push(cell.named(name, false));
         }
         Ok(())
     }
 
     fn error(&self, fault: Fault) -> InputError {
-        InputError::new(self.source.clone(), fault)
+        InputError::new(self.scenario.source.clone(), fault)
     }
 
     fn baseline_index(&self) -> Result<usize, InputError> {
         let Some((origin, name)) = &self.baseline else {
             return Ok(0);
         };
-        self.stacks.iter().position(|stack| stack.is_called(name)).ok_or_else(|| {
-            let known: Vec<&str> = self.stacks.iter().map(|stack| stack.name.as_str()).collect();
+        self.scenario.stacks.iter().position(|stack| stack.is_called(name)).ok_or_else(|| {
+            let known: Vec<&str> =
+                self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
             origin.error("baseline", Fault::unknown("stack", name, &known))
         })
     }
@@ -705,7 +680,7 @@ impl ScenarioParts {
         if self.drafts.is_empty() {
             self.drafts = self.default_drafts()?;
         }
-        let targets = targets(&self.stacks);
+        let targets = targets(&self.scenario.stacks);
         let mut taken = TakenNames::default();
         let mut workloads = Vec::new();
         for draft in &self.drafts {
@@ -719,24 +694,24 @@ impl ScenarioParts {
     /// Returns the default loads: 4k random reads one at a time, and for a bill also many at a
     /// time.
     fn default_drafts(&mut self) -> Result<Vec<WorkloadDraft>, InputError> {
-        if media(&self.stacks).all(|medium| matches!(medium, Medium::Cpu { .. })) {
+        if media(&self.scenario.stacks).all(|medium| matches!(medium, Medium::Cpu { .. })) {
             return probes::shipped(probes::MACHINE, &Origin::command_line());
         }
-        if media(&self.stacks).all(|medium| matches!(medium, Medium::Net { .. })) {
+        if media(&self.scenario.stacks).all(|medium| matches!(medium, Medium::Net { .. })) {
             return probes::shipped(probes::NETWORK, &Origin::command_line());
         }
         let one = sweep::drafts(&JobWords::default(), None, self.engine)?;
-        if !self.bill {
+        if !self.scenario.bill {
             return Ok(one);
         }
         if self.engine == Some(Engine::Native(EngineName::Sync)) {
-            self.notes.push(
+            self.scenario.notes.push(
                 "engine \"sync\" issues one I/O at a time: the bill has no rates at load".into(),
             );
             return Ok(one);
         }
         let [shallow, deep] = BILL_DEPTHS;
-        self.notes.push(format!(
+        self.scenario.notes.push(format!(
             "no load is named: the bill is measured with 4k random reads at iodepth {shallow} (microseconds an I/O) and at iodepth {deep} (rate and CPU time)"
         ));
         let at = |depth: u32| drafts_from_words(&[("iodepth".to_owned(), depth.to_string())]);
@@ -752,38 +727,38 @@ impl ScenarioParts {
             |key: &str| self.measure_origins.get(key) == Some(&Origin::command_line());
         let shared = on_command_line("budget") && loads > 1;
         if shared {
-            self.measure.budget_ns /= loads as u64;
+            self.scenario.measure.budget_ns /= loads as u64;
         }
-        let least_ns = self.measure.min_time_ns;
+        let least_ns = self.scenario.measure.min_time_ns;
         // A budget that the user names takes precedence over the default min_time, and one on the
         // command line over a file's min_time.
         let yields = !self.measure_origins.contains_key("min_time")
             || on_command_line("budget") && !on_command_line("min_time");
         if yields || shared {
-            self.measure.min_time_ns = least_ns.min(self.measure.budget_ns);
+            self.scenario.measure.min_time_ns = least_ns.min(self.scenario.measure.budget_ns);
         }
-        if !yields && self.measure.min_time_ns < least_ns {
+        if !yields && self.scenario.measure.min_time_ns < least_ns {
             let show = |ns: u64| iotax_units::show_ns(ns as f64);
-            let (least, share) = (show(least_ns), show(self.measure.budget_ns));
-            self.notes.push(format!(
+            let (least, share) = (show(least_ns), show(self.scenario.measure.budget_ns));
+            self.scenario.notes.push(format!(
                 "min_time {least} is shortened to the budget, of which each of the {loads} loads gets {share}"
             ));
         }
         let given = |key: &str| self.measure_origins.contains_key(key);
-        let checked = measure::check(&self.measure, if shared { loads as u64 } else { 1 })
+        let checked = measure::check(&self.scenario.measure, if shared { loads as u64 } else { 1 })
             .and_then(|()| {
-                slo::check(&self.measure.slo, workloads).map_err(|fault| (slo::KEY, fault))
+                slo::check(&self.scenario.measure.slo, workloads).map_err(|fault| (slo::KEY, fault))
             })
-            .and_then(|()| measure::check_writes(&self.measure, writes, given))
+            .and_then(|()| measure::check_writes(&self.scenario.measure, writes, given))
             .map_err(|(key, fault)| match self.measure_origins.get(key) {
                 Some(origin) => origin.error(key, fault),
                 None => self.error(fault).key(key),
             })?;
-        self.notes.extend(checked);
-        if self.measure.visits < measure::VISITS_FOR_A_VERDICT {
-            self.notes.push(format!(
+        self.scenario.notes.extend(checked);
+        if self.scenario.measure.visits < measure::VISITS_FOR_A_VERDICT {
+            self.scenario.notes.push(format!(
                 "visits = {}: stacks that cannot be up together get no verdict from fewer than {}",
-                self.measure.visits,
+                self.scenario.measure.visits,
                 measure::VISITS_FOR_A_VERDICT
             ));
         }
@@ -803,7 +778,7 @@ impl ScenarioParts {
                 let hint = "write the same continue_on_error for all jobs that run at once";
                 return Err(self.error(Fault::hint(why, hint)).key("continue_on_error"));
             }
-            self.notes.push(format!(
+            self.scenario.notes.push(format!(
                 "\"{}\" goes on where I/Os fail, as asked: they are counted, and its figures are of those that did not fail",
                 workload.name
             ));
@@ -814,7 +789,7 @@ impl ScenarioParts {
     /// Notes that one side has more in flight, which a reader of a ratio must know.
     fn note_depth(&mut self) {
         let mut names: BTreeMap<(usize, &str, &str), Vec<String>> = BTreeMap::new();
-        for stack in &self.stacks {
+        for stack in &self.scenario.stacks {
             let in_guests = stack.layers.iter().any(|layer| layer.is(LayerRole::Guest));
             let what = match (stack.loaded_at_once(), stack.guests()) {
                 (Some(_), _) if in_guests => (stack.targets() as usize, "on", "disks of guests"),
@@ -825,7 +800,7 @@ impl ScenarioParts {
             };
             names.entry(what).or_default().push(format!("\"{}\"", stack.name));
         }
-        self.notes.extend(names.into_iter().map(|((many, at, whose), names)| {
+        self.scenario.notes.extend(names.into_iter().map(|((many, at, whose), names)| {
             format!(
                 "{}: every job runs {at} all {many} {whose} at once, so {many} times the depth is in flight; the figures are those of all {whose} together",
                 names.join(", ")
@@ -843,7 +818,7 @@ impl ScenarioParts {
         let Some((first, kind)) = stated.next() else { return };
         let other = stated.find(|(_, job)| of(job) != of(kind));
         if let Some((other, _)) = other {
-            self.notes.push(format!(
+            self.scenario.notes.push(format!(
                 "workloads write different kinds of data: files and volumes are filled with that of \"{}\" (buffer_compress_percentage={}, \
                  dedupe_percentage={}), also for \"{}\"",
                 first.name, kind.buffer_compress_percentage, kind.dedupe_percentage, other.name
@@ -854,19 +829,20 @@ impl ScenarioParts {
     /// Notes the effects of a stack's settings on its figures.
     fn note_choices(&mut self) {
         let notes = self
+            .scenario
             .stacks
             .iter()
             .flat_map(|stack| stack.notes().map(|note| format!("\"{}\": {note}", stack.name)));
         let notes: Vec<String> = notes.collect();
-        self.notes.extend(notes);
+        self.scenario.notes.extend(notes);
     }
 
     fn note_twins(&mut self) {
         let mut first: BTreeMap<&str, &str> = BTreeMap::new();
-        for stack in &self.stacks {
+        for stack in &self.scenario.stacks {
             match first.entry(&stack.text) {
                 Entry::Vacant(free) => drop(free.insert(&stack.name)),
-                Entry::Occupied(twin) => self.notes.push(format!(
+                Entry::Occupied(twin) => self.scenario.notes.push(format!(
                     "\"{}\" and \"{}\" are the same stack: A against A",
                     twin.get(),
                     stack.name

@@ -199,6 +199,12 @@ pub struct Origin {
     pub at: Option<(usize, usize)>,
 }
 
+impl Default for Origin {
+    fn default() -> Self {
+        Origin::command_line()
+    }
+}
+
 impl Origin {
     /// Returns the command line, which has no lines.
     pub fn command_line() -> Self {

@@ -66,7 +66,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A checked scenario: every name resolves, every unit is known, every layer exists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// Origin of the scenario, for messages: a path or `command line`.
     pub source: String,
@@ -130,29 +130,7 @@ pub struct Scenario {
 impl Scenario {
     /// Returns the scenario of a run that measures nothing.
     pub fn of_nothing(source: &str, name: Option<String>) -> Scenario {
-        Scenario {
-            source: source.to_owned(),
-            name,
-            declared: Vec::new(),
-            stacks: Vec::new(),
-            baseline: 0,
-            bill: false,
-            workloads: Vec::new(),
-            measure: MeasureSpec::default(),
-            consent: Vec::new(),
-            max_written: None,
-            durability: None,
-            limits: None,
-            published: None,
-            rating: None,
-            table: None,
-            labs: BTreeMap::new(),
-            guests: BTreeMap::new(),
-            described: BTreeMap::new(),
-            operators: BTreeMap::new(),
-            changes: BTreeMap::new(),
-            notes: Vec::new(),
-        }
+        Scenario { source: source.to_owned(), name, ..Scenario::default() }
     }
 
     /// Returns the step that a person performs before that stack is measured.

@@ -235,26 +235,27 @@ impl TomlSource<'_> {
         self.tools(&wire, &mut places)?;
         let mut devices = self.devices(&wire.device, &places)?;
         let mut parts = ScenarioParts::new(&self.file);
-        parts.name = wire.name;
-        parts.bill = wire.bill.unwrap_or(false);
+        parts.scenario.name = wire.name;
+        parts.scenario.bill = wire.bill.unwrap_or(false);
         let baseline = wire.baseline.as_ref().map(|name| name.get_ref().clone());
         let file = || Located::new(&self.file, self.text);
         parts.published =
             wire.published.map(|wire| published::PublishedDraft::new(wire, file(), baseline));
         parts.table = wire.table.map(|wire| table::OutputTableDraft::new(wire, file()));
-        parts.rating = wire.rating.map(|words| self.rating(&words)).transpose()?;
+        let rating = wire.rating.map(|words| self.rating(&words)).transpose()?;
+        parts.scenario.rating = rating.map(Box::new);
         parts.baseline = wire.baseline.map(|name| (self.origin(&name.span()), name.into_inner()));
-        parts.declared = self.declared(&wire.device, &devices);
+        parts.scenario.declared = self.declared(&wire.device, &devices);
         for text in given {
-            parts.declared.extend(other_medium(text, &mut devices, &places)?);
+            parts.scenario.declared.extend(other_medium(text, &mut devices, &places)?);
         }
         parts.names = StackNames { devices, ..places };
-        parts.stacks = self.stacks(&wire.stack, &parts.names)?;
+        parts.scenario.stacks = self.stacks(&wire.stack, &parts.names)?;
         for (name, stack) in &wire.stack {
             let Some(wire) = &stack.get_ref().operator else { continue };
             let operator =
                 wire.get_ref().checked().map_err(|fault| self.fault(&wire.span(), fault))?;
-            parts.operators.insert(name.clone(), operator);
+            parts.scenario.operators.insert(name.clone(), operator);
         }
         for workload in wire.workload {
             self.workload(workload, engine, &mut parts)?;
@@ -270,18 +271,19 @@ impl TomlSource<'_> {
         if let Some(first) = wire.states.first() {
             parts.states_origin = self.origin(&first.span());
         }
-        parts.durability = wire.durability.map(|words| self.durability(&words)).transpose()?;
+        let durability = wire.durability.map(|words| self.durability(&words)).transpose()?;
+        parts.scenario.durability = durability.map(Box::new);
         for text in &wire.destroy {
             let consent =
                 parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
-            parts.consent.push(consent);
+            parts.scenario.consent.push(consent);
         }
         for text in &wire.change {
             let (vm, force) = self.value(text, place::parse_change)?;
-            parts.changes.insert(vm, force);
+            parts.scenario.changes.insert(vm, force);
         }
         let max_written = wire.max_written.map(|word| self.value(&word, size_of));
-        parts.max_written = max_written.transpose()?;
+        parts.scenario.max_written = max_written.transpose()?;
         Ok(parts)
     }
 
@@ -560,7 +562,7 @@ impl TomlSource<'_> {
         }
         let jobs = jobfile::read(&path)?;
         parts.drafts.extend(named(jobs.drafts, name, engine));
-        parts.notes.extend(jobs.notes);
+        parts.scenario.notes.extend(jobs.notes);
         Ok(())
     }
 
@@ -579,7 +581,7 @@ impl TomlSource<'_> {
                     .join(","),
                 _ => self.single_word(word)?.into_inner(),
             };
-            measure::set(&mut parts.measure, name, &value)
+            measure::set(&mut parts.scenario.measure, name, &value)
                 .map_err(|fault| self.fault(&span, fault))?;
             parts.measure_origins.insert(name.clone(), self.origin(&span));
         }
