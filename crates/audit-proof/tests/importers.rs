@@ -6,6 +6,8 @@
 use iotax_audit::audit::{Audited, audit};
 use iotax_audit::claim::Status;
 use iotax_audit::finding::Severity;
+use iotax_audit::import::format::ToolReport;
+use iotax_audit::import::workload::{OutputFigure, ToolResult};
 use iotax_audit::import::*;
 use iotax_audit::number::PrintedNumber;
 use iotax_audit::page::AuditedPage;

@@ -4,7 +4,8 @@
 use crate::claim::{Claim, ClaimKind, Metric, Status};
 use crate::evidence::{Evidence, SettledFigure};
 use crate::finding::Finding;
-use crate::import::{self, ToolOutput};
+use crate::import;
+use crate::import::format::ToolOutput;
 use crate::link::grid;
 use crate::link::{self, DerivedLink};
 use crate::number::{NumberUnit, PrintedNumber, Quantity};

@@ -4,7 +4,7 @@
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
 use crate::import::fio::{Fio, snapshots};
-use crate::import::{ToolOutput, ToolReport};
+use crate::import::format::{ToolOutput, ToolReport};
 use crate::link::DerivedLink;
 use crate::link::grid::Grid;
 use crate::number::{Interval, PrintedNumber};

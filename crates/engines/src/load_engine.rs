@@ -4,7 +4,7 @@
 use iotax_facts::Engine;
 use iotax_host::Missing;
 use iotax_load::{Job, LoadError, SliceResult, SliceSpec, TargetSpec, VerifiedWorker, Worker};
-use iotax_probe::net::Exchange;
+use iotax_probe::Exchange;
 use iotax_units::exit::{self, Failed};
 use std::ops::ControlFlow;
 

@@ -2,8 +2,7 @@
 
 use crate::load_engine::{EngineError, LoadEngine};
 use iotax_load::{SliceResult, SliceSpec};
-use iotax_probe::net::{self, Exchange};
-use iotax_probe::{Probe, ProbeError, ProbeSpec};
+use iotax_probe::{Exchange, Probe, ProbeError, ProbeSpec};
 
 struct Probed {
     probe: Box<dyn Probe>,
@@ -17,7 +16,7 @@ struct Probed {
 pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn LoadEngine>, EngineError> {
     let probe = iotax_probe::prepare(spec)?;
     // A path that the kernel does not report is measured all the same.
-    let path = spec.peer.and_then(|peer| net::path::facts(peer.ip()).ok());
+    let path = spec.peer.and_then(|peer| iotax_probe::net::path::facts(peer.ip()).ok());
     let why =
         path.map_or_else(|| "the probe that was asked for".to_owned(), |path| format!("to {path}"));
     Ok(Box::new(Probed { probe, why }))

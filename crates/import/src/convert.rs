@@ -6,7 +6,8 @@
 use super::rates;
 use super::sources::ResultOwner;
 use iotax_audit::import::fio::snapshots;
-use iotax_audit::import::{self, ToolOutput, ToolReport, ToolResult};
+use iotax_audit::import::format::{ToolOutput, ToolReport};
+use iotax_audit::import::workload::{OtherToolResult, ResultDirection, ToolResult};
 use iotax_audit::page::AuditedPage;
 use iotax_hardware::number::PrintedNumber;
 use iotax_load::Histogram;
@@ -218,12 +219,12 @@ fn load(reading: &ToolResult) -> ReportedLoad {
     }
 }
 
-fn direction_of(way: import::ResultDirection) -> ImportedDirection {
+fn direction_of(way: ResultDirection) -> ImportedDirection {
     match way {
-        import::ResultDirection::Read => ImportedDirection::Read,
-        import::ResultDirection::Write => ImportedDirection::Write,
-        import::ResultDirection::Trim => ImportedDirection::Trim,
-        import::ResultDirection::Both => ImportedDirection::Both,
+        ResultDirection::Read => ImportedDirection::Read,
+        ResultDirection::Write => ImportedDirection::Write,
+        ResultDirection::Trim => ImportedDirection::Trim,
+        ResultDirection::Both => ImportedDirection::Both,
     }
 }
 
@@ -285,7 +286,7 @@ fn percentiles(printed: &[(f64, PrintedNumber)]) -> Vec<PrintedPercentile> {
     printed.iter().filter_map(of).collect()
 }
 
-fn other(other: &import::OtherToolResult) -> ImportedSample {
+fn other(other: &OtherToolResult) -> ImportedSample {
     let better = if other.more_is_better { Better::Higher } else { Better::Lower };
     known_sample(&shown(&other.name), &shown(&other.unit), better, other.figure)
 }

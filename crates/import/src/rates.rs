@@ -1,8 +1,8 @@
 //! Computes rates from counts and times. These are printed more exactly than rates, and without the
 //! slips that rates have: fio before 3.26 loses a carry (`25.0k` for 25,991), and people mistype.
 
-use iotax_audit::import::ToolResult;
 use iotax_audit::import::fio::num2str::{self, DigitStyle};
+use iotax_audit::import::workload::ToolResult;
 use iotax_audit::page::AuditedPage;
 use iotax_hardware::number::{Interval, PrintedNumber};
 

@@ -4,7 +4,7 @@
 
 use crate::LoadError;
 use crate::clock;
-use crate::engine::EngineFamily;
+use crate::engine::family::EngineFamily;
 use crate::lane::{FlushResult, LaneResult, LaneShort, Resident, Setup, ShortOrder, SliceOrder};
 use crate::seat::Seat;
 use crate::spec::SliceResult;
@@ -510,7 +510,7 @@ fn series(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Completion, Engine, Io};
+    use crate::engine::io::{Completion, Engine, Io};
     use crate::gate::StartGate;
     use crate::lane::{Lane, SliceStop};
     use crate::offsets::{Cursor, Region};

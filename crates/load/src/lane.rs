@@ -6,7 +6,7 @@
 use crate::buffer::{BufferNeeds, Buffers};
 use crate::clock;
 use crate::cpu::ThreadCpu;
-use crate::engine::{Completion, Engine, Io, Op};
+use crate::engine::io::{Completion, Engine, Io, Op};
 use crate::gate::StartGate;
 use crate::hold::Holder;
 use crate::offsets::{Cursor, Offsets, Region};

@@ -1,7 +1,7 @@
 //! Source of a thread's I/Os: direction by the mix, offset by the job's order, a sync after a
 //! number of writes as in fio, and nothing more once the slice's share of bytes is used up.
 
-use crate::engine::Op;
+use crate::engine::io::Op;
 use crate::offsets::Offsets;
 use crate::random::Random;
 use crate::{Job, Rw};

@@ -1,7 +1,7 @@
 //! Counts of a thread in a slice: completions inside the window, everything else apart, and
 //! failures with the first of them in words.
 
-use crate::engine::Op;
+use crate::engine::io::Op;
 use crate::spec::Direction;
 use crate::{Histogram, Job, Stamping};
 use std::ops::Range;

@@ -4,9 +4,10 @@
 
 use crate::buffer::{BufferNeeds, Buffers};
 use crate::data::DataKind;
+use crate::engine::trim;
 use crate::offsets::Region;
 use crate::random::Random;
-use crate::{Hold, Iomem, Job, LoadError, TargetSpec, engine};
+use crate::{Hold, Iomem, Job, LoadError, TargetSpec};
 use rustix::fs::{AtFlags, FileType, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -208,7 +209,7 @@ impl LoadTarget {
         file: &File,
         region: Region,
     ) -> Result<(), LoadError> {
-        engine::check_trim(file, region.offset, region.bs)
+        trim::check(file, region.offset, region.bs)
             .map_err(|clause| self.unfit(job, format!("rw={}: {clause}", job.rw.word())))
     }
 

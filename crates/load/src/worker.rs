@@ -4,7 +4,8 @@
 
 use crate::buffer::BufferNeeds;
 use crate::crew::{self, JoinedLanes, LoadCrew};
-use crate::engine::{self, EngineTrial};
+use crate::engine::choose::choose;
+use crate::engine::trial::EngineTrial;
 use crate::gate::{BeginTime, StartGate};
 use crate::lane::{FlushResult, LaneResult, Setup, SliceOrder, SliceStop};
 use crate::offsets::{Cursor, CursorShare};
@@ -92,7 +93,7 @@ impl Worker {
         check_memory(jobs, targets.len())?;
         let inspected = inspect(targets)?;
         let fitted = fit(&inspected, jobs)?;
-        let mut chosen = engine::choose(engine, &fitted)?;
+        let mut chosen = choose(engine, &fitted)?;
         chosen.why += &stamped(jobs);
         jobs.iter().try_for_each(Seat::check)?;
         check_threads(jobs, inspected.len(), chosen.name)?;

@@ -22,8 +22,7 @@ use iotax_model::record::{
     SampleValue, Slice, SliceSample, Warning, WorkerUp,
 };
 use iotax_model::scenario::{Engine, Workload};
-use iotax_probe::net::Exchange;
-use iotax_probe::{ProbeSpec, ProbeUnit};
+use iotax_probe::{Exchange, ProbeSpec, ProbeUnit};
 use iotax_stats::rounds::RoundPart;
 use iotax_store::Writer;
 use iotax_units::exit::Failed;

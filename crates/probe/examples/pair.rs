@@ -9,8 +9,8 @@
 #![forbid(unsafe_code)]
 
 use iotax_load::{SliceBound, SliceResult, SliceSpec, cpu_list};
-use iotax_probe::net::{Exchange, ProbeServer, path};
-use iotax_probe::{ProbeSpec, prepare};
+use iotax_probe::net::{ProbeServer, path};
+use iotax_probe::{Exchange, ProbeSpec, prepare};
 use std::error::Error;
 use std::io::Read;
 

@@ -1,8 +1,7 @@
-//! Specification of a probe, such as `copy(128MiB)`, and the family: a definition of each probe,
-//! found by its name.
+//! Specification of a probe, such as `copy(128MiB)`, what a definition of a probe says, and what a
+//! prepared probe does.
 
-use crate::tool::removed::{self, RemovedTool};
-use crate::{net, own, tool};
+use crate::exchange::Exchange;
 use iotax_load::{LoadError, SliceResult, SliceSpec};
 use iotax_units as units;
 use serde::{Deserialize, Serialize};
@@ -27,14 +26,14 @@ pub struct ProbeSpec {
     /// Address at which the other end of a network probe listens; set when it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<SocketAddr>,
-    /// Token that the other end requires: 32 hexadecimal digits ([`net::ProbeServer::token`]).
+    /// Token that the other end requires: 32 hexadecimal digits ([`crate::net::ProbeServer::token`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// Bytes per second that a `udp` probe sends, all its streams of a direction together (fio's
     /// `rate`); `None` means as fast as possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
-    /// Steps in nanoseconds in which arrivals are recorded ([`net::ExchangeDirection::course`]);
+    /// Steps in nanoseconds in which arrivals are recorded ([`crate::ExchangeDirection::course`]);
     /// `None` means that only the sum is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course_ns: Option<u64>,
@@ -98,7 +97,7 @@ pub trait Probe: Send {
     /// When it could not be run to its end.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError>;
     /// Returns further results of a network probe's last slice; `None` for all others.
-    fn exchange(&self) -> Option<net::Exchange> {
+    fn exchange(&self) -> Option<Exchange> {
         None
     }
 }
@@ -144,159 +143,11 @@ pub enum ProbeError {
     Load(#[from] LoadError),
 }
 
-pub fn all() -> impl Iterator<Item = &'static Definition> {
-    own::ALL.iter().chain(net::ALL).chain(tool::ALL).copied()
-}
-
-pub fn definition(name: &str) -> Option<&'static Definition> {
-    all().find(|definition| definition.name == name)
-}
-
-/// Makes a probe ready in this place.
-///
-/// # Errors
-/// What does not fit, is missing, or was refused.
-pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
-    let probe = (spec.definition()?.prepare)(spec)?;
-    Ok(match spec.unit()? {
-        ProbeUnit::Time(_) => Box::new(Timed(probe)),
-        ProbeUnit::Count(_) | ProbeUnit::Bytes => probe,
-    })
-}
-
-/// Probe whose units are times. The window of its slices is the sum of these, so units over window
-/// are one over their mean, for any number of threads, streams or copies of a tool.
-struct Timed(Box<dyn Probe>);
-
-impl Probe for Timed {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn command(&self) -> Option<Vec<String>> {
-        self.0.command()
-    }
-
-    fn exchange(&self) -> Option<net::Exchange> {
-        self.0.exchange()
-    }
-
-    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
-        let result = self.0.slice(spec)?;
-        let mean_ns = result.read.latency.mean();
-        let window_ns = mean_ns
-            .map_or(result.window_ns, |mean| (mean * result.read.ios as f64).max(1.0) as u64);
-        Ok(SliceResult { window_ns, ..result })
-    }
-}
-
 impl ProbeSpec {
-    /// Reads `integer`, `copy(128MiB)`, `mbw(memcpy)`.
-    ///
-    /// # Errors
-    /// A clause that says what is wrong and what is known.
-    pub fn parse(text: &str) -> Result<ProbeSpec, String> {
-        let text = text.trim();
-        let (name, argument) = match text.split_once('(') {
-            None => (text, None),
-            Some((name, rest)) => {
-                let argument = rest
-                    .strip_suffix(')')
-                    .ok_or_else(|| format!("\"{text}\" has no \")\" at its end"))?;
-                (name.trim(), Some(argument.trim()).filter(|argument| !argument.is_empty()))
-            }
-        };
-        let known = || all().map(|one| one.name).collect::<Vec<_>>().join(", ");
-        let found = definition(name).ok_or_else(|| match removed::find(name, argument) {
-            Some(tool) => {
-                format!("iotax no longer runs the tool of \"{text}\"; hint: {}", tool.instead)
-            }
-            None => format!("unknown probe \"{name}\"; known probes: {}", known()),
-        })?;
-        let argument =
-            found.argument.check(argument).map_err(|why| format!("probe \"{name}\": {why}"))?;
-        Ok(ProbeSpec {
-            name: name.to_owned(),
-            argument,
-            numjobs: 1,
-            cpus_allowed: Vec::new(),
-            peer: None,
-            token: None,
-            rate: None,
-            course_ns: None,
-        })
-    }
-
-    /// Looks up the definition of the probe.
-    ///
-    /// # Errors
-    /// [`ProbeError::Unfit`] for a probe that only a later or an earlier version has.
-    pub fn definition(&self) -> Result<&'static Definition, ProbeError> {
-        definition(&self.name).ok_or_else(|| {
-            let why = format!("this version of iotax has no probe called \"{}\"", self.name);
-            ProbeError::Unfit(match self.removed() {
-                Some(tool) => format!("{why}; hint: {}", tool.instead),
-                None => why,
-            })
-        })
-    }
-
-    fn removed(&self) -> Option<&'static RemovedTool> {
-        removed::find(&self.name, self.argument.as_deref())
-    }
-
     /// Returns true if the probe counts only arrivals from the other end, and nothing that goes
     /// there.
     pub fn receives(&self) -> bool {
         matches!(self.argument.as_deref(), Some("receive" | "small-receive" | "reverse"))
-    }
-
-    /// Returns true for a tool of the field, which runs in one piece.
-    pub fn is_tool(&self) -> bool {
-        tool::ALL.iter().any(|tool| tool.name == self.name) || self.removed().is_some()
-    }
-
-    /// Returns the unit of the probe's work.
-    ///
-    /// # Errors
-    /// As [`ProbeSpec::definition`].
-    pub fn unit(&self) -> Result<ProbeUnit, ProbeError> {
-        if let Some(tool) = self.removed() {
-            return Ok(tool.unit);
-        }
-        let definition = self.definition()?;
-        let Argument::Test(tests) = definition.argument else { return Ok(definition.unit) };
-        let test = tests.iter().find(|(word, ..)| Some(*word) == self.argument.as_deref());
-        Ok(test.map_or(definition.unit, |(_, unit, _)| *unit))
-    }
-
-    /// Returns the size of a datagram of `udp`, if the path takes that many bytes.
-    pub fn datagram_bytes(&self) -> u64 {
-        let is_small = self.argument.as_deref().is_some_and(|word| word.starts_with("small"));
-        u64::from(if is_small { net::SMALL_DATAGRAM } else { net::LONGEST_DATAGRAM })
-    }
-
-    /// Returns the bytes of memory that all its threads hold. A copy has two buffers.
-    pub fn memory(&self) -> u64 {
-        let is_sized =
-            self.definition().is_ok_and(|known| matches!(known.argument, Argument::Bytes { .. }));
-        let ends = if self.name == "copy" { 2 } else { 1 };
-        self.amount()
-            .filter(|_| is_sized)
-            .unwrap_or(0)
-            .saturating_mul(ends * u64::from(self.numjobs))
-    }
-
-    /// Returns the argument as bytes or nanoseconds.
-    pub fn amount(&self) -> Option<u64> {
-        let text = self.argument.as_deref()?;
-        match self.definition().ok()?.argument {
-            Argument::Bytes { .. } => units::parse_bytes(text).ok(),
-            Argument::Time { .. } => {
-                units::parse_duration(text).ok().map(|time| time.as_nanos() as u64)
-            }
-            Argument::None | Argument::Word(_) | Argument::Test(_) => None,
-        }
     }
 }
 
@@ -312,7 +163,7 @@ impl fmt::Display for ProbeSpec {
 
 impl Argument {
     /// Checks a written argument and returns its stored form: the default if none is written.
-    fn check(self, written: Option<&str>) -> Result<Option<String>, String> {
+    pub(crate) fn check(self, written: Option<&str>) -> Result<Option<String>, String> {
         match (self, written) {
             (Argument::None, None) => Ok(None),
             (Argument::None, Some(text)) => {
@@ -367,29 +218,4 @@ fn whole(bytes: u64) -> String {
         .into_iter()
         .find(|(_, one)| bytes % one == 0);
     unit.map_or_else(|| format!("{bytes}B"), |(name, one)| format!("{}{name}", bytes / one))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn names_are_unique_and_every_default_is_read_back() {
-        let mut names = BTreeSet::new();
-        for one in all() {
-            assert!(names.insert(one.name), "{} is there twice", one.name);
-            let spec = ProbeSpec::parse(one.name).unwrap();
-            assert_eq!(ProbeSpec::parse(&spec.to_string()).unwrap(), spec);
-        }
-    }
-
-    #[test]
-    fn bad_words_are_refused() {
-        assert!(ProbeSpec::parse("intger").unwrap_err().contains("known probes: integer, "));
-        assert!(ProbeSpec::parse("copy(128MiB").unwrap_err().contains("no \")\""));
-        assert!(ProbeSpec::parse("copy(1B)").unwrap_err().contains("is less than"));
-        assert!(ProbeSpec::parse("chase(1TiB)").unwrap_err().contains("is more than 128 GiB"));
-        assert!(ProbeSpec::parse("integer(5)").unwrap_err().contains("takes nothing"));
-    }
 }

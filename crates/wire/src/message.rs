@@ -10,8 +10,7 @@ use iotax_load::{
     Direction, Histogram, Job, MachineTimes, SeriesResult, SeriesSpec, ShortSlice, SliceBound,
     SliceResult, SliceSpec, TargetSpec, Transient, VerifiedWorker,
 };
-use iotax_probe::ProbeSpec;
-use iotax_probe::net::Exchange;
+use iotax_probe::{Exchange, ProbeSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -785,10 +784,8 @@ mod tests {
                 lie.cpu = Some(CpuTimes { idle_ns: u64::MAX, ..CpuTimes::default() });
             }),
             ("a count of 18446744073709551615", |lie| {
-                let to_peer = Some(iotax_probe::net::ExchangeDirection {
-                    lost: u64::MAX,
-                    ..Default::default()
-                });
+                let to_peer =
+                    Some(iotax_probe::ExchangeDirection { lost: u64::MAX, ..Default::default() });
                 lie.exchange = Some(Exchange { to_peer, ..Exchange::default() });
             }),
             ("a start after decades", |lie| lie.window_start_ns = u64::MAX),

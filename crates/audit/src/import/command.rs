@@ -3,7 +3,7 @@
 
 use super::fio::FioJobLine;
 use super::fio::options::{self, JobOptions};
-use super::{Format, ImportedOutputs, ToolReport};
+use super::format::{Format, ImportedOutputs, ToolReport};
 use crate::page::AuditedPage;
 
 pub(crate) const FORMAT: Format = Format {

@@ -2,7 +2,8 @@
 //! such a command.
 
 use super::fio::{Fio, FioForm, FioJobLine, FioReport, snapshots};
-use super::{ResultDirection, ToolOutput, ToolReport};
+use super::format::{ToolOutput, ToolReport};
+use super::workload::ResultDirection;
 
 /// Adds the settings of the command before them to outputs of fio whose first lines were left out.
 pub(super) fn attribute(outputs: &mut [ToolOutput]) {

@@ -1,7 +1,7 @@
 //! Splits a line for a reader: words, figures after labels, each with its spot. Parts are slices of
 //! the line, so a text and its spot are never kept apart.
 
-use super::OtherToolResult;
+use super::workload::OtherToolResult;
 use crate::number::{PrintedNumber, leading, rounded};
 use crate::page::{AuditedPage, TextSpan};
 

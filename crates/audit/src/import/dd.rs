@@ -2,8 +2,9 @@
 //! language, busybox's (whose MB are 1024-based), BSD's, with the records before it.
 
 use super::cut::UnnumberedLine;
+use super::format::{Format, ImportedOutputs};
 use super::sheet::*;
-use super::{Format, ImportedOutputs, ResultDirection, Workload};
+use super::workload::{ResultDirection, Workload};
 use crate::claim::Metric;
 use crate::number::{PrintedNumber, parsed, rounded};
 use crate::page::AuditedPage;

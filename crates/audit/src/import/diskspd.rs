@@ -2,8 +2,9 @@
 //! are over the time of the span.
 
 use super::cut::{MIB, UnnumberedLine, counted, size, walk};
+use super::format::{Format, ImportedOutputs};
 use super::sheet::*;
-use super::{Format, ImportedOutputs, ResultDirection, Workload};
+use super::workload::{ResultDirection, Workload};
 use crate::claim::Metric;
 use crate::number::PrintedNumber;
 use crate::page::AuditedPage;

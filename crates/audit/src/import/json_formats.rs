@@ -1,17 +1,8 @@
 //! Outputs in JSON: the text is parsed once, then each format is asked if it knows it.
 
-use super::{Format, ImportedOutputs, ToolReport};
-use crate::json::{self, JsonNode};
+use super::format::{Format, ImportedOutputs, JsonFormat};
+use crate::json;
 use crate::page::AuditedPage;
-
-pub struct JsonFormat {
-    pub name: &'static str,
-    /// Small output of a run of our own.
-    pub example: &'static str,
-    /// Returns true if the object is one of this format, by its keys.
-    pub knows: fn(&JsonNode) -> bool,
-    pub read: fn(&AuditedPage, &JsonNode) -> ToolReport,
-}
 
 pub const ALL: &[&JsonFormat] = &[&super::fio::json::FORMAT, &super::iperf3::json::FORMAT];
 

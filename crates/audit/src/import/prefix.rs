@@ -2,7 +2,7 @@
 //! indentation. A prefix is searched for only where no result was found, and removed if that gives
 //! results.
 
-use super::{ALL, PageOutputs, ToolOutput};
+use super::format::{PageOutputs, ToolOutput};
 use crate::page::AuditedPage;
 use std::ops::Range;
 
@@ -15,11 +15,13 @@ const MOST_ENDS: usize = 16;
 /// Least number of lines in a row that share a prefix.
 const LEAST: usize = 3;
 
-/// Adds the outputs after common prefixes to those found without.
+/// Adds the outputs after common prefixes to those found without. `begins` returns true for a text
+/// that may begin an output.
 pub(super) fn add(
     page: &AuditedPage,
     imported: &mut PageOutputs,
     scan: impl Fn(&AuditedPage) -> PageOutputs,
+    begins: impl Fn(&str) -> bool,
 ) {
     let mut read: Vec<Range<usize>> =
         imported.outputs.iter().filter(|one| has_result(one)).map(lines).collect();
@@ -28,7 +30,9 @@ pub(super) fn add(
         if tried.len() == MOST || read.iter().any(|lines| lines.contains(&at)) {
             continue;
         }
-        let Some(prefix) = begun_behind(page, at).filter(|prefix| !tried.contains(prefix)) else {
+        let Some(prefix) =
+            prefix_of_output(page, at, &begins).filter(|prefix| !tried.contains(prefix))
+        else {
             continue;
         };
         tried.push(prefix);
@@ -63,7 +67,11 @@ fn lines(output: &ToolOutput) -> Range<usize> {
 
 /// Returns the longest prefix of a line after which an output may begin, and which the lines after
 /// it share.
-fn begun_behind(page: &AuditedPage, at: usize) -> Option<&str> {
+fn prefix_of_output<'p>(
+    page: &'p AuditedPage,
+    at: usize,
+    begins: impl Fn(&str) -> bool,
+) -> Option<&'p str> {
     let line = page.line(at);
     let shared = |bytes: usize| {
         (at + 1..at + LEAST).all(|next| length_before(page.line(next), &line[..bytes]).is_some())
@@ -77,8 +85,7 @@ fn begun_behind(page: &AuditedPage, at: usize) -> Option<&str> {
     };
     let ends = (1..line.len().min(LONGEST + 1)).filter(is_end).take(MOST_ENDS);
     let cuts: Vec<usize> = ends.take_while(|end| shared(*end)).collect();
-    let begins = |end: &&usize| ALL.iter().any(|format| (format.begins)(&line[**end..]));
-    cuts.iter().rev().find(begins).map(|end| &line[..*end])
+    cuts.iter().rev().find(|end| begins(&line[**end..])).map(|end| &line[..*end])
 }
 
 /// Returns the bytes of a prefix before a line; the prefix may come twice. A line that is nothing
@@ -123,8 +130,8 @@ pub(crate) fn without_colours(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scan;
     use super::*;
+    use crate::import::scan;
 
     const FIO: &str = include_str!("../../fixtures/fio/randrw-3.33.txt");
     const DD: &str = "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB, 1.0 GiB) copied, 4.20552 s, 255 MB/s\n";

@@ -1,13 +1,9 @@
 //! Output of most tools: figures after labels, as sheets of one result each.
 
-use super::cut::{UnnumberedLine, exact, walk};
-use super::{
-    ImportedOutputs, OtherToolResult, OutputFigure, ResultDirection, ToolReport, ToolResult,
-    Workload,
-};
+use super::cut::{UnnumberedLine, exact};
+use super::workload::{OtherToolResult, OutputFigure, ResultDirection, ToolResult, Workload};
 use crate::claim::Metric;
 use crate::number::{NumberUnit, PrintedNumber};
-use crate::page::AuditedPage;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -61,8 +57,8 @@ impl Pattern {
             let metric = serde_json::from_str(&format!("\"{}\"", words.next()?)).ok()?;
             let unit = words.next().filter(|unit| *unit != "-").unwrap_or("");
             let scale = words.next()?.parse().ok()?;
-            let behind = if kind == "asked" { kind } else { words.next().unwrap_or("") };
-            Some(((name, metric, unit, scale), behind))
+            let rounding = if kind == "asked" { kind } else { words.next().unwrap_or("") };
+            Some(((name, metric, unit, scale), rounding))
         };
         Some(Pattern {
             texts: texts.split(" | ").collect(),
@@ -79,8 +75,17 @@ impl Pattern {
         self.texts.iter().find_map(|text| line.fits(text))
     }
 
-    fn has_figures(&self) -> bool {
-        self.places.iter().any(|(_, behind)| *behind != "asked")
+    pub(super) fn has_figures(&self) -> bool {
+        self.places.iter().any(|(_, rounding)| *rounding != "asked")
+    }
+
+    pub(super) fn first_name(&self) -> Option<&'static str> {
+        self.places.first().map(|((name, ..), _)| *name)
+    }
+
+    /// Returns true if the output ends with the line.
+    pub(super) fn is_last(&self) -> bool {
+        self.beside.contains(&"last")
     }
 }
 
@@ -113,38 +118,6 @@ pub(super) fn fitting<'p>(
     line: &UnnumberedLine,
 ) -> Option<(&'p Pattern, Vec<PrintedNumber>)> {
     patterns.iter().find_map(|pattern| Some((pattern, pattern.fits(line)?)))
-}
-
-/// Reads an output of one result that consists only of lines of the patterns. It ends at a last
-/// line, at a line whose figure is known already, or at a foreign line.
-pub(super) fn read(page: &AuditedPage, line: usize, tool: &str) -> Option<ImportedOutputs> {
-    let patterns = patterns(tool);
-    let find = |at: usize| fitting(patterns, &UnnumberedLine::from_page(page, at));
-    let bare = |at: usize| find(at).is_some_and(|(pattern, _)| !pattern.has_figures());
-    // Only the first of several lines without figures counts.
-    if line > 0 && bare(line) && bare(line - 1) {
-        return None;
-    }
-    let (mut sheet, mut over) = (Sheet::new(line, None), false);
-    let end = walk(page, line, 1, |here, at| {
-        if over || here.text.trim().is_empty() {
-            return (!over).then_some(false);
-        }
-        let (pattern, figures) = find(at)?;
-        let known = |((name, ..), _): &&(SheetField, &str)| sheet.get(name).is_some();
-        if pattern.places.first().filter(known).is_some() {
-            return None;
-        }
-        sheet.line = if sheet.figures.is_empty() { at } else { sheet.line };
-        sheet.note(pattern, figures);
-        over = pattern.beside.contains(&"last");
-        Some(true)
-    });
-    let size = sheet.figure("the size of an I/O").map(|size| size.value as u64);
-    sheet.workload.bs = sheet.workload.bs.or(size);
-    sheet.workload.runtime_s = sheet.figure(TIME).map(|time| time.value / 1e9);
-    let told = sheet.way.is_some() && (sheet.get(BANDWIDTH).is_some() || sheet.get(IOPS).is_some());
-    told.then(|| ImportedOutputs::whole(ToolReport::Sheets(vec![sheet]), end))
 }
 
 /// Part of a run that a sheet covers.
@@ -210,18 +183,18 @@ impl Sheet {
     }
 
     pub(super) fn note(&mut self, pattern: &Pattern, figures: Vec<PrintedNumber>) {
-        for (((name, metric, unit, scale), behind), mut figure) in
+        for (((name, metric, unit, scale), rounding), mut figure) in
             pattern.places.iter().zip(figures)
         {
             let width = figure.high - figure.low;
-            match *behind {
+            match *rounding {
                 "asked" => self.ask(name, figure.value as u64),
                 "exact" => figure = exact(figure.spot, figure.value),
                 "cut" => (figure.low, figure.high) = (figure.value, figure.value + width),
                 "either" => figure.high = figure.value + width,
                 _ => {}
             }
-            if *behind != "asked" {
+            if *rounding != "asked" {
                 self.add(*metric, named(name, unit, figure.scaled(*scale)));
             }
         }
@@ -260,16 +233,16 @@ impl Sheet {
         }
     }
 
-    pub(crate) fn tell(&self, tell: &mut dyn FnMut(OutputFigure)) {
+    pub(crate) fn figures_to(&self, add: &mut dyn FnMut(OutputFigure)) {
         if self.repeats {
             return;
         }
         for (metric, named) in &self.figures {
-            tell((*metric, unit(*metric, named.unit), named.figure));
+            add((*metric, unit(*metric, named.unit), named.figure));
         }
         self.percentiles
             .iter()
-            .for_each(|(_, one)| tell((Metric::Percentile, NumberUnit::Nanoseconds, *one)));
+            .for_each(|(_, one)| add((Metric::Percentile, NumberUnit::Nanoseconds, *one)));
     }
 
     pub(crate) fn reading(&self) -> Option<ToolResult> {

@@ -2,8 +2,9 @@
 //! versions name differently are read as one.
 
 use super::cut::{other, size, walk};
+use super::format::{Format, ImportedOutputs};
 use super::sheet::*;
-use super::{Format, ImportedOutputs, OtherToolResult, ResultDirection, Workload};
+use super::workload::{OtherToolResult, ResultDirection, Workload};
 use crate::page::AuditedPage;
 
 pub(crate) const FORMAT: Format = Format {

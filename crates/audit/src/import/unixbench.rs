@@ -3,8 +3,9 @@
 //! which ends its table.
 
 use super::cut::{UnnumberedLine, other, walk};
+use super::format::{Format, ImportedOutputs};
 use super::sheet::{Sheet, named};
-use super::{Format, ImportedOutputs, ResultDirection, Workload};
+use super::workload::{ResultDirection, Workload};
 use crate::claim::Metric;
 use crate::page::AuditedPage;
 

@@ -2,8 +2,9 @@
 //! ...`): one sheet per line. Its MB are MiB unless the head says `1000**2`.
 
 use super::cut::{MIB, UnnumberedLine, exact, size, walk};
+use super::format::{Format, ImportedOutputs};
 use super::sheet::*;
-use super::{Format, ImportedOutputs, ResultDirection, Workload};
+use super::workload::{ResultDirection, Workload};
 use crate::claim::Metric;
 use crate::number::PrintedNumber;
 use crate::page::AuditedPage;

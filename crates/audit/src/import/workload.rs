@@ -1,6 +1,10 @@
 //! Results in the form that all tools share: the load, the direction, the rates and the duration.
 
-use crate::number::PrintedNumber;
+use crate::claim::Metric;
+use crate::number::{NumberUnit, PrintedNumber};
+
+/// A figure of an output: what it measures, its unit, and its value.
+pub type OutputFigure = (Metric, NumberUnit, PrintedNumber);
 
 /// Direction of the I/O: reads, writes, trims, or both together if the output does not separate
 /// them.

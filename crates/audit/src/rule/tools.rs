@@ -4,7 +4,7 @@
 use super::ledger::{Ledger, NamedFigure, named};
 use crate::claim::Metric;
 use crate::evidence::{Evidence, EvidenceSink};
-use crate::import::ToolReport;
+use crate::import::format::ToolReport;
 use crate::import::iperf3::IperfRow;
 use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, Sheet, TIME};
 use crate::number::PrintedNumber;

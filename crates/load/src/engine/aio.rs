@@ -6,7 +6,9 @@
 //! and fs/aio.c of Linux), without a system call, if that ring has the known layout. Otherwise a
 //! system call asks for them.
 
-use super::{Batch, Completion, Engine, EngineFamily, EngineName, Io, NO_MEMORY_NS, Op};
+use super::family::EngineFamily;
+use super::io::{Batch, Completion, Engine, Io, NO_MEMORY_NS, Op};
+use super::name::EngineName;
 use crate::clock;
 use crate::lane::{Lane, Setup};
 use std::fs::File;

@@ -1,12 +1,14 @@
 //! Choice of the engine by jobs, kernel and targets, with the clause that says why. A named engine
 //! is respected; if it cannot reach a job's depth in one thread, more threads do.
 
+use super::io::{Engine, Io, Op};
+use super::name::EngineName;
 use super::punt::Workers;
+use super::trial::EngineTrial;
 use super::uring::Uring;
-use super::{Chosen, Engine, EngineName, Io, Op};
 use crate::offsets::Region;
-use crate::target::LoadTarget;
 use crate::{Job, LoadError, clock};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
 
@@ -16,20 +18,14 @@ const PROBES: u32 = 8;
 /// Time that they may take together.
 const PROBE_NS: u64 = 10_000_000_000;
 
-/// File and regions of a job on a target.
-pub(crate) struct EngineTrial<'a> {
-    pub(crate) job: &'a Job,
-    pub(crate) target: &'a LoadTarget,
-    pub(crate) file: File,
-    /// Either one region for all threads of numjobs, or one for each.
-    pub(crate) regions: Vec<Region>,
-}
-
-impl EngineTrial<'_> {
-    /// Returns the region of a thread of numjobs, counted from 0.
-    pub(crate) fn region_of(&self, thread: u32) -> Region {
-        self.regions[thread as usize % self.regions.len()]
-    }
+/// The engine in use, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// Name of the engine.
+    pub name: EngineName,
+    /// Reason for the choice, as a clause: `named by the user`, `io_uring works here without worker
+    /// threads`, ...
+    pub why: String,
 }
 
 /// Chooses one engine for all, or explains the named one. `trials` has an entry for each job, with
@@ -192,6 +188,7 @@ fn probe(file: File, region: Region, depth: u32) -> io::Result<TriedRing> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::LoadTarget;
     use crate::{Hold, TargetSpec};
     use std::path::Path;
 

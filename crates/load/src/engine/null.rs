@@ -1,7 +1,9 @@
 //! null engine: every I/O completes at once, without a system call. It measures the generator
 //! itself.
 
-use super::{Completion, Engine, EngineFamily, EngineName, Io, take_all};
+use super::family::EngineFamily;
+use super::io::{Completion, Engine, Io, take_all};
+use super::name::EngineName;
 use crate::lane::{Lane, Setup};
 use std::io;
 

@@ -2,7 +2,9 @@
 //! calls by threads of the process, and all requests of one descriptor by one thread, one after the
 //! other. So the depth is a queue that feeds a thread, which does one I/O at a time.
 
-use super::{Completion, Engine, EngineFamily, EngineName, Io, Op, take_all};
+use super::family::EngineFamily;
+use super::io::{Completion, Engine, Io, Op, take_all};
+use super::name::EngineName;
 use crate::clock;
 use crate::cpu::ThreadCpu;
 use crate::lane::{Lane, Setup};

@@ -94,8 +94,8 @@ fn run_ns(thread: u32) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::io::{Engine, Io, Op};
     use crate::engine::uring::Uring;
-    use crate::engine::{Engine, Io, Op};
     use std::io::Write;
 
     #[test]

@@ -1,7 +1,10 @@
 //! sync engine: pread and pwrite, one I/O at a time per thread. It serves depth 1, and targets on
 //! which io_uring falls back to worker threads.
 
-use super::{Completion, Engine, EngineFamily, EngineName, Io, Op, Trimmer, take_all};
+use super::family::EngineFamily;
+use super::io::{Completion, Engine, Io, Op, take_all};
+use super::name::EngineName;
+use super::trim::Trimmer;
 use crate::lane::{Lane, Setup};
 use rustix::io::Errno;
 use std::fs::File;

@@ -1,9 +1,11 @@
 //! uring engine: io_uring with registered file and buffers, and one enter per batch that both
 //! submits and reaps. It does without features that an older kernel or a memory limit refuses.
 
+use super::family::EngineFamily;
+use super::io::{Batch, Completion, Engine, Io, NO_MEMORY_NS, Op};
+use super::name::EngineName;
 use super::punt::Workers;
 use super::ring::{Ring, SubmissionEntry};
-use super::{Batch, Completion, Engine, EngineFamily, EngineName, Io, NO_MEMORY_NS, Op};
 use crate::clock;
 use crate::cpu::ThreadCpu;
 use crate::lane::{Lane, Setup};

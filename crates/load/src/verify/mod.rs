@@ -12,7 +12,8 @@ pub use found::{BlockFault, Example, MOST_EXAMPLES, VerifiedBlocks, VerifiedWork
 pub(crate) use ledger::Ledger;
 
 use crate::data;
-use crate::engine::{EngineTrial, Op};
+use crate::engine::io::Op;
+use crate::engine::trial::EngineTrial;
 use crate::offsets::Region;
 use crate::random::Random;
 use crate::stamp::STAMP;

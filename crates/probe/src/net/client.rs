@@ -6,8 +6,7 @@ use super::hello::{
     ANSWER, ConnectionRole, Hello, HelloAnswer, HelloVerdict, Token, VERSION, shown, version,
 };
 use super::lane::Lane;
-use super::{Exchange, ExchangeDirection};
-use crate::{Probe, ProbeError, ProbeSpec};
+use crate::{Exchange, ExchangeDirection, Probe, ProbeError, ProbeSpec};
 use iotax_load::{SliceBound, SliceResult, SliceSpec, clock};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};

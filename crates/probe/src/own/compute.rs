@@ -1,7 +1,8 @@
 //! Computation of processors: integers and texts, floating-point numbers. Both do the work of a
 //! pass of old and well-known benchmarks, with their own code, so that a rate means about the same.
 
-use super::{SHORTEST_SLICE_NS, Work, prepare};
+use super::crew::prepare;
+use super::work::{SHORTEST_SLICE_NS, Work};
 use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::Histogram;
 use std::hint::black_box;

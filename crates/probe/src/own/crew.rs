@@ -2,7 +2,7 @@
 //! about a millisecond. In every place a window begins and ends as planned: a batch that crosses an
 //! end of the window counts by the share of its time inside.
 
-use super::{Make, Work};
+use super::work::{MakeWork, Work, refused};
 use crate::{Probe, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::cpu::ThreadCpu;
 use iotax_load::{Direction, Histogram, SliceBound, SliceResult, SliceSpec, clock};
@@ -18,6 +18,11 @@ const BATCH_NS: u64 = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Time from the order to the common start of the threads, so that each can wake.
 const LEAD_NS: u64 = 300_000;
+
+/// Starts the threads of a probe.
+pub(super) fn prepare(spec: &ProbeSpec, make: MakeWork) -> Result<Box<dyn Probe>, ProbeError> {
+    Ok(Box::new(ProbeCrew::start(spec, make)?))
+}
 
 /// A request to a thread for one slice.
 #[derive(Clone, Copy)]
@@ -53,7 +58,7 @@ struct ProbeThread {
 }
 
 /// All threads of a probe.
-pub(super) struct ProbeCrew {
+struct ProbeCrew {
     spec: ProbeSpec,
     bytes: u64,
     members: Vec<ProbeThread>,
@@ -64,7 +69,7 @@ impl ProbeCrew {
     ///
     /// # Errors
     /// When a thread cannot sit where it should, or its work cannot be made.
-    pub(super) fn start(spec: &ProbeSpec, make: Make) -> Result<ProbeCrew, ProbeError> {
+    pub(super) fn start(spec: &ProbeSpec, make: MakeWork) -> Result<ProbeCrew, ProbeError> {
         let cpus = seats(spec)?;
         let mut crew = ProbeCrew { spec: spec.clone(), bytes: 0, members: Vec::new() };
         for thread in 0..spec.numjobs.max(1) as usize {
@@ -93,8 +98,8 @@ impl ProbeCrew {
 /// # Errors
 /// When a processor does not exist, or this process may not use it.
 fn seats(spec: &ProbeSpec) -> Result<Vec<u32>, ProbeError> {
-    let allowed = sched_getaffinity(None)
-        .map_err(|error| super::refused("read the allowed processors", error))?;
+    let allowed =
+        sched_getaffinity(None).map_err(|error| refused("read the allowed processors", error))?;
     let is_allowed = |cpu: u32| (cpu as usize) < CpuSet::MAX_CPU && allowed.is_set(cpu as usize);
     if let Some(cpu) = spec.cpus_allowed.iter().find(|cpu| !is_allowed(**cpu)) {
         return Err(ProbeError::Unfit(format!(
@@ -112,7 +117,7 @@ impl ProbeThread {
     fn start(
         spec: &ProbeSpec,
         cpu: u32,
-        make: Make,
+        make: MakeWork,
     ) -> Result<(ProbeThread, Receiver<Result<u64, ProbeError>>), ProbeError> {
         let (orders, asked) = channel::<CrewRun>();
         let (answer, shares) = channel();
@@ -145,7 +150,7 @@ impl ProbeThread {
             }
         };
         let thread = std::thread::Builder::new().name("probe".into()).spawn(body);
-        let thread = thread.map_err(|error| super::refused("start a thread", error))?;
+        let thread = thread.map_err(|error| refused("start a thread", error))?;
         Ok((ProbeThread { orders, shares, thread: Some(thread) }, ready))
     }
 }
@@ -164,7 +169,7 @@ fn sit(cpu: u32) -> Result<(), ProbeError> {
     let mut set = CpuSet::new();
     set.set(cpu as usize);
     sched_setaffinity(None, &set)
-        .map_err(|error| super::refused(&format!("run on processor {cpu}"), error))
+        .map_err(|error| refused(&format!("run on processor {cpu}"), error))
 }
 
 /// Returns the number of units that take about a batch's time. It is a power of two, so that the
@@ -290,12 +295,12 @@ mod tests {
         }
     }
 
-    fn crew(make: Make) -> ProbeCrew {
+    fn crew(make: MakeWork) -> ProbeCrew {
         ProbeCrew::start(&ProbeSpec::parse("integer").unwrap(), make).unwrap()
     }
 
     /// Returns how often work is set up for three slices.
-    fn made(make: Make) -> u32 {
+    fn made(make: MakeWork) -> u32 {
         let before = MADE.load(Ordering::Relaxed);
         let mut crew = crew(make);
         for _ in 0..3 {

@@ -1,8 +1,9 @@
 //! Services of the kernel for programs: system calls, pipes, switches between processes, processes
 //! created and ended.
 
+use super::crew::prepare;
 use super::small::Small;
-use super::{SHORTEST_SLICE_NS, Work, prepare, refused};
+use super::work::{SHORTEST_SLICE_NS, Work, refused};
 use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::{Histogram, clock};
 use std::fs::File;

@@ -3,7 +3,8 @@
 //! On pages of 4 KiB two equal processes differed by up to 17 %, by where their pages happened to
 //! lie, and no number of rounds cancels that.
 
-use super::{SHORTEST_SLICE_NS, Work, prepare};
+use super::crew::prepare;
+use super::work::{SHORTEST_SLICE_NS, Work};
 use crate::spec::MOST_BYTES;
 use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::{Histogram, Random};

@@ -1,5 +1,5 @@
 //! Probes of iotax itself: resident threads, each pinned to a processor, that do units of work for
-//! a slice. [`Work`] is what a thread does; `crew` has the threads; each other module has some
+//! a slice. `work` is what a thread does; `crew` has the threads; each other module has some
 //! probes.
 
 mod compute;
@@ -8,9 +8,9 @@ mod kernel;
 mod memory;
 mod small;
 mod wait;
+mod work;
 
-use crate::{Definition, Probe, ProbeError, ProbeSpec};
-use iotax_load::Histogram;
+use crate::Definition;
 
 pub const ALL: &[&Definition] = &[
     &compute::INTEGER,
@@ -25,46 +25,3 @@ pub const ALL: &[&Definition] = &[
     &wait::WAKEUP,
     &wait::STALL,
 ];
-
-/// Minimum length of a slice: some batches of the slowest unit.
-const SHORTEST_SLICE_NS: u64 = 20_000_000;
-
-/// Work of a probe's thread. It is made in its thread, which is on its processor by then.
-trait Work {
-    /// Does a number of units, and records the times of those that take far longer than a reading
-    /// of the clock.
-    ///
-    /// # Errors
-    /// When the system refuses a unit.
-    fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError>;
-
-    /// Returns the number that `units` units of the last batch count as.
-    fn counted(&mut self, units: u64) -> u64 {
-        units
-    }
-
-    /// Returns the bytes that a unit moves.
-    fn bytes(&self) -> u64 {
-        0
-    }
-
-    /// Returns true if the same work serves all slices. Otherwise it is made again for each, so
-    /// that the luck of its addresses and pages counts as noise of a slice, not as a difference
-    /// between two places.
-    fn lasts(&self) -> bool {
-        false
-    }
-}
-
-/// Function that makes a thread's work.
-type Make = fn(&ProbeSpec) -> Result<Box<dyn Work>, ProbeError>;
-
-/// Starts the threads of a probe.
-fn prepare(spec: &ProbeSpec, make: Make) -> Result<Box<dyn Probe>, ProbeError> {
-    Ok(Box::new(crew::ProbeCrew::start(spec, make)?))
-}
-
-/// Returns the error for a refusal of the system.
-fn refused(action: &str, error: impl Into<std::io::Error>) -> ProbeError {
-    ProbeError::System { action: action.to_owned(), source: error.into() }
-}

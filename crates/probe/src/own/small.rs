@@ -1,7 +1,7 @@
 //! Small process (small/main.rs) that this crate contains: it runs from memory, without a file, and
 //! ends when its pipes do.
 
-use super::refused;
+use super::work::refused;
 use crate::ProbeError;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;

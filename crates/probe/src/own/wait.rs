@@ -1,7 +1,8 @@
 //! Unwanted time: how late a sleeper wakes, and for how long a busy thread does not run. Both are
 //! histograms first.
 
-use super::{SHORTEST_SLICE_NS, Work, prepare};
+use super::crew::prepare;
+use super::work::{SHORTEST_SLICE_NS, Work};
 use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::{Histogram, clock};
 

@@ -3,8 +3,7 @@
 use super::visit::{
     self, Tool, ToolReading, ToolRequest, ToolText, ask, bytes, last_words, ns, version_behind,
 };
-use crate::net::{Exchange, ExchangeDirection};
-use crate::{Argument, Definition, ProbeSpec, ProbeUnit};
+use crate::{Argument, Definition, Exchange, ExchangeDirection, ProbeSpec, ProbeUnit};
 use iotax_load::Direction;
 use serde_json::Value;
 use std::net::SocketAddr;

@@ -1,8 +1,7 @@
 //! Program that runs once per slice. This module finds it, asks for its version, starts it in its
 //! own process group that ends with us, limits its time, and reads its output.
 
-use crate::net::Exchange;
-use crate::{Definition, Probe, ProbeError, ProbeSpec};
+use crate::{Definition, Exchange, Probe, ProbeError, ProbeSpec};
 use iotax_load::{Direction, SliceBound, SliceResult, SliceSpec, clock};
 use iotax_sys::child::{ChildEnd, CpuTime, ends_with_us, run_within_timed};
 use rustix::process::{Pid, Signal, kill_process_group};

@@ -5,7 +5,7 @@ use super::outputs::{encloses, figures_stand_where_they_say, listed, within};
 use super::text;
 use iotax_audit::audit::{self, Audited};
 use iotax_audit::container::{self, ReadPage};
-use iotax_audit::import::PageOutputs;
+use iotax_audit::import::format::PageOutputs;
 use iotax_audit::json;
 use iotax_audit::number::{Style, hedges, quantities_in, shows};
 use iotax_audit::page::AuditedPage;

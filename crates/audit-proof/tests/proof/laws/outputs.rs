@@ -1,7 +1,8 @@
 //! Laws of what importers find.
 
-use iotax_audit::import::json_formats::JsonFormat;
-use iotax_audit::import::{Format, PageOutputs, ToolOutput, ToolReport, ToolResult};
+use iotax_audit::import::format::JsonFormat;
+use iotax_audit::import::format::{Format, PageOutputs, ToolOutput, ToolReport};
+use iotax_audit::import::workload::ToolResult;
 use iotax_audit::number::PrintedNumber;
 use iotax_audit::page::{AuditedPage, TextSpan, UnreadRange};
 use iotax_audit::{import, json};

@@ -7,8 +7,8 @@ use super::{
     Percentiles,
 };
 use super::{MOST_JOBS, index_of};
-use crate::import::ToolReport;
-use crate::import::json_formats::JsonFormat;
+use crate::import::format::JsonFormat;
+use crate::import::format::ToolReport;
 use crate::import::printed::{PrintedFigures, WholeNumber};
 use crate::import::workload::ResultDirection;
 use crate::json::{JsonNode, JsonValue};

@@ -9,9 +9,8 @@ pub mod snapshots;
 pub mod terse;
 pub mod text;
 
-use super::OutputFigure;
 use super::cut::counted;
-use super::workload::{ResultDirection, ToolResult, Workload};
+use super::workload::{OutputFigure, ResultDirection, ToolResult, Workload};
 use crate::claim::Metric;
 use crate::number::{NumberUnit, PrintedNumber};
 

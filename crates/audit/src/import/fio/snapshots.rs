@@ -3,7 +3,7 @@
 //! are not runs of their own.
 
 use super::{Direction, Fio, FioForm, FioReport};
-use crate::import::{ToolOutput, ToolReport};
+use crate::import::format::{ToolOutput, ToolReport};
 use crate::number::PrintedNumber;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;

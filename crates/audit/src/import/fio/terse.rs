@@ -4,7 +4,8 @@
 
 use super::{Direction, Fio, FioCpu, FioForm, FioLatency, FioReport, FioVersion, Percentiles};
 use crate::import::cut::UnnumberedLine;
-use crate::import::{Format, ImportedOutputs, ResultDirection, ToolReport};
+use crate::import::format::{Format, ImportedOutputs, ToolReport};
+use crate::import::workload::ResultDirection;
 use crate::number::PrintedNumber;
 use crate::page::AuditedPage;
 use std::str::Split;

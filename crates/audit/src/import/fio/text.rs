@@ -8,7 +8,7 @@ mod lines;
 
 use super::{Fio, FioForm, FioReport, FioVersion, MOST_JOBS};
 use crate::import::cut::UnnumberedLine;
-use crate::import::{Format, ImportedOutputs, ToolReport};
+use crate::import::format::{Format, ImportedOutputs, ToolReport};
 use crate::page::{AuditedPage, UnreadRange};
 use lines::FioLineKind;
 

@@ -1,8 +1,8 @@
 //! iperf3's JSON, 3.0 to 3.17.
 
 use super::{Iperf3, IperfEnd, IperfRow, IperfStream, IperfTest, ROLES};
-use crate::import::ToolReport;
-use crate::import::json_formats::JsonFormat;
+use crate::import::format::JsonFormat;
+use crate::import::format::ToolReport;
 use crate::import::printed::PrintedFigures;
 use crate::json::{JsonNode, JsonValue};
 

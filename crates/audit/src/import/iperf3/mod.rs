@@ -5,8 +5,7 @@ pub mod json;
 pub mod text;
 
 use super::cut::other;
-use super::workload::{ResultDirection, ToolResult, Workload};
-use super::{OtherToolResult, OutputFigure};
+use super::workload::{OtherToolResult, OutputFigure, ResultDirection, ToolResult, Workload};
 use crate::claim::Metric;
 use crate::number::{NumberUnit, PrintedNumber};
 

@@ -3,7 +3,7 @@
 
 use super::{Iperf3, IperfEnd, IperfRow, IperfStream, IperfTest, ROLES};
 use crate::import::cut::{UnnumberedLine, exact};
-use crate::import::{Format, ImportedOutputs, ToolReport};
+use crate::import::format::{Format, ImportedOutputs, ToolReport};
 use crate::number::{PrintedNumber, leading};
 use crate::page::{AuditedPage, UnreadRange};
 

@@ -4,8 +4,8 @@
 use super::JobDirection;
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity};
-use crate::import::ResultDirection;
 use crate::import::fio::{Fio, FioReport, index_of};
+use crate::import::workload::ResultDirection;
 
 pub(super) fn generator(
     evidence: &Evidence,

@@ -6,9 +6,9 @@ mod load;
 mod rates;
 
 use crate::evidence::{Evidence, EvidenceSink};
-use crate::import::ResultDirection;
 use crate::import::fio::num2str::{self, DigitStyle};
 use crate::import::fio::{Direction, Fio, FioForm, FioReport, index_of};
+use crate::import::workload::ResultDirection;
 use crate::number::{Interval, PrintedNumber};
 use crate::page::AuditedPage;
 

@@ -4,9 +4,9 @@
 use super::{Agreement, JobDirection, agrees, as_printed, both, each, runs};
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity, Slip};
-use crate::import::ResultDirection;
 use crate::import::fio::num2str::{self, DigitStyle};
 use crate::import::fio::{Fio, FioForm, GroupStatus, MOST_JOBS};
+use crate::import::workload::ResultDirection;
 use crate::number::{Interval, PrintedNumber};
 use crate::page::{AuditedPage, TextSpan};
 

@@ -2,7 +2,8 @@
 
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity, Slip};
-use crate::import::{ResultDirection, ToolOutput, ToolReport};
+use crate::import::format::{ToolOutput, ToolReport};
+use crate::import::workload::ResultDirection;
 use crate::link::words::{READ, WRITE, lists};
 use crate::number::{NumberUnit, PrintedNumber, Quantity};
 use crate::table::PageTable;

@@ -1,0 +1,98 @@
+//! Types that every importer and the table of importers share: a format, and the outputs that it
+//! finds.
+
+use super::fio::{Fio, FioJobLine};
+use super::iperf3::Iperf3;
+use super::sheet::Sheet;
+use super::workload::{OutputFigure, ToolResult};
+use crate::json::JsonNode;
+use crate::page::{AuditedPage, UnreadRange};
+use std::ops::Range;
+
+/// Format that is recognised by its lines.
+pub struct Format {
+    pub name: &'static str,
+    /// Small output of a run of our own. Tests check that it is found and read.
+    pub example: &'static str,
+    /// Returns true if an output may begin at this line (without a listing's number). Called for
+    /// every line of every page, so it must be cheap.
+    pub begins: fn(&str) -> bool,
+    /// Reads the output that begins at a line; `None` if the line does not begin one after all.
+    pub read: fn(&AuditedPage, usize) -> Option<ImportedOutputs>,
+}
+
+pub struct JsonFormat {
+    pub name: &'static str,
+    /// Small output of a run of our own.
+    pub example: &'static str,
+    /// Returns true if the object is one of this format, by its keys.
+    pub knows: fn(&JsonNode) -> bool,
+    pub read: fn(&AuditedPage, &JsonNode) -> ToolReport,
+}
+
+pub struct ImportedOutputs {
+    pub said: ToolReport,
+    /// Index of the line after the output.
+    pub end: usize,
+    /// Parts that could not be read.
+    pub unread: Vec<UnreadRange>,
+}
+
+impl ImportedOutputs {
+    pub(crate) fn whole(said: ToolReport, end: usize) -> ImportedOutputs {
+        ImportedOutputs { said, end, unread: Vec::new() }
+    }
+
+    pub(crate) fn sheets(sheets: Vec<Sheet>, end: usize) -> Option<ImportedOutputs> {
+        (!sheets.is_empty()).then(|| ImportedOutputs::whole(ToolReport::Sheets(sheets), end))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutput {
+    pub format: &'static str,
+    pub lines: Range<usize>,
+    pub said: ToolReport,
+}
+
+/// Content of a tool's output, one variant per tool: the same whether it came as text, JSON or CSV.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolReport {
+    Fio(Box<Fio>),
+    /// Settings that a command line of fio gives its jobs.
+    Asked(Vec<FioJobLine>),
+    Iperf3(Box<Iperf3>),
+    /// Tools that print figures after labels.
+    Sheets(Vec<Sheet>),
+}
+
+impl ToolReport {
+    pub fn figures(&self, add: &mut dyn FnMut(OutputFigure)) {
+        match self {
+            ToolReport::Fio(fio) => fio.figures(add),
+            ToolReport::Iperf3(iperf3) => iperf3.figures(add),
+            // Settings are not a result.
+            ToolReport::Asked(_) => {}
+            ToolReport::Sheets(sheets) => sheets.iter().for_each(|sheet| sheet.figures_to(add)),
+        }
+    }
+
+    /// Returns its results in the form that all tools share: `import` stores them, and tables are
+    /// checked against them.
+    pub fn readings(&self) -> Vec<ToolResult> {
+        match self {
+            ToolReport::Fio(fio) => fio.readings(),
+            ToolReport::Iperf3(iperf3) => iperf3.readings(),
+            ToolReport::Asked(_) => Vec::new(),
+            ToolReport::Sheets(sheets) => sheets.iter().filter_map(Sheet::reading).collect(),
+        }
+    }
+}
+
+/// Outputs on a page, and the parts that could not be read.
+#[derive(Debug, Default)]
+pub struct PageOutputs {
+    pub outputs: Vec<ToolOutput>,
+    /// Lines that look like an output but could not be read.
+    pub unread: Vec<UnreadRange>,
+}

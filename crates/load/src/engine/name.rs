@@ -1,0 +1,19 @@
+//! Names of the engines.
+
+use serde::{Deserialize, Serialize};
+
+/// System interface that issues the I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineName {
+    /// Completes I/Os at once without a system call: measures the generator.
+    Null,
+    /// pread / pwrite, one I/O at a time a thread.
+    Sync,
+    /// io_submit and its kin, as libaio calls them.
+    Aio,
+    /// io_uring, with one ring per thread.
+    Uring,
+    /// Queue that feeds a thread, which does one I/O at a time, as in glibc.
+    PosixAio,
+}

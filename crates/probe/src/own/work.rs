@@ -1,0 +1,42 @@
+//! Work of a thread, as the threads and all probes know it.
+
+use crate::{ProbeError, ProbeSpec};
+use iotax_load::Histogram;
+
+/// Minimum length of a slice: some batches of the slowest unit.
+pub(super) const SHORTEST_SLICE_NS: u64 = 20_000_000;
+
+/// Work of a probe's thread. It is made in its thread, which is on its processor by then.
+pub(super) trait Work {
+    /// Does a number of units, and records the times of those that take far longer than a reading
+    /// of the clock.
+    ///
+    /// # Errors
+    /// When the system refuses a unit.
+    fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError>;
+
+    /// Returns the number that `units` units of the last batch count as.
+    fn counted(&mut self, units: u64) -> u64 {
+        units
+    }
+
+    /// Returns the bytes that a unit moves.
+    fn bytes(&self) -> u64 {
+        0
+    }
+
+    /// Returns true if the same work serves all slices. Otherwise it is made again for each, so
+    /// that the luck of its addresses and pages counts as noise of a slice, not as a difference
+    /// between two places.
+    fn lasts(&self) -> bool {
+        false
+    }
+}
+
+/// Function that makes a thread's work.
+pub(super) type MakeWork = fn(&ProbeSpec) -> Result<Box<dyn Work>, ProbeError>;
+
+/// Returns the error for a refusal of the system.
+pub(super) fn refused(action: &str, error: impl Into<std::io::Error>) -> ProbeError {
+    ProbeError::System { action: action.to_owned(), source: error.into() }
+}
