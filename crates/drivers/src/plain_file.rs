@@ -32,7 +32,7 @@ pub fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
 ///
 /// # Errors
 /// When it does not take it.
-pub fn tell_kernel(file: &Path, text: &str) -> Result<()> {
+pub fn write_kernel_file(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text)
         .with_context(|| format!("cannot write \"{}\" to {}", text.trim(), file.display()))
 }

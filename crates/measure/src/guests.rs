@@ -85,10 +85,11 @@ fn of_qemu(place: &mut ReachedPlace, guest: &GuestPlan, at: usize) -> Result<Gue
     let mut daemon =
         daemon.map(|daemon| Qmp::connect(&daemon.control, ANSWER)).transpose().map_err(words)?;
     let qemu = place.control()?;
-    let mut told = settings::of_qemu(qemu, daemon.as_mut(), at, &guest.disks[at]).map_err(words)?;
+    let mut reported =
+        settings::of_qemu(qemu, daemon.as_mut(), at, &guest.disks[at]).map_err(words)?;
     let disk = &guest.disks[at];
     if let DiskServer::Spdk(disk) = &disk.server {
-        told.extend(spdk::read_back(&disk.rpc, &disk.name)?);
+        reported.extend(spdk::read_back(&disk.rpc, &disk.name)?);
     }
     if let Some(rbd) = &disk.rbd {
         let tag = guest
@@ -98,11 +99,11 @@ fn of_qemu(place: &mut ReachedPlace, guest: &GuestPlan, at: usize) -> Result<Gue
             .map_or(&guest.tag, |daemon| &daemon.tag);
         let process =
             started_process(tag)?.with_context(|| format!("guest {} has ended", guest.place))?;
-        let cache = ceph::cache_told(&disk.path, (&rbd.pool, &rbd.image), process.pid);
-        told.extend(ceph::image_settings(&disk.path, &rbd.pool, &rbd.image)?);
-        told.insert(settings::RBD_CACHE.to_owned(), cache);
+        let cache = ceph::cache_reported(&disk.path, (&rbd.pool, &rbd.image), process.pid);
+        reported.extend(ceph::image_settings(&disk.path, &rbd.pool, &rbd.image)?);
+        reported.insert(settings::RBD_CACHE.to_owned(), cache);
     }
-    Ok(told)
+    Ok(reported)
 }
 
 /// Returns the SPDK targets that serve disks of a guest.

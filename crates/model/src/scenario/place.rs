@@ -376,7 +376,7 @@ impl StackNames {
         };
         if expr.scheme.is_some() || expr.body.starts_with('/') {
             let why = format!(
-                "the lab @{place} has drives of its own, and \"{}\" is none of them",
+                "the lab @{place} has drives of its own, and \"{}\" is not one of them",
                 expr.body
             );
             return Err(at(Fault::hint(why, format!("write {} @{place}", drive_name(0)))));
@@ -443,10 +443,7 @@ pub(super) fn ranges(members: &[MediumExpr]) -> Result<Vec<MediumExpr>, TextFaul
             let hint = "write for example [nvme0,...,nvme5]: names that differ in one number, the lower first";
             return Err(TextFault::new(
                 member.span.clone(),
-                Fault::hint(
-                    format!("\"{}\" stands between no two numbered names", member.body),
-                    hint,
-                ),
+                Fault::hint(format!("\"{}\" is not between two numbered names", member.body), hint),
             ));
         };
         all.extend(range);

@@ -397,7 +397,7 @@ fn devices_over_ssh_case_by_case() {
             "shared",
             device(PLAIN, &[("serials", serials)]),
             "serial=S4EV",
-            Some("nvme1n2 tells it too"),
+            Some("nvme1n2 has it, too"),
         ),
         ("shared, by WWN", device(PLAIN, &[("serials", serials)]), "serial=eui.0025", None),
         (
