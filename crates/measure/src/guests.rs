@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(told(&qemu, Some(&of_serial("S"))).unwrap(), Vec::<String>::new());
         assert_eq!(told(&qemu, None).unwrap().len(), 1);
         let elsewhere = told(&GuestSettings::new(), Some(&of_serial("S"))).unwrap();
-        assert_eq!(elsewhere, ["host=0000:01:00.0 was asked for, and QEMU does not tell it"]);
+        assert_eq!(elsewhere, ["host=0000:01:00.0 was asked for, and QEMU does not report it"]);
         let error = told(&qemu, Some(&of_serial("T"))).unwrap_err();
         assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::MEASUREMENT_FAILED);
         let expected = "guest vm0 has another drive than that of 0000:01:00.0: its serial is S on this host and T in the guest";

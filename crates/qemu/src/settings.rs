@@ -550,7 +550,7 @@ mod tests {
         );
         let unread = other_drive(&drive, None).unwrap();
         assert!(
-            unread.len() == 1 && unread[0].contains("does not tell which drive it has"),
+            unread.len() == 1 && unread[0].contains("does not report which drive it has"),
             "{unread:?}"
         );
         assert_eq!(

@@ -120,7 +120,7 @@ fn errors_name_line_and_key() {
         assert!(fault.to_string().starts_with(expected), "{fault} is not {expected}");
     }
     let twice = format!("{OWN}{OWN}");
-    assert!(Ratings::read(&twice).unwrap_err().why.contains("stands twice"));
+    assert!(Ratings::read(&twice).unwrap_err().why.contains("is listed twice"));
     let shared = format!("{OWN}{}", OWN.replace("Own 1", "Own 2"));
     assert!(Ratings::read(&shared).unwrap_err().why.contains("is a name of \"Own 1\" already"));
 }

@@ -511,7 +511,7 @@ mod tests {
         assert_eq!(read(mixed).unwrap(), mixed, "this host, a host over ssh and a lab at once");
         for (text, part) in [
             ("each([nvme3,...,nvme0]) @lab", "the lower first"),
-            ("each([...,nvme0]) @lab", "stands between no two"),
+            ("each([...,nvme0]) @lab", "is not between two"),
             ("each([ssh:a1:/dev/vdb,...,ssh:a3:/dev/vdc])", "differ in one number"),
             ("/dev/nvme0n1 @lab", "hint: write nvme0 @lab"),
             ("nvme99 @lab", "has no \"nvme99\"; hint: write nvme0 to nvme11"),
@@ -523,7 +523,7 @@ mod tests {
                 "each([nvme0,..,nvme3]) @lab",
                 "\"..\" is no medium; hint: a range has three dots: write [nvme0,...,nvme3]",
             ),
-            ("each([..,nvme3]) @lab", "\"..\" stands between no two"),
+            ("each([..,nvme3]) @lab", "\"..\" is not between two"),
             ("nvme0-3", "did you mean \"[nvme0,...,nvme3] @lab\"?"),
             ("nvme0", "\"nvme0\" is no medium; hint: did you mean \"nvme0 @lab\"?"),
             ("nvme0@lab", "did you mean \"nvme0 @lab\", with a blank before \"@\"? "),
@@ -574,7 +574,7 @@ mod tests {
             ("net:lab", "\"lab\" is a lab, which has no network; hint: write vm1"),
             ("net:ssh:a @vm1", "leads to this host and no further"),
             ("net:vm1 @ssh:a", "leads to this host and no further"),
-            ("cpu @vm1 | vm", "guests stand on this host only, and what is below is on vm1"),
+            ("cpu @vm1 | vm", "guests run on this host only, and what is below is on vm1"),
             ("net:ssh:a | vm(net=tap)", "leads to this host and to other guests, and no further"),
             ("net:host | loop", "only vm and null go on cpu and net"),
         ] {
