@@ -6,7 +6,7 @@ pub mod iscsi;
 
 use super::export;
 use crate::path_ref::PathRef;
-use crate::plain_file::write_kernel_file;
+use crate::plain_file::write_sysfs;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -102,7 +102,7 @@ pub fn export(lun: &Lun) -> Result<Option<PathBuf>> {
         export::make_new(&folder)?;
     }
     // The other end of the one connection that there is; any name that no other has will do.
-    write_kernel_file(&group.join("nexus"), &nexus(lun.wwn))?;
+    write_sysfs(&group.join("nexus"), &nexus(lun.wwn))?;
     export::link(&store, &group.join("lun/lun_0").join(LINK))?;
     Ok(made.then(fabric))
 }
@@ -123,9 +123,9 @@ fn make_store(store: &Store) -> Result<PathBuf> {
     let folder = backstore(store.block, store.name);
     export::make(&adapter(store.block))?;
     export::make_new(&folder)?;
-    write_kernel_file(&folder.join("control"), &control(store)?)?;
-    write_kernel_file(&folder.join("wwn/vpd_unit_serial"), store.serial)?;
-    write_kernel_file(&folder.join("enable"), "1").with_context(|| {
+    write_sysfs(&folder.join("control"), &control(store)?)?;
+    write_sysfs(&folder.join("wwn/vpd_unit_serial"), store.serial)?;
+    write_sysfs(&folder.join("enable"), "1").with_context(|| {
         format!("LIO does not serve {}: the kernel's log (dmesg) says why", store.backing.display())
     })?;
     Ok(folder)

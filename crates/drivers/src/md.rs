@@ -8,7 +8,7 @@ use crate::step_output::StepOutput;
 use super::tool::{all_of, load_modules, output, settle, tool};
 use crate::drives::Drives;
 use crate::path_ref::PathRef;
-use crate::plain_file::write_kernel_file;
+use crate::plain_file::write_sysfs;
 use crate::refusal::{NotOurs, NothingMade};
 use crate::system::ProgressFn;
 use crate::tool::run;
@@ -291,11 +291,11 @@ pub fn await_sync(array: &Path, progress: ProgressFn<'_>) -> Result<()> {
         .filter_map(|file| Some((file.clone(), set_value(&host_probe().read(&file)?).to_owned())))
         .collect();
     for (file, _) in &was {
-        write_kernel_file(file, UNBOUND)?;
+        write_sysfs(file, UNBOUND)?;
     }
     let waited = wait_for_sync(&array.name, progress);
     for (file, value) in was.iter().rev() {
-        write_kernel_file(file, value)?;
+        write_sysfs(file, value)?;
     }
     waited
 }
@@ -550,7 +550,7 @@ fn bounds(array: &CreateArray, device: &str) -> Result<()> {
     let speed = array.sync_speed;
     for (file, bound) in [("sync_speed_max", speed.most), ("sync_speed_min", speed.least)] {
         if let Some(bytes) = bound {
-            write_kernel_file(&folder.join(file), &(bytes / KIB).to_string())?;
+            write_sysfs(&folder.join(file), &(bytes / KIB).to_string())?;
         }
     }
     Ok(())

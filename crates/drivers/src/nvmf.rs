@@ -3,7 +3,7 @@
 
 use super::settings::{self, ThingSettings};
 use super::tool::{load_modules, settle};
-use crate::plain_file::write_kernel_file;
+use crate::plain_file::write_sysfs;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, ensure};
 use iotax_host::probe::Probe;
@@ -153,7 +153,7 @@ fn of_nqn<'a>(
 pub fn disconnect(nqn: &str) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
     for controller in controllers(&probe, nqn) {
-        let deleted = write_kernel_file(&controller.join("delete_controller"), "1");
+        let deleted = write_sysfs(&controller.join("delete_controller"), "1");
         // It may have gone by itself meanwhile.
         if controller.exists() {
             deleted?;

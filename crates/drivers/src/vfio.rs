@@ -4,7 +4,7 @@
 //! moment, is neither taken nor given back.
 
 use super::tool::tool;
-use crate::plain_file::write_kernel_file;
+use crate::plain_file::write_sysfs;
 use crate::queue::QueueSettings;
 use crate::refusal::{NotOurs, NothingMade};
 use crate::tool::run;
@@ -75,16 +75,13 @@ impl PassThrough {
         if !bound.exists() {
             return Ok(());
         }
-        write_kernel_file(&bound.join("unbind"), &self.address)
+        write_sysfs(&bound.join("unbind"), &self.address)
     }
 
     /// Moves the function from this host's driver to vfio-pci. The hold is on a disk that is gone
     /// with the unbind.
     fn hand_over(&self, probe: &Probe, hold: Hold) -> Result<()> {
-        write_kernel_file(
-            &probe.path_below(pci::folder(&self.address).join("driver_override")),
-            DRIVER,
-        )?;
+        write_sysfs(&probe.path_below(pci::folder(&self.address).join("driver_override")), DRIVER)?;
         self.unbind(probe)?;
         drop(hold);
         self.bind(probe, DRIVER)
@@ -92,7 +89,7 @@ impl PassThrough {
 
     /// Asks the kernel to find the function's driver.
     fn bind(&self, probe: &Probe, driver: &str) -> Result<()> {
-        write_kernel_file(&probe.path_below("/sys/bus/pci/drivers_probe"), &self.address)?;
+        write_sysfs(&probe.path_below("/sys/bus/pci/drivers_probe"), &self.address)?;
         ensure!(
             self.is_bound_to(probe, driver),
             "{} was not taken by {driver}: the kernel's log (dmesg) says why",
@@ -211,10 +208,7 @@ pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
         return Err(NotOurs(format!("a guest has {}: left alone ({users})", drive.address)).into());
     }
     // A lone end of line empties the file.
-    write_kernel_file(
-        &probe.path_below(pci::folder(&drive.address).join("driver_override")),
-        "\n",
-    )?;
+    write_sysfs(&probe.path_below(pci::folder(&drive.address).join("driver_override")), "\n")?;
     if driver.as_deref() != Some(&*drive.driver) {
         drive.unbind(probe)?;
         drive.bind(probe, &drive.driver)?;

@@ -101,7 +101,7 @@ pub struct ExposedDevice {
     pub arrays: Vec<Array>,
     /// Steps that made the layers below and are read back once they are up, from the bottom. The
     /// planner keeps this list.
-    pub read_back_steps: Vec<StepId>,
+    pub read_back: Vec<StepId>,
 }
 
 /// Array or pool that can lose members.

@@ -28,7 +28,7 @@ pub struct SeenImage {
     pub warnings: Vec<String>,
 }
 
-/// Looks at an image, by configuration, pool and name; `report` gets a sentence when that takes long.
+/// Looks at an image, by configuration, pool and name; `report` gets a sentence if that takes long.
 ///
 /// # Errors
 /// Bad input: it is not there, another client has it open, or its cluster is in HEALTH_ERR. An

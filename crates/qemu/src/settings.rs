@@ -305,7 +305,7 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
 /// so that both sides would measure other drives, or one drive in two formats.
 pub fn other_drive(drive: &PciDrive, device: Option<&Device>) -> Result<Vec<String>, String> {
     let Some(device) = device else {
-        let unread = "the guest does not report which drive it has, so it may be another one than that of this host";
+        let unread = "the guest does not report which drive it has, so it may be another drive than this host gave it";
         return Ok(vec![unread.to_owned()]);
     };
     let number = |number: Option<u64>| number.map(|number| number.to_string());

@@ -247,7 +247,7 @@ impl RemoteExecutor {
     }
 
     fn strange(&self, answer: &StepAnswer) -> anyhow::Error {
-        anyhow!("{} answered something other than was asked: {answer:?}", self.peer.name())
+        anyhow!("{} answered a question that was not asked: {answer:?}", self.peer.name())
     }
 }
 

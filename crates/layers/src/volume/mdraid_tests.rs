@@ -37,7 +37,7 @@ fn drives(count: usize, bytes: u64) -> ExposedDevice {
         engine: None,
         arrays: Vec::new(),
         write_unit: None,
-        read_back_steps: Vec::new(),
+        read_back: Vec::new(),
     }
 }
 
