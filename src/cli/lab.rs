@@ -56,7 +56,7 @@ fn build(again: bool) -> Result<u8> {
     let begin = Instant::now();
     let mut told =
         |line: &str| say_aside(&format!("{:5.0} s  {line}", begin.elapsed().as_secs_f64()));
-    let (image, fresh) = Build { stop: &stop, told: &mut told, again }.run()?;
+    let (image, fresh) = Build { stop: &stop, progress: &mut told, again }.run()?;
     if fresh {
         told("built");
     }

@@ -216,7 +216,7 @@ impl Observer for ProgressPrinter {
         OperatorAnswer::Stopped
     }
 
-    fn tell(&mut self, event: RunEvent) {
+    fn notify(&mut self, event: RunEvent) {
         if matches!(
             event,
             RunEvent::Workload { .. } | RunEvent::LongPhase { .. } | RunEvent::WorkloadEnd { .. }
@@ -252,7 +252,7 @@ impl Observer for ProgressPrinter {
             RunEvent::WorkloadEnd { reason } => {
                 self.line(&format!("  ended: {}", store::first_line(&reason)))
             }
-            RunEvent::TakingDown => self.status("taking down".into()),
+            RunEvent::Removing => self.status("taking down".into()),
         }
     }
 }
@@ -510,7 +510,7 @@ mod tests {
             budget_s: 0.0,
             fills: Arc::default(),
         };
-        progress.tell(RunEvent::Workload {
+        progress.notify(RunEvent::Workload {
             subject: "reads".into(),
             spent_s: 10.0,
             budget_s: 10.0,

@@ -213,7 +213,7 @@ pub fn session(
         observer: &mut observer,
         stop: &stop,
         past,
-        told: AnnouncedOnce::default(),
+        announced: AnnouncedOnce::default(),
         admitted: Admitted::default(),
         allowance: None,
     };

@@ -91,7 +91,7 @@ fn a_run_whose_folder_is_removed_ends_and_takes_everything_down() {
             "{told}"
         );
         assert!(
-            told.contains("all that it had set up was taken down") && !told.contains("resume"),
+            told.contains("all that it had set up was removed") && !told.contains("resume"),
             "{told}"
         );
         assert_eq!(loops(&rig.path("")), [""; 0]);

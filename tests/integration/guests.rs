@@ -228,7 +228,7 @@ fn a_qemu_that_is_killed_is_told_of_and_the_run_goes_on_by_resume() {
     assert!(
         // Whichever of its two sockets was spoken to then.
         said.contains("guest vm0: ")
-            && said.contains(": QEMU has ended (signal: 9 (SIGKILL)); hint: `dmesg` tells"),
+            && said.contains(": QEMU has ended (signal: 9 (SIGKILL)); hint: `dmesg` shows"),
         "{said}"
     );
     assert!(said.contains("to go on: iotax ") && said.contains(" resume "), "{said}");

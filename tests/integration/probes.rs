@@ -115,7 +115,7 @@ fn what_makes_no_sense_is_refused_with_what_to_write() {
         ),
         (
             vec!["plan", "cpu | loop", "--probe", "integer"],
-            "\"loop\" stands on a file or a device, and cpu is neither",
+            "\"loop\" needs a file or a device below it, and cpu is neither",
         ),
         (vec!["plan", "cpu", "--probe", "integr"], "unknown probe \"integr\""),
         (vec!["plan", "cpu", "--probe", "integer", "--bs", "4k"], "a probe has no \"bs\""),

@@ -511,7 +511,7 @@ fn a_folder_that_is_closed_to_somebody_is_told_and_nothing_counts_as_left() {
     let output = as_nobody(&["run", &target, "--budget", "2s"]);
     let told = words(&output);
     assert!(
-        told.contains("Permission denied") && !told.contains("not everything was taken down"),
+        told.contains("Permission denied") && !told.contains("not everything was removed"),
         "{told}"
     );
     assert!(output.status.code() != Some(0) && output.status.code() != Some(5), "{told}");

@@ -7,7 +7,7 @@ use super::reading::WorkloadView;
 use super::rebuild;
 use super::subject::{marked, who};
 use iotax_model::record::{Purpose, Slice};
-use iotax_model::scenario::told_by;
+use iotax_model::scenario::state_source;
 use iotax_model::stack::InState;
 use iotax_stats::{Verdict, alike};
 
@@ -27,7 +27,7 @@ fn array(reading: &WorkloadView, of: usize, estimates: &mut WorkloadEstimates) -
     let all = (0..scenario.stacks.len()).filter_map(|at| Some((at, its(at)?)));
     let states: Vec<StateFindings> =
         all.map(|(at, state)| in_state(reading, at, state, estimates)).collect();
-    let told_by = told_by(&scenario.stacks[of]);
+    let told_by = state_source(&scenario.stacks[of]);
     let who = marked(reading.name(of), reading.emulated(of).is_some());
     let said = states.iter().map(StateFindings::to_sentence).collect::<Vec<_>>().join("; ");
     let by = if told_by.is_empty() { "it" } else { told_by };

@@ -197,18 +197,18 @@ fn has_iface(login: &ConnectIscsi) -> Result<bool> {
 
 fn has_record(words: &[String]) -> Result<bool> {
     let mut command = tool("iscsiadm", words);
-    let told = output(&mut command)?;
-    match is_no_record(&told) {
+    let ended = output(&mut command)?;
+    match is_no_record(&ended) {
         true => Ok(false),
-        false => checked_output(&format!("{command:?}"), told).map(|_| true),
+        false => checked_output(&format!("{command:?}"), ended).map(|_| true),
     }
 }
 
 /// Returns true if iscsiadm found no record. It ends with 21 (no objects found), but where an
 /// interface has no file (2.1.8: with 6).
-fn is_no_record(told: &Output) -> bool {
-    let words = || String::from_utf8_lossy(&told.stderr).into_owned();
-    match told.status.code() {
+fn is_no_record(ended: &Output) -> bool {
+    let words = || String::from_utf8_lossy(&ended.stderr).into_owned();
+    match ended.status.code() {
         Some(21) => true,
         Some(6) => words().contains("No such file or directory"),
         _ => false,

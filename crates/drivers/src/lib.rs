@@ -1,5 +1,5 @@
 //! How the tools of each system are run and read, and the few helpers for that. A driver makes,
-//! finds, reads and removes one thing; what is asked for stands beside it as data
+//! finds, reads and removes one thing; what is asked for is data beside it
 //! ([`md::CreateArray`]). Nothing here decides what to build, or remembers what was made:
 //! operations do.
 //!

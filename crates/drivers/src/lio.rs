@@ -6,7 +6,7 @@ pub mod iscsi;
 
 use super::export;
 use crate::path_ref::PathRef;
-use crate::plain_file::tell_kernel;
+use crate::plain_file::write_sysfs;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -102,7 +102,7 @@ pub fn export(lun: &Lun) -> Result<Option<PathBuf>> {
         export::make_new(&folder)?;
     }
     // The other end of the one connection that there is; any name that no other has will do.
-    tell_kernel(&group.join("nexus"), &nexus(lun.wwn))?;
+    write_sysfs(&group.join("nexus"), &nexus(lun.wwn))?;
     export::link(&store, &group.join("lun/lun_0").join(LINK))?;
     Ok(made.then(fabric))
 }
@@ -123,13 +123,10 @@ fn make_store(store: &Store) -> Result<PathBuf> {
     let folder = backstore(store.block, store.name);
     export::make(&adapter(store.block))?;
     export::make_new(&folder)?;
-    tell_kernel(&folder.join("control"), &control(store)?)?;
-    tell_kernel(&folder.join("wwn/vpd_unit_serial"), store.serial)?;
-    tell_kernel(&folder.join("enable"), "1").with_context(|| {
-        format!(
-            "LIO does not serve {}: the kernel's log (dmesg) tells why",
-            store.backing.display()
-        )
+    write_sysfs(&folder.join("control"), &control(store)?)?;
+    write_sysfs(&folder.join("wwn/vpd_unit_serial"), store.serial)?;
+    write_sysfs(&folder.join("enable"), "1").with_context(|| {
+        format!("LIO does not serve {}: the kernel's log (dmesg) says why", store.backing.display())
     })?;
     Ok(folder)
 }
@@ -137,7 +134,7 @@ fn make_store(store: &Store) -> Result<PathBuf> {
 /// Returns the control line that gives LIO the backing.
 fn control(store: &Store) -> Result<String> {
     let path = store.backing.to_str().context("a path that is not UTF-8")?;
-    ensure!(!path.contains([',', '\n']), "LIO cannot be told of {path}: it has a comma");
+    ensure!(!path.contains([',', '\n']), "LIO cannot serve {path}: the path has a comma");
     Ok(match store.block {
         true => format!("udev_path={path},readonly={}", u8::from(store.read_only)),
         false => {

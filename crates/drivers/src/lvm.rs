@@ -197,13 +197,13 @@ fn physical_words(uuid: &str, bytes: u64, device: &Path) -> Vec<String> {
 
 /// Checks that LVM can be limited to named devices. Asked before anything is written.
 fn sees_named_devices() -> Result<()> {
-    let told = output(&mut tool("lvm", ["help", "pvcreate"]))?;
+    let help = output(&mut tool("lvm", ["help", "pvcreate"]))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if has_devices_option(&(text(&told.stdout) + &text(&told.stderr))) {
+    if has_devices_option(&(text(&help.stdout) + &text(&help.stderr))) {
         return Ok(());
     }
     let old = anyhow!(
-        "this LVM cannot be told which devices to see (--devices): it would look at all there are; hint: LVM 2.03.12 or newer, \
+        "this LVM cannot be limited to named devices (it has no --devices) and would look at all devices; hint: LVM 2.03.12 or newer, \
          as of Debian 12, Ubuntu 24.04 and RHEL 9"
     );
     Err(old.context(NothingMade))
@@ -214,7 +214,7 @@ fn has_devices_option(help: &str) -> bool {
 }
 
 fn is_too_old(words: &str) -> bool {
-    ["unrecognised option", "unrecognized option"].iter().any(|told| words.contains(told))
+    ["unrecognised option", "unrecognized option"].iter().any(|complaint| words.contains(complaint))
 }
 
 /// Returns a command of LVM's that sees these devices only.

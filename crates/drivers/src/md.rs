@@ -8,7 +8,7 @@ use crate::step_output::StepOutput;
 use super::tool::{all_of, load_modules, output, settle, tool};
 use crate::drives::Drives;
 use crate::path_ref::PathRef;
-use crate::plain_file::tell_kernel;
+use crate::plain_file::write_sysfs;
 use crate::refusal::{NotOurs, NothingMade};
 use crate::system::ProgressFn;
 use crate::tool::run;
@@ -277,12 +277,12 @@ pub fn rebuild(array: &Path, member: &Path) -> Result<()> {
     run(tool("mdadm", ["--manage"]).arg(&array_path).arg("--add").arg(&path)).map(drop)
 }
 
-/// Waits until every member is whole, as fast as the drives go; passes `told` the share that is
-/// done, and it may end that.
+/// Waits until every member is whole, as fast as the drives go; passes `progress` the share that
+/// is done, and it may end the wait.
 ///
 /// # Errors
-/// When the sync does not run, or `told` wants no more.
-pub fn await_sync(array: &Path, told: ProgressFn<'_>) -> Result<()> {
+/// When the sync does not run, or `progress` says stop.
+pub fn await_sync(array: &Path, progress: ProgressFn<'_>) -> Result<()> {
     let array = node(array)?;
     let folder = sys_block(&array.name).join("md");
     let was: Vec<(PathBuf, String)> = ["sync_speed_max", "sync_speed_min"]
@@ -291,11 +291,11 @@ pub fn await_sync(array: &Path, told: ProgressFn<'_>) -> Result<()> {
         .filter_map(|file| Some((file.clone(), set_value(&host_probe().read(&file)?).to_owned())))
         .collect();
     for (file, _) in &was {
-        tell_kernel(file, UNBOUND)?;
+        write_sysfs(file, UNBOUND)?;
     }
-    let waited = wait_for_sync(&array.name, told);
+    let waited = wait_for_sync(&array.name, progress);
     for (file, value) in was.iter().rev() {
-        tell_kernel(file, value)?;
+        write_sysfs(file, value)?;
     }
     waited
 }
@@ -310,7 +310,7 @@ fn set_value(shown: &str) -> &str {
     }
 }
 
-fn wait_for_sync(name: &str, told: ProgressFn<'_>) -> Result<()> {
+fn wait_for_sync(name: &str, progress: ProgressFn<'_>) -> Result<()> {
     let mut idle_since = Instant::now();
     let mut last = None;
     loop {
@@ -328,10 +328,10 @@ fn wait_for_sync(name: &str, told: ProgressFn<'_>) -> Result<()> {
             };
         ensure!(
             idle_since.elapsed() < IDLE_LIMIT,
-            "/dev/{name} does not sync: nothing of it was done within {} s; hint: the kernel's log (dmesg) tells why",
+            "/dev/{name} does not sync: nothing of it was done within {} s; hint: the kernel's log (dmesg) says why",
             IDLE_LIMIT.as_secs()
         );
-        ensure!(told(done).is_continue(), "interrupted while /dev/{name} syncs");
+        ensure!(progress(done).is_continue(), "interrupted while /dev/{name} syncs");
         std::thread::sleep(Duration::from_millis(100));
     }
 }
@@ -550,7 +550,7 @@ fn bounds(array: &CreateArray, device: &str) -> Result<()> {
     let speed = array.sync_speed;
     for (file, bound) in [("sync_speed_max", speed.most), ("sync_speed_min", speed.least)] {
         if let Some(bytes) = bound {
-            tell_kernel(&folder.join(file), &(bytes / KIB).to_string())?;
+            write_sysfs(&folder.join(file), &(bytes / KIB).to_string())?;
         }
     }
     Ok(())

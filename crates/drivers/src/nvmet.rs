@@ -6,7 +6,7 @@ use super::export::{self, CONFIGFS};
 
 use super::settings::{self, ThingSettings};
 use crate::path_ref::PathRef;
-use crate::plain_file::tell_kernel;
+use crate::plain_file::write_sysfs;
 use crate::refusal::NothingMade;
 use anyhow::{Context, Result, anyhow};
 use iotax_host::probe::Probe;
@@ -77,7 +77,7 @@ pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
         return Err(anyhow!("there is a {} already", there.display()).context(NothingMade));
     }
     export::make_new(&folder)?;
-    tell_kernel(&folder.join("attr_allow_any_host"), "0")?;
+    write_sysfs(&folder.join("attr_allow_any_host"), "0")?;
     export::make_new(&host(&subsystem.host_nqn))?;
     export::link(
         &host(&subsystem.host_nqn),
@@ -91,29 +91,29 @@ pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
 fn show(subsystem: &ExportNvmf, namespace: &Path) -> Result<()> {
     let device = subsystem.device.path()?.to_str().context("a path that is not UTF-8")?;
     export::make_new(namespace)?;
-    tell_kernel(&namespace.join("device_path"), device)?;
-    tell_kernel(&namespace.join("enable"), "1").with_context(|| {
-        format!("nvmet does not serve {device}: the kernel's log (dmesg) tells why")
+    write_sysfs(&namespace.join("device_path"), device)?;
+    write_sysfs(&namespace.join("enable"), "1").with_context(|| {
+        format!("nvmet does not serve {device}: the kernel's log (dmesg) says why")
     })
 }
 
 fn listen(subsystem: &ExportNvmf, port: &Path) -> Result<()> {
     export::make_new(port)?;
-    tell_kernel(&port.join("addr_trtype"), &subsystem.transport)?;
+    write_sysfs(&port.join("addr_trtype"), &subsystem.transport)?;
     if let Some((address, service)) = subsystem.at {
-        tell_kernel(&port.join("addr_adrfam"), export::family(address))?;
-        tell_kernel(&port.join("addr_traddr"), &address.to_string())?;
-        tell_kernel(&port.join("addr_trsvcid"), &service.to_string())?;
+        write_sysfs(&port.join("addr_adrfam"), export::family(address))?;
+        write_sysfs(&port.join("addr_traddr"), &address.to_string())?;
+        write_sysfs(&port.join("addr_trsvcid"), &service.to_string())?;
     }
     if let Some(bytes) = subsystem.inline_data_size {
-        tell_kernel(&port.join("param_inline_data_size"), &bytes.to_string())?;
+        write_sysfs(&port.join("param_inline_data_size"), &bytes.to_string())?;
     }
     export::link(&folder(&subsystem.nqn), &port.join("subsystems").join(&subsystem.nqn))
         .with_context(|| {
             let at =
                 subsystem.at.map(|(address, service)| format!(" at {address}, port {service}"));
             format!(
-                "nvmet does not listen by {}{}; hint: the kernel's log (dmesg) tells why",
+                "nvmet does not listen by {}{}; hint: the kernel's log (dmesg) says why",
                 subsystem.transport,
                 at.unwrap_or_default()
             )
@@ -152,7 +152,7 @@ pub fn unexport(subsystem: &ExportNvmf) -> Result<()> {
     export::remove(&port)?;
     let namespace = folder.join("namespaces/1");
     if namespace.exists() {
-        tell_kernel(&namespace.join("enable"), "0")?;
+        write_sysfs(&namespace.join("enable"), "0")?;
     }
     export::remove(&namespace)?;
     export::unlink(&folder.join("allowed_hosts").join(&subsystem.host_nqn))?;

@@ -3,7 +3,7 @@
 
 use super::settings::{self, ThingSettings};
 use super::tool::{load_modules, settle};
-use crate::plain_file::tell_kernel;
+use crate::plain_file::write_sysfs;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, ensure};
 use iotax_host::probe::Probe;
@@ -54,13 +54,13 @@ pub fn connect(connection: &ConnectNvmf) -> Result<PathBuf> {
     let module = format!("nvme-{}", connection.transport);
     load_modules(&[module.as_str()])?;
     let words = words(connection);
-    tell(&words).with_context(|| {
+    ask_kernel(&words).with_context(|| {
         let nqn = &connection.nqn;
         match connection.at {
             Some((address, service)) => {
-                format!("cannot connect to {nqn} at {address}, port {service}: the kernel's log (dmesg) tells why; hint: a firewall, or an address that is reached another way")
+                format!("cannot connect to {nqn} at {address}, port {service}: the kernel's log (dmesg) says why; hint: a firewall, or an address that is reached another way")
             }
-            None => format!("cannot connect to {nqn}: the kernel's log (dmesg) tells why"),
+            None => format!("cannot connect to {nqn}: the kernel's log (dmesg) says why"),
         }
     })?;
     let probe = Probe::of_files(Path::new("/"));
@@ -71,13 +71,13 @@ pub fn connect(connection: &ConnectNvmf) -> Result<PathBuf> {
     shown().context("the namespace went away")
 }
 
-fn tell(words: &str) -> Result<()> {
+fn ask_kernel(words: &str) -> Result<()> {
     let mut fabrics = fs::OpenOptions::new().read(true).write(true).open("/dev/nvme-fabrics")?;
     fabrics.write_all(words.as_bytes()).with_context(|| format!("\"{words}\""))?;
     // The answer is the number of the new controller, which the NQN identifies just as well;
     // whoever does not read it has not connected.
-    let told = fabrics.read(&mut [0; 256])?;
-    ensure!(told > 0, "the kernel tells no controller");
+    let length = fabrics.read(&mut [0; 256])?;
+    ensure!(length > 0, "the kernel reports no controller");
     Ok(())
 }
 
@@ -111,18 +111,18 @@ pub fn controllers(probe: &Probe, nqn: &str) -> Vec<PathBuf> {
 /// agreed to may be less than was asked for.
 pub fn settings_of(probe: &Probe, nqn: &str) -> ThingSettings {
     let names = ["transport", "address", "queue_count", "sqsize", "kato", "reconnect_delay"];
-    let told = controllers(probe, nqn).into_iter().next();
-    told.map(|controller| settings::files(probe, &controller, &names)).unwrap_or_default()
+    let first = controllers(probe, nqn).into_iter().next();
+    first.map(|controller| settings::files(probe, &controller, &names)).unwrap_or_default()
 }
 
 /// Returns in words what was asked of the kernel and the target did not give.
 pub fn falls_short(probe: &Probe, nqn: &str, options: &[String]) -> Vec<String> {
-    let told = settings_of(probe, nqn);
+    let settings = settings_of(probe, nqn);
     // One queue is for administration, and a queue's size is counted from 0.
     let given = |name: &str| -> Option<u64> {
         match name {
-            "nr_io_queues" => told.get("queue_count")?.parse::<u64>().ok()?.checked_sub(1),
-            "queue_size" => Some(told.get("sqsize")?.parse::<u64>().ok()? + 1),
+            "nr_io_queues" => settings.get("queue_count")?.parse::<u64>().ok()?.checked_sub(1),
+            "queue_size" => Some(settings.get("sqsize")?.parse::<u64>().ok()? + 1),
             _ => None,
         }
     };
@@ -153,10 +153,10 @@ fn of_nqn<'a>(
 pub fn disconnect(nqn: &str) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
     for controller in controllers(&probe, nqn) {
-        let told = tell_kernel(&controller.join("delete_controller"), "1");
+        let deleted = write_sysfs(&controller.join("delete_controller"), "1");
         // It may have gone by itself meanwhile.
         if controller.exists() {
-            told?;
+            deleted?;
         }
     }
     wait_until(Duration::from_secs(30), || controllers(&probe, nqn).is_empty())

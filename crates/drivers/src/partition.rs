@@ -173,8 +173,9 @@ fn id_on(disk: &BlockNode) -> Result<Option<String>> {
 }
 
 fn id_of(json: &str) -> Result<String> {
-    let told: serde_json::Value = serde_json::from_str(json).context("cannot understand sfdisk")?;
-    let table = &told["partitiontable"];
+    let parsed: serde_json::Value =
+        serde_json::from_str(json).context("cannot understand sfdisk")?;
+    let table = &parsed["partitiontable"];
     // A table without an id is somebody's too.
     Ok(table["id"].as_str().or(table["label"].as_str()).unwrap_or("without an id").to_owned())
 }

@@ -28,11 +28,11 @@ pub fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-/// Writes a word to a file of the kernel's.
+/// Writes a word to a file of the kernel's below `/sys`.
 ///
 /// # Errors
 /// When it does not take it.
-pub fn tell_kernel(file: &Path, text: &str) -> Result<()> {
+pub fn write_sysfs(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text)
         .with_context(|| format!("cannot write \"{}\" to {}", text.trim(), file.display()))
 }

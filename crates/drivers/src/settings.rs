@@ -13,19 +13,19 @@ pub type ThingSettings = BTreeMap<String, String>;
 
 /// Reads those files of a folder of the kernel's that are there and are not empty.
 pub fn files(probe: &Probe, folder: &Path, names: &[&str]) -> ThingSettings {
-    let told = |name: &&str| {
+    let setting = |name: &&str| {
         let value = probe.read(folder.join(name)).filter(|value| !value.is_empty())?;
         Some(((*name).to_owned(), value))
     };
-    names.iter().filter_map(told).collect()
+    names.iter().filter_map(setting).collect()
 }
 
 /// Parses what `zfs get -H -p` and `zpool get -H -p` print with `-o property,value`: a line each, a
 /// tab between. A property without a value has `-`.
 pub fn properties(text: &str) -> ThingSettings {
     let lines = text.lines().filter_map(|line| line.split_once('\t'));
-    let told = lines.filter(|(_, value)| *value != "-");
-    told.map(|(name, value)| (name.to_owned(), value.trim_end().to_owned())).collect()
+    let set = lines.filter(|(_, value)| *value != "-");
+    set.map(|(name, value)| (name.to_owned(), value.trim_end().to_owned())).collect()
 }
 
 /// Report of `lvs --reportformat json` on all volumes in one group.
@@ -45,8 +45,9 @@ struct SettingPart {
 /// # Errors
 /// When that is no such report.
 pub fn volumes(text: &str, main: &str) -> Result<ThingSettings> {
-    let told: Lvs = serde_json::from_str(text).context("cannot understand what lvm lvs reports")?;
-    let rows = told.report.into_iter().flat_map(|part| part.lv);
+    let parsed: Lvs =
+        serde_json::from_str(text).context("cannot understand what lvm lvs reports")?;
+    let rows = parsed.report.into_iter().flat_map(|part| part.lv);
     let of_row = |mut row: BTreeMap<String, String>| {
         // A volume that nobody may use is in brackets.
         let name = row.remove("lv_name").unwrap_or_default().trim_matches(['[', ']']).to_owned();

@@ -64,9 +64,9 @@ pub fn make_own(names: &RdmaNames, address: IpAddr, prefix: u8) -> Result<PathBu
 /// When no card has it, or a tool fails.
 pub fn device_at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
     export::check_address(address, None)?;
-    let told = run(&mut tool("ip", ["-o", "addr", "show", "to", &address.to_string()]))?;
-    let card = card_with(&told)
-        .ok_or_else(|| anyhow!("no network card has {address}: {}", told.trim()))?;
+    let addresses = run(&mut tool("ip", ["-o", "addr", "show", "to", &address.to_string()]))?;
+    let card = card_with(&addresses)
+        .ok_or_else(|| anyhow!("no network card has {address}: {}", addresses.trim()))?;
     on(names, card)
 }
 
@@ -75,10 +75,10 @@ pub fn device_at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
 /// # Errors
 /// When it is not reached, or a tool fails.
 pub fn toward(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
-    let told = run(&mut tool("ip", ["-o", "route", "get", &address.to_string()]))
+    let route = run(&mut tool("ip", ["-o", "route", "get", &address.to_string()]))
         .with_context(|| format!("{address} is not reached from here"))?;
-    let card = card_to(&told)
-        .ok_or_else(|| anyhow!("no network card leads to {address}: {}", told.trim()))?;
+    let card = card_to(&route)
+        .ok_or_else(|| anyhow!("no network card leads to {address}: {}", route.trim()))?;
     on(names, card)
 }
 
@@ -109,15 +109,15 @@ fn add(names: &RdmaNames, card: &str) -> Result<PathBuf> {
 }
 
 /// Parses `3: eth0    inet 10.0.0.1/24 brd ...`
-fn card_with(told: &str) -> Option<&str> {
-    let name = told.lines().next()?.split_whitespace().nth(1)?;
+fn card_with(addresses: &str) -> Option<&str> {
+    let name = addresses.lines().next()?.split_whitespace().nth(1)?;
     // A virtual card is shown with what it is on: `eth0.5@eth0`.
     name.split('@').next()
 }
 
 /// Parses `10.0.0.1 via 10.1.0.1 dev eth0 src ...`
-fn card_to(told: &str) -> Option<&str> {
-    let mut words = told.split_whitespace().skip_while(|word| *word != "dev");
+fn card_to(route: &str) -> Option<&str> {
+    let mut words = route.split_whitespace().skip_while(|word| *word != "dev");
     words.nth(1)
 }
 

@@ -27,7 +27,7 @@ pub type ProgressFn<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
 /// create on many disks).
 const LEFTOVER_LIMIT: Duration = Duration::from_secs(120);
 /// Time after which a wait is reported to the user.
-const TOLD_AFTER: Duration = Duration::from_secs(2);
+const REPORTED_AFTER: Duration = Duration::from_secs(2);
 /// Longest wait in total after Ctrl-C.
 const STOPPED_WITHIN: Duration = Duration::from_secs(10);
 /// Interval between two checks for something that ends by itself.
@@ -73,13 +73,13 @@ impl RealSystem {
     }
 
     /// Reports the progress of something; whoever watches may end it.
-    pub fn tell(&mut self, progress: StepProgress) -> ControlFlow<()> {
+    pub fn report_progress(&mut self, progress: StepProgress) -> ControlFlow<()> {
         self.watcher.as_mut().map_or(ControlFlow::Continue(()), |watcher| watcher(progress))
     }
 
     /// Reports what share of a sync is done.
     pub fn synced(&mut self) -> impl FnMut(f64) -> ControlFlow<()> {
-        |share| self.tell(StepProgress::Synced(share))
+        |share| self.report_progress(StepProgress::Synced(share))
     }
 
     /// Reports that iotax is waiting for something, and returns whether to stop waiting: it took
@@ -91,10 +91,11 @@ impl RealSystem {
         what: impl Fn() -> String,
     ) -> bool {
         let (waited, seconds) = (start.elapsed(), limit.as_secs());
-        let tells = waited > TOLD_AFTER.min(limit);
+        let is_due = waited > REPORTED_AFTER.min(limit);
         let text = || format!("waiting until {} (at most {seconds} s)", what());
-        let stops =
-            tells && self.tell(StepProgress::Waits(text())).is_break() && waited > STOPPED_WITHIN;
+        let stops = is_due
+            && self.report_progress(StepProgress::Waits(text())).is_break()
+            && waited > STOPPED_WITHIN;
         stops || waited > limit
     }
 

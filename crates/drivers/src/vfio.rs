@@ -4,7 +4,7 @@
 //! moment, is neither taken nor given back.
 
 use super::tool::tool;
-use crate::plain_file::tell_kernel;
+use crate::plain_file::write_sysfs;
 use crate::queue::QueueSettings;
 use crate::refusal::{NotOurs, NothingMade};
 use crate::tool::run;
@@ -75,13 +75,13 @@ impl PassThrough {
         if !bound.exists() {
             return Ok(());
         }
-        tell_kernel(&bound.join("unbind"), &self.address)
+        write_sysfs(&bound.join("unbind"), &self.address)
     }
 
     /// Moves the function from this host's driver to vfio-pci. The hold is on a disk that is gone
     /// with the unbind.
     fn hand_over(&self, probe: &Probe, hold: Hold) -> Result<()> {
-        tell_kernel(&probe.path_below(pci::folder(&self.address).join("driver_override")), DRIVER)?;
+        write_sysfs(&probe.path_below(pci::folder(&self.address).join("driver_override")), DRIVER)?;
         self.unbind(probe)?;
         drop(hold);
         self.bind(probe, DRIVER)
@@ -89,10 +89,10 @@ impl PassThrough {
 
     /// Asks the kernel to find the function's driver.
     fn bind(&self, probe: &Probe, driver: &str) -> Result<()> {
-        tell_kernel(&probe.path_below("/sys/bus/pci/drivers_probe"), &self.address)?;
+        write_sysfs(&probe.path_below("/sys/bus/pci/drivers_probe"), &self.address)?;
         ensure!(
             self.is_bound_to(probe, driver),
-            "{} was not taken by {driver}: the kernel's log (dmesg) tells why",
+            "{} was not taken by {driver}: the kernel's log (dmesg) says why",
             self.address
         );
         Ok(())
@@ -123,7 +123,7 @@ impl PassThrough {
         let hold = claim_free(&self.disk)?;
         ensure!(
             self.is_back(probe),
-            "{} is not the disk at {}: the kernel has named its disks anew; hint: name it by /dev/disk/by-id/...",
+            "{} is not the disk at {}: the kernel has given its disks other names; hint: name it by /dev/disk/by-id/...",
             self.disk.display(),
             self.address
         );
@@ -208,7 +208,7 @@ pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
         return Err(NotOurs(format!("a guest has {}: left alone ({users})", drive.address)).into());
     }
     // A lone end of line empties the file.
-    tell_kernel(&probe.path_below(pci::folder(&drive.address).join("driver_override")), "\n")?;
+    write_sysfs(&probe.path_below(pci::folder(&drive.address).join("driver_override")), "\n")?;
     if driver.as_deref() != Some(&*drive.driver) {
         drive.unbind(probe)?;
         drive.bind(probe, &drive.driver)?;

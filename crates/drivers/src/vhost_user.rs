@@ -151,8 +151,8 @@ fn talk(mut stream: UnixStream) -> Result<VhostDisk> {
     let mut asked = vec![0; BEFORE_CONFIG + 8];
     asked[4..8].copy_from_slice(&8_u32.to_le_bytes());
     send(&mut stream, GET_CONFIG, &asked)?;
-    let told = receive(&mut stream, GET_CONFIG)?;
-    let sectors = told.get(BEFORE_CONFIG..BEFORE_CONFIG + 8).context("it reports no size")?;
+    let config = receive(&mut stream, GET_CONFIG)?;
+    let sectors = config.get(BEFORE_CONFIG..BEFORE_CONFIG + 8).context("it reports no size")?;
     let sectors = u64::from_le_bytes(sectors.try_into()?);
     let bytes = sectors.checked_mul(SECTOR).filter(|bytes| *bytes > 0);
     Ok(VhostDisk {
@@ -163,9 +163,9 @@ fn talk(mut stream: UnixStream) -> Result<VhostDisk> {
 
 fn number(stream: &mut UnixStream, request: u32) -> Result<u64> {
     send(stream, request, &[])?;
-    let told = receive(stream, request)?;
+    let answer = receive(stream, request)?;
     let bytes =
-        told.get(..8).with_context(|| format!("its answer to request {request} is short"))?;
+        answer.get(..8).with_context(|| format!("its answer to request {request} is short"))?;
     Ok(u64::from_le_bytes(bytes.try_into()?))
 }
 
@@ -180,9 +180,9 @@ fn receive(stream: &mut UnixStream, request: u32) -> Result<Vec<u8>> {
     let word = |at: usize| {
         u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
-    let (told, flags, size) = (word(0), word(4), word(8) as usize);
+    let (answered, flags, size) = (word(0), word(4), word(8) as usize);
     ensure!(
-        told == request && flags & 3 == VERSION && flags & ANSWER != 0 && size <= 4096,
+        answered == request && flags & 3 == VERSION && flags & ANSWER != 0 && size <= 4096,
         "it does not speak vhost-user: {:?} came instead of an answer",
         String::from_utf8_lossy(&header)
     );

@@ -32,15 +32,15 @@ pub trait LoadEngine {
     fn exchange(&self) -> Option<Exchange> {
         None
     }
-    /// Returns what was found of what it wrote; with `read`, all of it is read back now. `tell`
-    /// gets the share that is done and says whether to go on.
+    /// Returns what was found of what it wrote; with `read`, all of it is read back now.
+    /// `progress` gets the share that is done and says whether to go on.
     ///
     /// # Errors
     /// [`EngineError::Unfit`] for an engine that does not verify. Fails too if the engine died.
     fn verify(
         &mut self,
         _read: bool,
-        _tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
+        _progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
     ) -> Result<VerifiedWorker, EngineError> {
         Err(EngineError::Unfit(format!(
             "the engine {} does not verify what it writes",

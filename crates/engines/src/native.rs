@@ -48,8 +48,8 @@ impl LoadEngine for Native {
     fn verify(
         &mut self,
         read: bool,
-        tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
     ) -> Result<VerifiedWorker, EngineError> {
-        Ok(self.0.verify(read, tell)?)
+        Ok(self.0.verify(read, progress)?)
     }
 }

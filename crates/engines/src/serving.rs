@@ -83,7 +83,7 @@ impl ProgressLine {
 
     /// Reports progress to the host, with the next progress frame. Break: it has asked to stop, or
     /// is gone.
-    pub fn tell(&self, far: serde_json::Value) -> ControlFlow<()> {
+    pub fn report(&self, far: serde_json::Value) -> ControlFlow<()> {
         *hold(&self.far) = Some(far);
         match self.host_speaks() {
             true => ControlFlow::Break(()),
@@ -208,7 +208,7 @@ pub fn serve(
         ServingAgent { workers, paths, servers, reading_ns: None, handler, line: line.clone() };
     thread::scope(|scope| {
         let (served, ended): (Sender<()>, _) = channel();
-        scope.spawn(|| tell_of_progress(&writer, &under_way, &line, ended));
+        scope.spawn(|| report_progress(&writer, &under_way, &line, ended));
         let result = answer_all(&mut reader, &writer, &under_way, &line, &mut agent);
         drop(served);
         result
@@ -239,12 +239,12 @@ fn answer_all<W: Write>(
         let began = Instant::now();
         *hold(&line.far) = None;
         *hold(under_way) = Some((id, began));
-        let mut tell = |acknowledged| match progress(writer, id, began, (Some(acknowledged), None))
-        {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        };
-        let answer = agent.answer(&frame, &mut tell);
+        let mut report =
+            |acknowledged| match progress(writer, id, began, (Some(acknowledged), None)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            };
+        let answer = agent.answer(&frame, &mut report);
         // Stop reporting progress of this request from here on: it would come after its answer.
         *hold(under_way) = None;
         let bye = matches!(answer.0, Response::Bye);
@@ -259,7 +259,7 @@ fn answer_all<W: Write>(
 /// Reports each second a request that is under way for as long. One thread does it for all
 /// requests: to make one for each took a translated guest longer than all else that it does for a
 /// slice.
-fn tell_of_progress<W: Write>(
+fn report_progress<W: Write>(
     writer: &Mutex<W>,
     under_way: &UnderWay,
     line: &ProgressLine,
@@ -310,7 +310,7 @@ fn stdio() -> std::io::Result<(std::fs::File, std::fs::File)> {
 type AgentAnswer = (Response, Vec<u8>);
 
 /// Reports to the host the last acknowledged write; break: there is no host any more.
-type Tell<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
+type AckReporter<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
 struct ServingAgent<'h> {
     workers: BTreeMap<u32, Box<dyn LoadEngine>>,
@@ -325,18 +325,18 @@ struct ServingAgent<'h> {
 }
 
 impl ServingAgent<'_> {
-    fn answer(&mut self, frame: &WireFrame, tell: Tell) -> AgentAnswer {
+    fn answer(&mut self, frame: &WireFrame, report: AckReporter) -> AgentAnswer {
         let asked = parse(frame);
         let worked = asked.and_then(|request| {
             let name = request.name();
-            catch_unwind(AssertUnwindSafe(|| self.perform(request, tell))).unwrap_or_else(|panic| {
-                Err(anyhow!("the agent panicked in \"{name}\": {}", words(&*panic)))
-            })
+            catch_unwind(AssertUnwindSafe(|| self.perform(request, report))).unwrap_or_else(
+                |panic| Err(anyhow!("the agent panicked in \"{name}\": {}", words(&*panic))),
+            )
         });
         worked.unwrap_or_else(|error| (error_response(&error), Vec::new()))
     }
 
-    fn perform(&mut self, request: WireRequest, tell: Tell) -> Result<AgentAnswer> {
+    fn perform(&mut self, request: WireRequest, report: AckReporter) -> Result<AgentAnswer> {
         let response = match request {
             WireRequest::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
             WireRequest::Facts { devices, programs } => {
@@ -369,8 +369,9 @@ impl ServingAgent<'_> {
             }
             WireRequest::Verify { worker, read } => {
                 let line = self.line.clone();
-                let mut tell = |share: f64| line.tell(json!({ "read_back": share }));
-                let found = self.worker(worker)?.verify(read, &mut tell).map_err(Failed::from)?;
+                let mut progress = |share: f64| line.report(json!({ "read_back": share }));
+                let found =
+                    self.worker(worker)?.verify(read, &mut progress).map_err(Failed::from)?;
                 Response::Verified { found }
             }
             WireRequest::End { worker } => {
@@ -384,7 +385,7 @@ impl ServingAgent<'_> {
                 Response::Ended
             }
             WireRequest::DurableWrite { target, spec } => {
-                self.durable_write(&target, &spec, tell)?
+                self.durable_write(&target, &spec, report)?
             }
             WireRequest::DurableVerify { target, spec, acknowledged, unreadable } => {
                 let disk = DirectDisk::open(&target.path, false)?;
@@ -475,11 +476,11 @@ impl ServingAgent<'_> {
         &mut self,
         target: &TargetSpec,
         spec: &TrialSpec,
-        tell: Tell,
+        report: AckReporter,
     ) -> Result<Response> {
         self.handler.permit(target)?;
         let disk = DirectDisk::open(&target.path, true)?;
-        Ok(Response::DurableWritten { acknowledged: writer::write(&disk, spec, tell)? })
+        Ok(Response::DurableWritten { acknowledged: writer::write(&disk, spec, report)? })
     }
 
     /// Runs a slice with the CPU times around it, which the host would read too early and too late:

@@ -95,7 +95,7 @@ impl Handler for FakeHandler {
 
     fn step(&mut self, payload: Value) -> Result<Value> {
         for ms in 0..payload["work_ms"].as_u64().unwrap_or(0) {
-            if self.line.tell(ms.into()).is_break() {
+            if self.line.report(ms.into()).is_break() {
                 bail!("stopped");
             }
             std::thread::sleep(Duration::from_millis(1));

@@ -142,13 +142,13 @@ pub fn pieces(word: &str) -> Result<Vec<WordPiece<'_>>, String> {
     while let Some(at) = rest.find(['{', '}']) {
         text.push_str(&rest[..at]);
         let brace = &rest[at..=at];
-        let behind = &rest[at + 1..];
-        if let Some(after) = behind.strip_prefix(brace) {
+        let following = &rest[at + 1..];
+        if let Some(after) = following.strip_prefix(brace) {
             text.push_str(brace);
             rest = after;
             continue;
         }
-        let slot = behind.split_once('}').filter(|_| brace == "{");
+        let slot = following.split_once('}').filter(|_| brace == "{");
         let Some((slot, after)) = slot.filter(|(slot, _)| !slot.contains('{')) else {
             return Err(format!(
                 "\"{word}\" has a brace that is no placeholder; hint: write {brace}{brace}"

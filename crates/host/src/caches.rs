@@ -31,10 +31,10 @@ pub fn page_cache(probe: &Probe) -> Option<WriteCache> {
 /// module is not loaded yet, its future value (a tenth of the memory, 4 GiB at most: zfs(4)).
 /// `None` where the memory is not known.
 pub fn zfs(probe: &Probe) -> Option<WriteCache> {
-    let told =
+    let set =
         probe.number("/sys/module/zfs/parameters/zfs_dirty_data_max").filter(|bytes| *bytes > 0);
     let usual = || memory_bytes(probe, "MemTotal").map(|bytes| (bytes / 10).min(4 << 30));
-    let bytes = told.or_else(usual)?;
+    let bytes = set.or_else(usual)?;
     let name = "ZFS's dirty data (zfs_dirty_data_max)".to_owned();
     Some(WriteCache { name, bytes, stacks: Vec::new() })
 }

@@ -59,8 +59,8 @@ impl Gauges {
     /// Returns the nanoseconds that a thread has computed; `None`: it has ended, or this kernel
     /// does not report it.
     pub fn thread_ns(&self, ThreadId { pid, tid }: ThreadId) -> Option<u64> {
-        let told = self.probe.read(format!("/proc/{pid}/task/{tid}/schedstat"))?;
-        told.split_whitespace().next()?.parse().ok()
+        let schedstat = self.probe.read(format!("/proc/{pid}/task/{tid}/schedstat"))?;
+        schedstat.split_whitespace().next()?.parse().ok()
     }
 
     /// Returns the bytes that wait to be written back or are being written: of these files and

@@ -264,13 +264,13 @@ fn with_classes(text: &str) -> Vec<String> {
 fn of_classes(interface: &str, text: &str) -> Vec<SetLimit> {
     let limit = |line: &str| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let behind =
+        let word_after =
             |name: &str| words.get(words.iter().position(|word| *word == name)? + 1).copied();
         let id = words.strip_prefix(&["class", "htb"])?.first()?;
         Some(SetLimit {
             of: LimitUnit::Sent,
-            rate: amount(behind("ceil")?)?,
-            burst: behind("cburst").and_then(amount),
+            rate: amount(word_after("ceil")?)?,
+            burst: word_after("cburst").and_then(amount),
             on: interface.to_owned(),
             set_in: format!("htb {id}; tc class show dev {interface}"),
         })

@@ -101,7 +101,7 @@ pub struct ExposedDevice {
     pub arrays: Vec<Array>,
     /// Steps that made the layers below and are read back once they are up, from the bottom. The
     /// planner keeps this list.
-    pub told: Vec<StepId>,
+    pub read_back: Vec<StepId>,
 }
 
 /// Array or pool that can lose members.
@@ -171,7 +171,7 @@ impl ExposedDevice {
         match self.paths.as_slice() {
             [path] => Ok(path),
             several => bail!(
-                "{}: {} stands on one device, and there are {} below it; hint: name one medium",
+                "{}: {} takes one device, and there are {} below it; hint: name one medium",
                 spec.origin,
                 spec.name,
                 several.len()

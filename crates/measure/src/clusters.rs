@@ -82,7 +82,7 @@ impl Bench<'_> {
                         "the cluster of {} does not answer; the load goes on; hint: check that its mons run",
                         one.conf.display()
                     );
-                    observer.tell(RunEvent::Warning { text });
+                    observer.notify(RunEvent::Warning { text });
                 }
             }
         }

@@ -38,9 +38,10 @@ impl Session<'_> {
         let all = unwritten_of_set(&up.targets, region, self.scenario.data());
         for what in &all {
             let ready = &ready[what.target];
-            let mut told = 0;
-            self.observer
-                .tell(RunEvent::Phase { what: progress_words(&ready.stack, told, what.written()) });
+            let mut written = 0;
+            self.observer.notify(RunEvent::Phase {
+                what: progress_words(&ready.stack, written, what.written()),
+            });
             for member in &ready.members {
                 let begun = LayingOut {
                     visit: planned.number,
@@ -52,13 +53,13 @@ impl Session<'_> {
                 self.store.append(&RunRecord::LayingOut(begun))?;
                 self.store.sync()?;
                 let observer = &mut *self.observer;
-                let mut tell = |bytes: u64| {
-                    told += bytes;
-                    observer.tell(RunEvent::Phase {
-                        what: progress_words(&ready.stack, told, what.written()),
+                let mut report = |bytes: u64| {
+                    written += bytes;
+                    observer.notify(RunEvent::Phase {
+                        what: progress_words(&ready.stack, written, what.written()),
                     });
                 };
-                let done = write(places, ready, member, what, (self.stop, &mut tell))?;
+                let done = write(places, ready, member, what, (self.stop, &mut report))?;
                 let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
                 self.store.append(&RunRecord::LaidOut(done))?;
             }
@@ -94,7 +95,7 @@ fn progress_words(stack: &str, done: u64, all: u64) -> String {
 }
 
 /// Writes the targets of a stack in one place, and returns the number of bytes and the time. `stop`
-/// (Ctrl-C) ends it. After each stretch, `told` gets the stretch's number of bytes.
+/// (Ctrl-C) ends it. After each stretch, `report` gets the stretch's number of bytes.
 ///
 /// # Errors
 /// A write failed, the place is lost, or `stop` is set.
@@ -103,7 +104,7 @@ pub fn write(
     ready: &StackUnderLoad,
     member: &LoadedMember,
     what: &UnwrittenStack,
-    (stop, told): (&AtomicBool, &mut dyn FnMut(u64)),
+    (stop, report): (&AtomicBool, &mut dyn FnMut(u64)),
 ) -> Result<LaidOut> {
     let mut done = LaidOut {
         stack: ready.stack.clone(),
@@ -115,13 +116,13 @@ pub fn write(
         let pass =
             WritePass { member, bytes: what.bytes, job, stretch: STRETCH, of_each: what.bytes };
         let mut before = 0;
-        let mut tell = |writes: &FirstWritePass| {
-            told(writes.bytes - before);
+        let mut on_stretch = |writes: &FirstWritePass| {
+            report(writes.bytes - before);
             before = writes.bytes;
             Ok(())
         };
         let writes = pass
-            .write(places, stop, &mut tell)
+            .write(places, stop, &mut on_stretch)
             .map_err(|error| suspend::blame(places, &[&member.place], error))?;
         done.written += writes.bytes;
         done.took_ns += writes.took_ns;
@@ -168,16 +169,16 @@ pub(super) struct WritePass<'a> {
 }
 
 impl WritePass<'_> {
-    /// Writes all targets. After each stretch, which ends with a flush, calls `told` with the sums
-    /// so far.
+    /// Writes all targets. After each stretch, which ends with a flush, calls `report` with the
+    /// sums so far.
     ///
     /// # Errors
-    /// A write failed, the place is lost, `stop` is set, or `told` failed.
+    /// A write failed, the place is lost, `stop` is set, or `report` failed.
     pub fn write(
         &self,
         places: &mut Places,
         stop: &AtomicBool,
-        told: &mut dyn FnMut(&FirstWritePass) -> Result<()>,
+        report: &mut dyn FnMut(&FirstWritePass) -> Result<()>,
     ) -> Result<FirstWritePass> {
         const WORKER: u32 = 0;
         let writable = |target: &TargetSpec| TargetSpec {
@@ -210,7 +211,7 @@ impl WritePass<'_> {
             done.bytes += result.write.bytes;
             done.took_ns += result.window_ns;
             done.flush_ns += result.flush_ns.unwrap_or(0);
-            told(&done)?;
+            report(&done)?;
         }
         peer.end(WORKER).map_err(Failed::from)?;
         Ok(done)

@@ -85,10 +85,11 @@ fn of_qemu(place: &mut ReachedPlace, guest: &GuestPlan, at: usize) -> Result<Gue
     let mut daemon =
         daemon.map(|daemon| Qmp::connect(&daemon.control, ANSWER)).transpose().map_err(words)?;
     let qemu = place.control()?;
-    let mut told = settings::of_qemu(qemu, daemon.as_mut(), at, &guest.disks[at]).map_err(words)?;
+    let mut reported =
+        settings::of_qemu(qemu, daemon.as_mut(), at, &guest.disks[at]).map_err(words)?;
     let disk = &guest.disks[at];
     if let DiskServer::Spdk(disk) = &disk.server {
-        told.extend(spdk::read_back(&disk.rpc, &disk.name)?);
+        reported.extend(spdk::read_back(&disk.rpc, &disk.name)?);
     }
     if let Some(rbd) = &disk.rbd {
         let tag = guest
@@ -98,11 +99,11 @@ fn of_qemu(place: &mut ReachedPlace, guest: &GuestPlan, at: usize) -> Result<Gue
             .map_or(&guest.tag, |daemon| &daemon.tag);
         let process =
             started_process(tag)?.with_context(|| format!("guest {} has ended", guest.place))?;
-        let cache = ceph::cache_told(&disk.path, (&rbd.pool, &rbd.image), process.pid);
-        told.extend(ceph::image_settings(&disk.path, &rbd.pool, &rbd.image)?);
-        told.insert(settings::RBD_CACHE.to_owned(), cache);
+        let cache = ceph::cache_reported(&disk.path, (&rbd.pool, &rbd.image), process.pid);
+        reported.extend(ceph::image_settings(&disk.path, &rbd.pool, &rbd.image)?);
+        reported.insert(settings::RBD_CACHE.to_owned(), cache);
     }
-    Ok(told)
+    Ok(reported)
 }
 
 /// Returns the SPDK targets that serve disks of a guest.
@@ -151,7 +152,7 @@ mod tests {
         assert_eq!(told(&qemu, Some(&of_serial("S"))).unwrap(), Vec::<String>::new());
         assert_eq!(told(&qemu, None).unwrap().len(), 1);
         let elsewhere = told(&GuestSettings::new(), Some(&of_serial("S"))).unwrap();
-        assert_eq!(elsewhere, ["host=0000:01:00.0 was asked for, and QEMU does not tell it"]);
+        assert_eq!(elsewhere, ["host=0000:01:00.0 was asked for, and QEMU does not report it"]);
         let error = told(&qemu, Some(&of_serial("T"))).unwrap_err();
         assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::MEASUREMENT_FAILED);
         let expected = "guest vm0 has another drive than that of 0000:01:00.0: its serial is S on this host and T in the guest";

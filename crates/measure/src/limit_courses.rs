@@ -339,7 +339,7 @@ impl Session<'_> {
         network_peer::prepare(peer, 0, (others, last)).map_err(Failed::from)?;
         let Some(rested_s) = self.rest(search.rest_s, refill_s) else { return Ok(None) };
         let what = format!("{}, {seconds} s", load.phrase(direction));
-        self.observer.tell(RunEvent::Phase { what });
+        self.observer.notify(RunEvent::Phase { what });
         let bound = SliceBound::Time { ns: (seconds * 1e9) as u64 };
         let slice = SliceSpec::now(bound, NETWORK_DISCARD_NS, false);
         let ran = peer.slice(0, &slice, slice_limit(&slice)).map_err(Failed::from)?;
@@ -381,7 +381,7 @@ impl Session<'_> {
         // The rest comes after preparing, which reads some blocks to try the engine.
         let Some(rested_s) = self.rest(search.rest_s, refill_s) else { return Ok(None) };
         let what = format!("{}, at most {} s", load.phrase(direction), search.seconds);
-        self.observer.tell(RunEvent::Phase { what });
+        self.observer.notify(RunEvent::Phase { what });
         let mut tape = Tape::for_load(load, search.seconds);
         let mut looked_s = 0.0;
         while tape.lasted_s() < tape.seconds {
@@ -429,7 +429,7 @@ impl Session<'_> {
             true => format!("the bucket found takes {refill_s:.1} s to fill"),
             false => "set-up or other work may have emptied a bucket".to_owned(),
         };
-        self.observer.tell(RunEvent::Phase { what: format!("rest of {seconds:.1} s: {why}") });
+        self.observer.notify(RunEvent::Phase { what: format!("rest of {seconds:.1} s: {why}") });
         let began = Instant::now();
         while began.elapsed().as_secs_f64() < seconds {
             if self.stop.load(Ordering::Relaxed) {

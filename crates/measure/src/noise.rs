@@ -78,7 +78,7 @@ fn seen(path: &Path, scenario: &Scenario, stack: &Stack) -> Result<NoiseTarget> 
     })
 }
 
-/// Reads the target for `seconds` at `iodepth`; `told` gets the seconds done and may end the
+/// Reads the target for `seconds` at `iodepth`; `progress` gets the seconds done and may end the
 /// reading. Times of the rows count from the first window.
 ///
 /// # Errors
@@ -88,7 +88,7 @@ pub fn record(
     quarry: &NoiseTarget,
     seconds: f64,
     iodepth: u32,
-    told: &mut dyn FnMut(f64) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Vec<SeriesRow>> {
     let target = TargetSpec {
         path: quarry.path.clone(),
@@ -113,7 +113,7 @@ pub fn record(
         let row = row(&slice, from_ns, &quarry.path)?;
         rows.push(row);
         let done_s = (row.start_us + row.length_us) as f64 / 1e6;
-        if told(done_s).is_break() {
+        if progress(done_s).is_break() {
             return Err(
                 Failed::measurement("interrupted: nothing is stored of the recording").into()
             );

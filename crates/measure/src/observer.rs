@@ -56,7 +56,7 @@ pub enum RunEvent {
         reason: String,
     },
     /// Everything is being removed.
-    TakingDown,
+    Removing,
 }
 
 /// State of a comparison after a round.
@@ -93,7 +93,7 @@ pub enum OperatorAnswer {
 }
 
 pub trait Observer {
-    fn tell(&mut self, event: RunEvent);
+    fn notify(&mut self, event: RunEvent);
 
     /// Asks a person to do something, and waits until they say that it is done or `stop` is set.
     fn ask(&mut self, _request: &str, _stop: &AtomicBool) -> OperatorAnswer {

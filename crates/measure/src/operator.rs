@@ -69,7 +69,7 @@ impl Session<'_> {
                             "looking for the drive {serial} where {} has it ...",
                             stack.name
                         );
-                        self.observer.tell(RunEvent::Phase { what });
+                        self.observer.notify(RunEvent::Phase { what });
                     }
                     OperatorAnswer::Stopped => return Ok(false),
                     OperatorAnswer::Nobody => {
@@ -88,7 +88,7 @@ impl Session<'_> {
                     "the drive {} was found; leave it there until the next step",
                     operator.serial
                 );
-                self.observer.tell(RunEvent::Note { text });
+                self.observer.notify(RunEvent::Note { text });
             }
             if stack.medium.place().is_host() && places.has(&Place::Host) {
                 self.record_place(places, &Place::Host)?;

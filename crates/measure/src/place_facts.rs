@@ -53,25 +53,25 @@ impl Session<'_> {
         if let Some(vm) =
             self.scenario.described.get(place).and_then(|described| described.vm.as_ref())
         {
-            let mut told =
+            let mut vm_facts =
                 hypervisor::facts(vm).with_context(|| format!("{place} is declared as {vm}"))?;
-            for why in hypervisor::match_disks(&mut told, &facts) {
+            for why in hypervisor::match_disks(&mut vm_facts, &facts) {
                 self.warn("settings", &place.to_string(), why)?;
             }
-            for disk in &told.disks {
+            for disk in &vm_facts.disks {
                 // `of_libvirt` understands no other manager's words, so it finds nothing for other
                 // managers.
                 facts.limits.extend(
-                    disk.measured.iter().flat_map(|_| throttle::of_libvirt(&told.name, disk)),
+                    disk.measured.iter().flat_map(|_| throttle::of_libvirt(&vm_facts.name, disk)),
                 );
                 let known =
                     disk.measured.clone().map(|path| ((place.clone(), path), disk.name.clone()));
                 self.survey.disks.extend(known);
             }
-            facts.vm = Some(Box::new(told));
+            facts.vm = Some(Box::new(vm_facts));
         }
         let emulated = places.get(place)?.emulated.clone();
-        self.tell_emulated(&[(place.clone(), emulated)]);
+        self.warn_of_emulated(&[(place.clone(), emulated)]);
         self.store_place(places, place, facts, MadePlace::default())
     }
 
@@ -94,12 +94,12 @@ impl Session<'_> {
         set: usize,
         up: &SetPlan,
     ) -> Result<()> {
-        let told = up.steps.iter().filter_map(|step| Some((step, readback_owner(&step.op)?)));
-        let told: Vec<(&Step, (&str, &str))> = told.collect();
-        if told.is_empty() || !self.told.is_new_set(set) {
+        let read_back = up.steps.iter().filter_map(|step| Some((step, readback_owner(&step.op)?)));
+        let read_back: Vec<(&Step, (&str, &str))> = read_back.collect();
+        if read_back.is_empty() || !self.announced.is_new_set(set) {
             return Ok(());
         }
-        for (step, (layer, part)) in told {
+        for (step, (layer, part)) in read_back {
             // A step that makes no device yields a folder, a name of its own, or nothing.
             let path = self.executor.path_of(&PathRef::Yield(step.id)).ok();
             let path = path.filter(|path| path.starts_with("/dev"));
@@ -146,7 +146,7 @@ impl Session<'_> {
                     continue;
                 }
                 let serving = Serving { stack: one.stack.clone(), place: place.clone(), threads };
-                if self.told.is_served_otherwise(&serving) {
+                if self.announced.is_served_otherwise(&serving) {
                     self.store.append(&RunRecord::Serving(serving))?;
                 }
             }
@@ -165,7 +165,7 @@ impl Session<'_> {
             Ok((guest.place.clone(), places.get(&guest.place)?.emulated.clone()))
         };
         let emulated = up.guests.iter().map(emulated).collect::<Result<Vec<_>>>()?;
-        self.tell_emulated(&emulated);
+        self.warn_of_emulated(&emulated);
         for guest in &up.guests {
             let daemons = guest.daemons.iter().map(|daemon| (&daemon.command, &daemon.belows));
             let all = daemons.chain([(&guest.command, &guest.belows)]);
@@ -203,16 +203,16 @@ impl Session<'_> {
         let emulated = places.get(place)?.emulated.clone();
         let MadePlace { commands, disks, spdk } = made;
         let facts = PlaceFacts { place: place.clone(), facts, emulated, commands, disks, spdk };
-        match self.told.has_changed(&facts) {
+        match self.announced.has_changed(&facts) {
             true => Ok(self.store.append(&RunRecord::Place(facts))?),
             false => Ok(()),
         }
     }
 
     /// Warns of emulated places, once a run and all at once.
-    fn tell_emulated(&mut self, places: &[(Place, Option<String>)]) {
-        for text in self.told.emulated(places) {
-            self.observer.tell(RunEvent::Warning { text });
+    fn warn_of_emulated(&mut self, places: &[(Place, Option<String>)]) {
+        for text in self.announced.emulated(places) {
+            self.observer.notify(RunEvent::Warning { text });
         }
     }
 }

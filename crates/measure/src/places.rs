@@ -58,7 +58,7 @@ pub struct ReachedPlace {
     pub emulated: Option<String>,
     /// True if the place reports what its kernel has yet to write. A place without an agent does
     /// not.
-    pub tells_what_is_owed: bool,
+    pub reports_dirty_data: bool,
     /// Targets that may be written there.
     allowed: Allowed,
     /// Id of our copy of the program on a host over SSH.
@@ -233,7 +233,7 @@ impl Places {
     ) -> Result<&mut ReachedPlace> {
         let peer = agentless::connect(host, path, socket)?;
         let reached = self.keep(&Place::Ssh(host.to_owned()), peer, None)?;
-        reached.tells_what_is_owed = false;
+        reached.reports_dirty_data = false;
         reached._socket = Some(Socket(socket.to_owned()));
         Ok(reached)
     }
@@ -262,7 +262,7 @@ impl Places {
             clock_offset_ns: clock.offset_ns,
             clock: Some(clock),
             emulated,
-            tells_what_is_owed: true,
+            reports_dirty_data: true,
             allowed: Allowed::default(),
             copied_as: None,
             control: None,
@@ -281,7 +281,7 @@ impl Places {
             clock_offset_ns: 0,
             clock: None,
             emulated: None,
-            tells_what_is_owed: true,
+            reports_dirty_data: true,
             allowed: Allowed::default(),
             copied_as: None,
             control,
@@ -311,7 +311,7 @@ impl Places {
 
     /// Returns true if our own agent, or this process, loads in the place.
     pub fn has_agent(&self, place: &Place) -> bool {
-        self.reached.get(place).is_some_and(|reached| reached.tells_what_is_owed)
+        self.reached.get(place).is_some_and(|reached| reached.reports_dirty_data)
     }
 
     /// Returns true if a place is reached.
@@ -530,7 +530,7 @@ pub(super) fn runs_apart(place: &Place, apart: f64) -> Failed {
         Place::Ssh(_) => "it or this host may have stood still meanwhile (suspended, paused)",
     };
     Failed::measurement(format!(
-        "the clock of {place} ran {:.2} times as fast as this host's: no time that it told is right; hint: measure it again; {why}",
+        "the clock of {place} ran {:.2} times as fast as this host's: no time that it reported is right; hint: measure it again; {why}",
         1.0 + apart
     ))
 }

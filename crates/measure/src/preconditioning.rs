@@ -101,7 +101,7 @@ impl Session<'_> {
         if passes.is_done() {
             let text =
                 format!("{} was preconditioned by an earlier part of this run", batch.names());
-            self.observer.tell(RunEvent::Preconditioned { text });
+            self.observer.notify(RunEvent::Preconditioned { text });
             return Ok(());
         }
         let clock = Clock { from: batch.done, since: Instant::now() };
@@ -117,7 +117,7 @@ impl Session<'_> {
                 batch.names(),
                 passes_words(&passes, before.as_ref())
             );
-            self.observer.tell(RunEvent::Preconditioned { text });
+            self.observer.notify(RunEvent::Preconditioned { text });
         }
         result.map_err(|error| suspend::blame(places, &[&batch.place], error))
     }
@@ -159,18 +159,18 @@ impl Session<'_> {
             of_each,
         };
         let stop = self.stop;
-        let mut told = |done: &FirstWritePass| {
+        let mut report = |done: &FirstWritePass| {
             passes.written = before.written + done.bytes / drives;
             passes.took_ns = before.took_ns + done.took_ns;
             passes.flush_ns = before.flush_ns + done.flush_ns;
             let what = format!("preconditioning {}: {}", batch.names(), clock.left(passes, batch));
-            self.observer.tell(RunEvent::Phase { what });
+            self.observer.notify(RunEvent::Phase { what });
             if passes.written.saturating_add(stretch / drives) >= passes.begun {
                 self.record_passes(passes)?;
             }
             Ok(())
         };
-        pass.write(places, stop, &mut told).map(drop)
+        pass.write(places, stop, &mut report).map(drop)
     }
 
     /// Records the passes on disk, with the bytes that may be written until the next record.

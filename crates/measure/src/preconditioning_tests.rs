@@ -39,7 +39,7 @@ struct Watcher<'a> {
 }
 
 impl Observer for Watcher<'_> {
-    fn tell(&mut self, event: RunEvent) {
+    fn notify(&mut self, event: RunEvent) {
         self.patience =
             self.patience.saturating_sub(usize::from(matches!(event, RunEvent::Phase { .. })));
         self.stop.fetch_or(self.patience == 0, Ordering::Relaxed);
@@ -78,7 +78,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
         observer: &mut observer,
         stop: &stop,
         past,
-        told: AnnouncedOnce::default(),
+        announced: AnnouncedOnce::default(),
         admitted: Default::default(),
         allowance: None,
     };

@@ -30,23 +30,24 @@ impl Bench<'_> {
                 let read = read && !stop.load(Ordering::Relaxed);
                 let what = format!("reading back what was written to {}", ready.stack);
                 if read {
-                    observer.tell(RunEvent::Phase { what: what.clone() });
+                    observer.notify(RunEvent::Phase { what: what.clone() });
                 }
-                let mut told = |far: serde_json::Value| {
+                let mut report = |far: serde_json::Value| {
                     let share = far["read_back"].as_f64().unwrap_or(0.0);
-                    observer
-                        .tell(RunEvent::Phase { what: format!("{what}: {:.0} %", 100.0 * share) });
+                    observer.notify(RunEvent::Phase {
+                        what: format!("{what}: {:.0} %", 100.0 * share),
+                    });
                     match stop.load(Ordering::Relaxed) {
                         true => ControlFlow::Break(()),
                         false => ControlFlow::Continue(()),
                     }
                 };
                 let peer = &mut self.places.get(&member.place)?.peer;
-                let found = peer.verify(worker as u32, read, &mut told).map_err(Failed::from)?;
+                let found = peer.verify(worker as u32, read, &mut report).map_err(Failed::from)?;
                 if found.wrong() > 0 {
                     let wrong = counted(found.wrong(), "block", "blocks");
                     let text = format!("{}: {wrong} not as last written", ready.stack);
-                    observer.tell(RunEvent::Warning { text });
+                    observer.notify(RunEvent::Warning { text });
                 }
                 self.store.append(&RunRecord::Verified(Verification {
                     visit: self.visit,

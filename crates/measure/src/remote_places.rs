@@ -120,7 +120,7 @@ impl Session<'_> {
                     for host in hosts_without_device(medium) {
                         let place = Place::Ssh(host.clone());
                         if !places.has(&place) {
-                            self.observer.tell(RunEvent::Reaching { place: place.to_string() });
+                            self.observer.notify(RunEvent::Reaching { place: place.to_string() });
                             places.reach_ssh(&host, &run_id)?;
                             self.record_place(places, &place)?;
                         }
@@ -131,7 +131,7 @@ impl Session<'_> {
                 if places.has(&place) {
                     continue;
                 }
-                self.observer.tell(RunEvent::Reaching { place: place.to_string() });
+                self.observer.notify(RunEvent::Reaching { place: place.to_string() });
                 match agent {
                     LoadIssuer::Iotax => {
                         places.reach_ssh(host, &run_id)?;
@@ -152,7 +152,7 @@ impl Session<'_> {
         run_id: &str,
     ) -> Result<()> {
         let place = Place::Ssh(host.to_owned());
-        self.observer.tell(RunEvent::Reaching { place: place.to_string() });
+        self.observer.notify(RunEvent::Reaching { place: place.to_string() });
         let op = Op::RemoteAgent(RemoteAgent { host: host.to_owned(), for_steps: false });
         // Numbers of plans begin at 0; this number belongs to no plan.
         let id = StepId::MAX - index as StepId;
@@ -202,7 +202,7 @@ impl Session<'_> {
         index: usize,
     ) -> Result<()> {
         let place = Place::Ssh(host.to_owned());
-        self.observer.tell(RunEvent::Reaching { place: place.to_string() });
+        self.observer.notify(RunEvent::Reaching { place: place.to_string() });
         let socket = self.executor.tag().run_dir.join(format!("ssh-{index}"));
         places.reach_afar(host, path, &socket)?;
         self.record_place(places, &place)

@@ -135,7 +135,7 @@ impl Session<'_> {
                 "drive",
                 "drives",
             );
-            self.observer.tell(RunEvent::Reaching {
+            self.observer.notify(RunEvent::Reaching {
                 place: format!("the lab {} with {drives}", guest.place),
             });
             let executor = places.reach_lab(guest, &run_id, self.stop)?;

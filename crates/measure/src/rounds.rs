@@ -454,7 +454,7 @@ impl Visit<'_> {
                 .enumerate()
                 .for_each(|(stack, seconds)| trial.flushed(stack, *seconds));
             progress.rounds.push(round);
-            self.tell(progress, &trial, until);
+            self.report_round(progress, &trial, until);
             let spent_s = progress.elapsed_s - before_s;
             if let Some(ended) =
                 over(&trial, until, (here, spent_s, progress.elapsed_s), RoundPhase::Depth)
@@ -559,7 +559,7 @@ impl Visit<'_> {
             .map(|most_s| format!(" (at most {most_s:.0} s)"))
             .unwrap_or_default();
         let what = format!("latencies at {rate_iops:.0} I/Os a second on {on}{most}");
-        self.observer.tell(RunEvent::LongPhase { what });
+        self.observer.notify(RunEvent::LongPhase { what });
         self.bench.prepare(OfferedLoad::Rate(rate_iops))?;
         let ended = self.matched_rounds(progress, until, None);
         let ended = self.read_back(ended)?;
@@ -574,8 +574,8 @@ impl Visit<'_> {
             return ended;
         }
         let whole = ended.as_ref().is_ok_and(|ended| *ended != VisitEnd::Interrupted);
-        let told = self.bench.read_back(whole, self.stop, self.observer);
-        ended.and_then(|ended| told.map(|()| ended))
+        let checked = self.bench.read_back(whole, self.stop, self.observer);
+        ended.and_then(|ended| checked.map(|()| ended))
     }
 
     /// Runs rounds of latencies until they are known well enough: in series, or slice by slice.
@@ -641,10 +641,10 @@ impl Visit<'_> {
     }
 
     pub(super) fn say(&mut self, what: String) {
-        self.observer.tell(RunEvent::Phase { what });
+        self.observer.notify(RunEvent::Phase { what });
     }
 
-    fn tell(&mut self, progress: &WorkloadProgress, trial: &RoundTrial, until: VisitLimit) {
+    fn report_round(&mut self, progress: &WorkloadProgress, trial: &RoundTrial, until: VisitLimit) {
         let mut left_s: Option<f64> = None;
         let mut comparisons = Vec::new();
         // Until writes are steady there is nothing to show but the time.
@@ -672,7 +672,7 @@ impl Visit<'_> {
             left_s,
             comparisons,
         };
-        self.observer.tell(RunEvent::Round(live));
+        self.observer.notify(RunEvent::Round(live));
     }
 }
 

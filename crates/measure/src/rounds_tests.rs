@@ -225,7 +225,7 @@ fn qemu(machine: Arc<Mutex<Machine>>) -> Qmp {
 struct Told(Vec<RunEvent>);
 
 impl Observer for Told {
-    fn tell(&mut self, event: RunEvent) {
+    fn notify(&mut self, event: RunEvent) {
         self.0.push(event);
     }
 }

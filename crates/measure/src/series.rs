@@ -468,7 +468,7 @@ impl Visit<'_> {
         let most =
             until.most_s(progress.matched_s).map(|most_s| format!(" (at most {most_s:.0} s)"));
         let what = format!("latency of one I/O at a time{}", most.unwrap_or_default());
-        self.observer.tell(RunEvent::LongPhase { what });
+        self.observer.notify(RunEvent::LongPhase { what });
         self.bench.prepare(OfferedLoad::OneAtATime)?;
         let slowest = self.each_by_itself(progress)?;
         let settled = match self.settled(progress, slowest, None)? {

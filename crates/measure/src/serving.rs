@@ -63,7 +63,7 @@ impl Bench<'_> {
                 threads: threads.iter().map(|thread| thread.id).collect(),
             };
             let reached = self.places.get(place)?;
-            let (at_ns, told) = match reached.ask(asked, QUICK_LIMIT)? {
+            let (at_ns, times) = match reached.ask(asked, QUICK_LIMIT)? {
                 Response::ThreadTimes { at_ns, ns } => (at_ns, ns),
                 other => {
                     return Err(
@@ -71,7 +71,7 @@ impl Bench<'_> {
                     );
                 }
             };
-            let known = threads.iter().zip(told).filter_map(|(thread, ns)| Some((thread, ns?)));
+            let known = threads.iter().zip(times).filter_map(|(thread, ns)| Some((thread, ns?)));
             all.extend(known.map(|(thread, ns)| {
                 let ServingThread { polls, is_vcpu, is_kernel, .. } = *thread;
                 ((place.clone(), thread.id), ServedTime { at_ns, ns, polls, is_vcpu, is_kernel })

@@ -56,7 +56,7 @@ pub struct Session<'a> {
     /// Measurements of earlier parts of a resumed run; grows as this part goes on.
     pub past: ResumeState,
     /// Warnings that were given already.
-    pub told: AnnouncedOnce,
+    pub announced: AnnouncedOnce,
     /// Devices that the guard has let this run write.
     pub admitted: Admitted,
     /// Bytes that the load may still write; `None`: `max_written` was not given.
@@ -72,14 +72,14 @@ pub(super) struct PlannedVisit {
 
 impl Session<'_> {
     /// Undoes what is up above a mark, and reports the notes of the steps.
-    pub(super) fn take_down(&mut self, mark: usize) -> Result<()> {
-        let taken_down = self.executor.undo_to(mark);
-        self.tell_notes()?;
-        taken_down
+    pub(super) fn undo_above(&mut self, mark: usize) -> Result<()> {
+        let undone = self.executor.undo_to(mark);
+        self.report_notes()?;
+        undone
     }
 
     /// Reports the notes of steps that a reader must know.
-    pub(super) fn tell_notes(&mut self) -> Result<()> {
+    pub(super) fn report_notes(&mut self) -> Result<()> {
         let notes = self.executor.notes();
         notes.into_iter().try_for_each(|note| self.warn("target", "", note))
     }
@@ -92,7 +92,7 @@ impl Session<'_> {
     }
 
     pub(super) fn perform_all(&mut self, steps: &[Step]) -> Result<()> {
-        self.observer.tell(RunEvent::Filling { total: to_fill(steps) });
+        self.observer.notify(RunEvent::Filling { total: to_fill(steps) });
         steps.iter().try_for_each(|step| self.perform(step))
     }
 
@@ -102,7 +102,7 @@ impl Session<'_> {
         }
         // The journal is in the folder: nothing is made that nobody could clean up.
         self.store.present()?;
-        self.observer.tell(RunEvent::Step { why: step.why.clone() });
+        self.observer.notify(RunEvent::Step { why: step.why.clone() });
         self.executor.perform(step).map(drop)
     }
 
@@ -110,15 +110,15 @@ impl Session<'_> {
         debug_assert!(WARNING_KINDS.contains(&kind), "{kind} is not in the docs");
         let warning = Warning { kind: kind.to_owned(), subject: subject.to_owned(), text };
         // Every visit, and every guest of a stack, may give the same warning.
-        if !self.told.is_new(&warning) {
+        if !self.announced.is_new(&warning) {
             return Ok(());
         }
-        self.observer.tell(RunEvent::Warning { text: warning.text.clone() });
+        self.observer.notify(RunEvent::Warning { text: warning.text.clone() });
         self.store.append(&RunRecord::Warning(warning)).context("cannot store a warning")
     }
 
     pub(super) fn end_workload(&mut self, workload: &str, reason: &str) -> Result<()> {
-        self.observer.tell(RunEvent::WorkloadEnd { reason: reason.to_owned() });
+        self.observer.notify(RunEvent::WorkloadEnd { reason: reason.to_owned() });
         self.store.append(&RunRecord::WorkloadEnd {
             workload: workload.to_owned(),
             reason: reason.to_owned(),

@@ -38,12 +38,12 @@ impl Session<'_> {
         let mut places = Places::default();
         stops::watch();
         let result = self.carry_out(&layout, &mut places);
-        self.observer.tell(RunEvent::TakingDown);
+        self.observer.notify(RunEvent::Removing);
         places.put_down();
-        let taken_down = self.take_down(0);
+        let removed = self.undo_above(0);
         drop(places);
         let result = self.not_a_failure(result);
-        let outcome = match (&result, &taken_down) {
+        let outcome = match (&result, &removed) {
             (Ok(outcome), Ok(())) => outcome.word().to_owned(),
             (Err(error), _) | (_, Err(error)) => format!("{error:#}"),
         };
@@ -55,8 +55,8 @@ impl Session<'_> {
         let result = result.and_then(|outcome| {
             stored.map(|()| outcome).map_err(|error| Failed::from(error).into())
         });
-        let result = self.unless_removed(result, taken_down.is_ok());
-        match (result, taken_down) {
+        let result = self.unless_removed(result, removed.is_ok());
+        match (result, removed) {
             (Ok(outcome), Ok(())) => Ok(outcome),
             (Err(error), Ok(())) | (Ok(_), Err(error)) => Err(error),
             (Err(first), Err(second)) => Err(second.context(format!("{first:#}"))),
@@ -65,9 +65,9 @@ impl Session<'_> {
 
     /// Turns any outcome into an error if somebody removed the run's folder: such a run has nothing
     /// to show.
-    fn unless_removed(&self, result: Result<RunOutcome>, taken_down: bool) -> Result<RunOutcome> {
+    fn unless_removed(&self, result: Result<RunOutcome>, removed: bool) -> Result<RunOutcome> {
         let Err(gone) = self.store.present() else { return result };
-        let done = if taken_down { "; all that it had set up was taken down" } else { "" };
+        let done = if removed { "; all that it had set up was removed" } else { "" };
         let hint = "run it again, and leave its folder until it has ended";
         Err(Failed::measurement(format!("{gone}{done}; hint: {hint}")).into())
     }
@@ -76,7 +76,7 @@ impl Session<'_> {
     fn not_a_failure(&mut self, result: Result<RunOutcome>) -> Result<RunOutcome> {
         match result {
             Err(error) if self.stop.load(Ordering::Relaxed) => {
-                self.observer.tell(RunEvent::Warning { text: format!("interrupted: {error:#}") });
+                self.observer.notify(RunEvent::Warning { text: format!("interrupted: {error:#}") });
                 Ok(RunOutcome::Interrupted)
             }
             other => other,
@@ -86,7 +86,7 @@ impl Session<'_> {
     fn carry_out(&mut self, layout: &SetLayout, places: &mut Places) -> Result<RunOutcome> {
         let at_first = if self.needs_host() { CpuReading::now(&host_probe()) } else { None };
         for note in &self.scenario.notes {
-            self.observer.tell(RunEvent::Note { text: note.clone() });
+            self.observer.notify(RunEvent::Note { text: note.clone() });
         }
         for text in self.survey.warnings.clone() {
             self.warn("target", "", text)?;
@@ -111,7 +111,7 @@ impl Session<'_> {
         let media = self.ground(layout).media()?;
         self.perform_all(&media)?;
         self.precondition(layout, places)?;
-        at_first.map_or(Ok(()), |at_first| self.tell_who_is_busy(&at_first))?;
+        at_first.map_or(Ok(()), |at_first| self.warn_of_busy_processes(&at_first))?;
         let outcome = match (&self.scenario.durability, &self.scenario.limits) {
             (Some(spec), _) => self.trials(spec, layout, places, region),
             (None, Some(search)) => self.find_limits(search, layout, places, region),
@@ -124,7 +124,7 @@ impl Session<'_> {
     }
 
     /// Warns of processes that kept the CPUs of this host busy while the run was prepared.
-    fn tell_who_is_busy(&mut self, at_first: &CpuReading) -> Result<()> {
+    fn warn_of_busy_processes(&mut self, at_first: &CpuReading) -> Result<()> {
         let wanted =
             MOST_LOOK.min(Duration::from_nanos(self.scenario.measure.budget_ns / LOOK_PART));
         std::thread::sleep(wanted.saturating_sub(at_first.read_at.elapsed()));

@@ -43,7 +43,7 @@ impl Session<'_> {
         for place in places.all() {
             places.get(&place)?.allow(&Allowed::default())?;
         }
-        self.take_down(mark)
+        self.undo_above(mark)
     }
 
     /// Performs the steps of a set and reaches its guests. If KVM turns out to be emulated, TCG
@@ -69,13 +69,13 @@ impl Session<'_> {
                 }
             }
             self.perform_all(&plan.steps[..plan.in_guests])?;
-            self.tell_notes()?;
+            self.report_notes()?;
             self.reach_again(places, set)?;
             match self.reach_guests(places, &plan) {
                 Ok(()) => {
                     self.needs_are_met_in_guests(&plan)?;
                     self.perform_all(&plan.steps[plan.in_guests..])?;
-                    self.tell_notes()?;
+                    self.report_notes()?;
                     return Ok(plan);
                 }
                 Err(error) if self.fall_back_to_tcg(&error) => {
@@ -123,7 +123,7 @@ impl Session<'_> {
     pub(super) fn reach_guests(&mut self, places: &mut Places, plan: &SetPlan) -> Result<()> {
         let run_id = self.run_id();
         for guest in &plan.guests {
-            self.observer.tell(RunEvent::Reaching { place: format!("guest {}", guest.place) });
+            self.observer.notify(RunEvent::Reaching { place: format!("guest {}", guest.place) });
             places.reach_guest(guest, &run_id, self.stop)?;
             if guest.files.steps.is_some() {
                 self.executor.add_place(&guest.place, places::executor_in_guest(guest, &run_id)?);

@@ -141,7 +141,7 @@ impl Session<'_> {
             let to = stack.state.as_ref().context("a stack without a state")?.state;
             let from = state_before(self.scenario, index)?;
             self.observer
-                .tell(RunEvent::Phase { what: format!("{}: from {from} to {to}", stack.name) });
+                .notify(RunEvent::Phase { what: format!("{}: from {from} to {to}", stack.name) });
             self.perform_all(&steps)?;
         }
         let mut next = Vec::new();

@@ -102,7 +102,7 @@ impl CommonSliceParts {
 
     /// Returns true if the record shows what is wrong with the slice, so that it may count after
     /// the last try.
-    pub fn is_told(&self) -> bool {
+    pub fn is_explained(&self) -> bool {
         self.late().is_some()
     }
 

@@ -510,14 +510,14 @@ impl Bench<'_> {
             *self.allowance = self.allowance.map(|left| left.saturating_sub(rebuilt));
             self.read_clusters(worker, observer)?;
             let done = self.slice(worker, bound, spot, observer)?;
-            let behind =
+            let after =
                 self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.after_slice(stack))?;
-            let kept = behind.as_ref().is_none_or(|behind| behind.is_kept);
+            let kept = after.as_ref().is_none_or(|after| after.is_kept);
             let spot =
                 if kept { spot } else { SlicePosition { purpose: Purpose::OutOfState, ..spot } };
-            self.store_slice(worker, &done, spot, behind.as_ref().map(|behind| &behind.state))?;
+            self.store_slice(worker, &done, spot, after.as_ref().map(|after| &after.state))?;
             self.traffic.add(worker, &done.result, &done.devices);
-            if let Some((conf, status)) = behind.and_then(|behind| behind.cluster) {
+            if let Some((conf, status)) = after.and_then(|after| after.cluster) {
                 self.note_status(&conf, status)?;
             }
             self.check(worker, &done.result)?;
@@ -566,7 +566,7 @@ impl Bench<'_> {
             };
             attempt += 1;
             let last = attempt == together::tries(bound);
-            if together.is_enough() || (last && together.is_told()) {
+            if together.is_enough() || (last && together.is_explained()) {
                 let least_ns = self.least_discard_ns();
                 self.starts.entry(worker).or_default().learn(least_ns, done.run_again);
                 return Ok(done);
@@ -576,7 +576,7 @@ impl Bench<'_> {
             }
             if attempt > 1 {
                 let what = format!("{}: {}", self.ready[worker].stack, together.why_again(attempt));
-                observer.tell(RunEvent::Phase { what });
+                observer.notify(RunEvent::Phase { what });
             }
         }
     }
@@ -740,7 +740,7 @@ impl Bench<'_> {
         for (place, paths) in asked {
             let request = WireRequest::Gate { paths, limit_ns: GATE_LIMIT.as_nanos() as u64 };
             let place = self.places.get(&place)?;
-            if !place.tells_what_is_owed {
+            if !place.reports_dirty_data {
                 continue;
             }
             match place.ask(request, GATE_LIMIT + SLICE_GRACE)? {
@@ -952,16 +952,16 @@ pub(super) fn overdue_after<'a>(
     limit: Duration,
     observer: &'a mut dyn Observer,
 ) -> impl FnMut(Duration) + 'a {
-    let (limit, mut is_told) = (limit.as_secs(), false);
+    let (limit, mut is_reported) = (limit.as_secs(), false);
     move |under_way| {
-        if !is_told && under_way > length + OVERDUE {
-            is_told = true;
+        if !is_reported && under_way > length + OVERDUE {
+            is_reported = true;
             let so_far = under_way.as_secs();
             let text = format!(
                 "{what}: a slice has not ended after {so_far} s: it hangs or is very slow; iotax ends the run after \
                  {limit} s"
             );
-            observer.tell(RunEvent::Warning { text });
+            observer.notify(RunEvent::Warning { text });
         }
     }
 }
@@ -974,7 +974,7 @@ mod tests {
     fn a_slice_that_is_overdue_is_reported_once() {
         struct Told(Vec<RunEvent>);
         impl Observer for Told {
-            fn tell(&mut self, event: RunEvent) {
+            fn notify(&mut self, event: RunEvent) {
                 self.0.push(event);
             }
         }

@@ -74,7 +74,7 @@ impl Session<'_> {
             "the baseline runs at {:.1} % of its rate while the other stacks are up, though they do nothing",
             100.0 * share
         );
-        self.observer.tell(RunEvent::Warning {
+        self.observer.notify(RunEvent::Warning {
             text: format!("{reason}: each is measured by itself, in visits"),
         });
         self.store.append(&RunRecord::Apart { reason })?;
@@ -176,7 +176,7 @@ impl Session<'_> {
         }
         self.leave_set(places, &up, mark)?;
         self.leave_operators_places(places, set);
-        self.take_down(before)?;
+        self.undo_above(before)?;
         Ok(outcome)
     }
 
@@ -231,7 +231,7 @@ impl Session<'_> {
             }
         };
         let subject = workload.subject() + &self.part_of(layout, planned, workload);
-        self.observer.tell(RunEvent::Workload { subject, spent_s, budget_s });
+        self.observer.notify(RunEvent::Workload { subject, spent_s, budget_s });
         let mut progress = self.past.progress.remove(&workload.name).unwrap_or_default();
         // Every visit has a stream of its own: a resumed run must not draw the same orders again.
         let stream = (index as u64) << 32 | u64::from(planned.number) << 8 | planned.set as u64;

@@ -28,7 +28,7 @@ pub struct SeenImage {
     pub warnings: Vec<String>,
 }
 
-/// Looks at an image, by configuration, pool and name; `tell` gets a sentence when that takes long.
+/// Looks at an image, by configuration, pool and name; `report` gets a sentence if that takes long.
 ///
 /// # Errors
 /// Bad input: it is not there, another client has it open, or its cluster is in HEALTH_ERR. An
@@ -37,7 +37,7 @@ pub fn look(
     (conf, pool, image): (&Path, &str, &str),
     scenario: &Scenario,
     stack: &Stack,
-    tell: &mut dyn FnMut(String),
+    report: &mut dyn FnMut(String),
 ) -> Result<SeenImage> {
     let name = format!("rbd:{pool}/{image}");
     let refuse = |why: String| Failed::input(format!("{}: {why}", stack.text));
@@ -55,7 +55,7 @@ pub fn look(
     let cluster = Cluster { conf };
     cluster.check_writers().map_err(|why| refuse(format!("{why:#}")))?;
     let waits =
-        || tell(format!("waiting up to 30 s for the cluster of {} to answer", conf.display()));
+        || report(format!("waiting up to 30 s for the cluster of {} to answer", conf.display()));
     let status = unless_soon(|| cluster.status(), waits).map_err(|why| {
         let why = cluster.silence(&format!("{why:#}"));
         Failed { message: format!("{}: {}", stack.text, why.message), ..why }
@@ -65,7 +65,7 @@ pub fn look(
         return Err(refuse(why).into());
     }
     let begun = Instant::now();
-    let mut is_told = false;
+    let mut is_reported = false;
     let seen = loop {
         let seen = Image::look_up(&cluster, pool, image).map_err(|why| {
             let shown = conf.display();
@@ -79,10 +79,10 @@ pub fn look(
         match seen.watchers.as_slice() {
             [] => break seen,
             watchers if begun.elapsed() < WATCHES_FOR => {
-                if !is_told {
-                    is_told = true;
+                if !is_reported {
+                    is_reported = true;
                     let (seconds, watchers) = (WATCHES_FOR.as_secs(), watchers.join(", "));
-                    tell(format!(
+                    report(format!(
                         "{name} is open at {watchers}; waiting up to {seconds} s, in case that client was killed"
                     ));
                 }
@@ -158,7 +158,7 @@ fn not_filled((conf, pool, image): (&Path, &str, &str), seen: &Image) -> Option<
             conf.display()
         )),
         None => Some(format!(
-            "{name} has no fast-diff, so iotax cannot tell whether all of it was ever written"
+            "{name} has no fast-diff, so iotax cannot determine whether all of it was ever written"
         )),
     }
 }

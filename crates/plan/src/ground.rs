@@ -471,8 +471,9 @@ impl PlanGround<'_> {
             .map_err(|error| Failed::input(format!("{error:#}")))?;
         let its_own =
             context.steps[before..].iter().filter(|step| readback_owner(&step.op).is_some());
-        let told = below.told.iter().copied().chain(its_own.map(|step| step.id)).collect();
-        Ok(ExposedDevice { told, ..shown })
+        let read_back =
+            below.read_back.iter().copied().chain(its_own.map(|step| step.id)).collect();
+        Ok(ExposedDevice { read_back, ..shown })
     }
 
     /// Returns the virtual machines that the scenario names, with their disks as they were found.
@@ -527,7 +528,7 @@ fn gathered(lots: Vec<ExposedDevice>) -> Result<ExposedDevice> {
         all.bytes = all.bytes.min(one.bytes);
         all.paths.extend(one.paths);
         all.arrays.extend(one.arrays);
-        all.told.extend(one.told);
+        all.read_back.extend(one.read_back);
         ExposedDevice { split: true, ..all }
     };
     lots.into_iter().reduce(gather).context("a stack of nothing")

@@ -178,7 +178,7 @@ fn a_layer_that_joins_nothing_stands_on_one() {
         let error = Loop.plan(&spec, &below, &mut ground.context()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "here: loop stands on one device, and there are 2 below it; hint: name one medium"
+            "here: loop takes one device, and there are 2 below it; hint: name one medium"
         );
     });
 }

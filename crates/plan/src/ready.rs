@@ -71,15 +71,15 @@ impl ReadyScenario {
     }
 }
 
-/// Checks everything that a scenario names; `tell` gets a sentence when that takes long.
+/// Checks everything that a scenario names; `report` gets a sentence when that takes long.
 ///
 /// # Errors
 /// Bad input, with what is lacking if something does not exist that may come with it; a file system
 /// that is too full.
-pub fn ready(scenario: &Scenario, tell: &mut dyn FnMut(String)) -> Result<ReadyScenario> {
+pub fn ready(scenario: &Scenario, report: &mut dyn FnMut(String)) -> Result<ReadyScenario> {
     let requested = guest::requested(scenario)?;
     let layout = layout(scenario);
-    let (survey, absent) = survey::look_over(scenario, &layout, tell)?;
+    let (survey, absent) = survey::look_over(scenario, &layout, report)?;
     let mut also = Vec::new();
     let guest_parts = match requested {
         Some(requested) => Some(parts(requested, scenario, &absent, &mut also)?),

@@ -45,7 +45,7 @@ impl SetPlan {
     /// Iterates over the indices of the stacks that are on what a step makes. The step must be one
     /// that is read back.
     pub fn stacks_on(&self, step: StepId) -> impl Iterator<Item = usize> {
-        let on_it = move |(_, exposed): &&(usize, ExposedDevice)| exposed.told.contains(&step);
+        let on_it = move |(_, exposed): &&(usize, ExposedDevice)| exposed.read_back.contains(&step);
         self.targets.iter().filter(on_it).map(|(index, _)| *index)
     }
 }
@@ -71,7 +71,7 @@ impl SetPlan {
             return Vec::new();
         };
         let guests = self.guests.iter().filter(|guest| exposed.is_in(&guest.place));
-        exposed.told.iter().chain(guests.flat_map(|guest| &guest.steps)).copied().collect()
+        exposed.read_back.iter().chain(guests.flat_map(|guest| &guest.steps)).copied().collect()
     }
 }
 

@@ -160,7 +160,7 @@ pub struct AbsentTarget {
 pub fn look_over(
     scenario: &Scenario,
     layout: &SetLayout,
-    tell: &mut dyn FnMut(String),
+    report: &mut dyn FnMut(String),
 ) -> Result<(Survey, Vec<AbsentTarget>)> {
     refuse_fio_in_guests(scenario)?;
     let probe = Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED);
@@ -169,7 +169,7 @@ pub fn look_over(
     let named: HashSet<&Path> = named.filter_map(path_of_file).collect();
     for (index, stack) in scenario.stacks.iter().enumerate() {
         let mut look =
-            |member| bottom(member, (layout, index), scenario, &named, &mut survey, tell);
+            |member| bottom(member, (layout, index), scenario, &named, &mut survey, report);
         let found = stack.medium.members().iter().map(&mut look).collect::<Result<Vec<_>>>()?;
         refuse_aliases(stack)?;
         survey.found.push(found);
@@ -194,7 +194,7 @@ fn bottom(
     scenario: &Scenario,
     named: &HashSet<&Path>,
     survey: &mut Survey,
-    tell: &mut dyn FnMut(String),
+    report: &mut dyn FnMut(String),
 ) -> Result<FoundMedium> {
     let stack = &scenario.stacks[index];
     if let Some(operator) = scenario.operator_of(stack) {
@@ -232,7 +232,7 @@ fn bottom(
             Ok(FoundMedium::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true))
         }
         Medium::Rbd { pool, image, conf } => {
-            let seen = foreign_image::look((conf, pool, image), scenario, stack, tell)?;
+            let seen = foreign_image::look((conf, pool, image), scenario, stack, report)?;
             survey.warnings.extend(seen.warnings);
             Ok(FoundMedium::bare(seen.bytes, true, true))
         }

@@ -434,7 +434,7 @@ pub fn last_words(files: &GuestFiles) -> String {
 pub fn fate(process: &ProcessId) -> Option<String> {
     let end = end_of(process)?;
     let hint = match end.contains("SIGKILL") {
-        true => "; hint: `dmesg` tells whether the kernel killed it for want of memory",
+        true => "; hint: `dmesg` shows whether the kernel killed it for want of memory",
         false => "",
     };
     Some(format!("QEMU has ended ({end}){hint}"))

@@ -729,7 +729,7 @@ mod tests {
             told(OsStr::new("qemu-system-none")),
             "qemu-system-none (6.0.0 or newer) is not installed"
         );
-        assert!(told(OsStr::new("true")).contains("tells no version"));
+        assert!(told(OsStr::new("true")).contains("reports no version"));
         let folder = tempfile::tempdir().unwrap();
         let old = told(pretender(folder.path(), "5.2.0").as_os_str());
         assert!(old.ends_with("is 5.2.0, which is older than 6.0.0"), "{old}");

@@ -239,7 +239,7 @@ pub fn apply(pin: &Pin, qemu: &mut Qmp, process: u32, daemons: &[u32]) -> Result
     let vcpus = threads_of_vcpus(&query(qemu, "query-cpus-fast")?);
     ensure!(
         vcpus.len() == pin.vcpus.len(),
-        "QEMU tells {} vCPUs, {} are planned",
+        "QEMU reports {} vCPUs, {} are planned",
         vcpus.len(),
         pin.vcpus.len()
     );

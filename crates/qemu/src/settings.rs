@@ -28,8 +28,8 @@ pub fn of_qemu(
 ) -> Result<GuestSettings, QmpError> {
     let mut settings = GuestSettings::new();
     for property in disk.way.properties(at) {
-        let told = told_of_property(qemu, &property)?;
-        settings.extend(told.map(|value| (property.option.to_owned(), word(&value))));
+        let value = read_property(qemu, &property)?;
+        settings.extend(value.map(|value| (property.option.to_owned(), word(&value))));
     }
     let of_daemon = blocks.is_some();
     let (blocks, node) = match blocks {
@@ -51,12 +51,13 @@ pub fn of_qemu(
         let devices = blocks.execute("query-block", Value::Null)?;
         settings.extend(of_overlay(&devices, &node));
     }
-    settings.extend(never_told(disk).map(|option| (option.to_owned(), NOT_TOLD.to_owned())));
+    settings
+        .extend(never_reported(disk).map(|option| (option.to_owned(), NOT_REPORTED.to_owned())));
     Ok(settings)
 }
 
 /// Reads a property of QEMU's; a property that another QEMU calls otherwise is not reported.
-fn told_of_property(qemu: &mut Qmp, property: &Property) -> Result<Option<Value>, QmpError> {
+fn read_property(qemu: &mut Qmp, property: &Property) -> Result<Option<Value>, QmpError> {
     let path = format!("/machine/peripheral/{}", property.object);
     answered(qemu.execute("qom-get", json!({"path": path, "property": property.name})))
 }
@@ -72,11 +73,11 @@ fn answered(answer: Result<Value, QmpError>) -> Result<Option<Value>, QmpError> 
 fn threads_of_device(qemu: &mut Qmp, properties: &[Property]) -> Result<Option<usize>, QmpError> {
     let mut threads = None;
     for property in properties {
-        let told = told_of_property(qemu, property)?.map(|value| match &value {
+        let count = read_property(qemu, property)?.map(|value| match &value {
             Value::Array(several) => several.len(),
             one => usize::from(one.as_str().is_some_and(|link| !link.is_empty())),
         });
-        threads = told.map(|more| threads.unwrap_or(0) + more).or(threads);
+        threads = count.map(|more| threads.unwrap_or(0) + more).or(threads);
     }
     Ok(threads)
 }
@@ -98,11 +99,11 @@ fn has_node(disk: &DiskSpec) -> bool {
 }
 
 /// Text in place of an option's value that no QEMU reports.
-const NOT_TOLD: &str = "not told by QEMU";
+const NOT_REPORTED: &str = "not reported by QEMU";
 
 /// Returns the options of a node that no QEMU reports (7.2; the schema of 10.0 has no word for
 /// them). All that is known of them is the command line, which is in the record.
-fn never_told(disk: &DiskSpec) -> impl Iterator<Item = &'static str> {
+fn never_reported(disk: &DiskSpec) -> impl Iterator<Item = &'static str> {
     let l2_cache = disk.qcow2.as_ref().and_then(|images| images.l2_cache);
     let aio = disk.rbd.is_none().then_some("aio");
     aio.into_iter().chain(["discard"]).chain(l2_cache.map(|_| "l2-cache-size"))
@@ -111,7 +112,7 @@ fn never_told(disk: &DiskSpec) -> impl Iterator<Item = &'static str> {
 /// Reads what a block node reports of itself; empty if no node has that name.
 pub fn of_node(nodes: &Value, name: &str) -> GuestSettings {
     let nodes = nodes.as_array().map(Vec::as_slice).unwrap_or_default();
-    nodes.iter().find(|node| node["node-name"] == name).map(told_of).unwrap_or_default()
+    nodes.iter().find(|node| node["node-name"] == name).map(node_settings).unwrap_or_default()
 }
 
 /// Reads the settings of the node that writes meet, where QEMU has put an overlay over the disk.
@@ -120,7 +121,7 @@ fn of_overlay(devices: &Value, id: &str) -> GuestSettings {
     let Some(device) = devices.iter().find(|device| device["device"] == id) else {
         return GuestSettings::new();
     };
-    let mut settings = told_of(&device["inserted"]);
+    let mut settings = node_settings(&device["inserted"]);
     let depth = device["inserted"]["backing_file_depth"].as_u64().unwrap_or(0);
     settings.insert("snapshot".into(), on_off(depth > 0).into());
     // These are of the overlay, and nobody chose them.
@@ -130,8 +131,8 @@ fn of_overlay(devices: &Value, id: &str) -> GuestSettings {
     settings
 }
 
-fn told_of(node: &Value) -> GuestSettings {
-    let told = [
+fn node_settings(node: &Value) -> GuestSettings {
+    let settings = [
         ("cache.direct", &node["cache"]["direct"]),
         ("cache.no-flush", &node["cache"]["no-flush"]),
         ("read-only", &node["ro"]),
@@ -145,8 +146,8 @@ fn told_of(node: &Value) -> GuestSettings {
         ("lazy-refcounts", &image["format-specific"]["data"]["lazy-refcounts"]),
     ];
     let of_image = of_image.into_iter().filter(|_| node["drv"] != "raw");
-    let told = told.into_iter().chain(of_image).filter(|(_, value)| !value.is_null());
-    told.map(|(option, value)| (option.to_owned(), word(value))).collect()
+    let settings = settings.into_iter().chain(of_image).filter(|(_, value)| !value.is_null());
+    settings.map(|(option, value)| (option.to_owned(), word(value))).collect()
 }
 
 fn word(value: &Value) -> String {
@@ -159,14 +160,14 @@ fn word(value: &Value) -> String {
 
 /// Reads the settings of the disk as the guest's kernel reports them.
 pub fn of_guest(device: &Device) -> GuestSettings {
-    let told = [
+    let settings = [
         ("write-cache", device.write_cache.clone()),
         ("num-queues", device.hardware_queues.map(|queues| queues.to_string())),
         ("read-only", device.read_only.map(|on| on_off(on).to_owned())),
         ("scheduler", device.scheduler.clone()),
         ("driver", device.driver.clone()),
     ];
-    told.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect()
+    settings.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect()
 }
 
 /// Returns as clauses the settings that are not as they were asked for, or that nobody reports.
@@ -195,20 +196,20 @@ pub fn of_node_differing(disk: &DiskSpec, qemu: &GuestSettings) -> Vec<String> {
 /// otherwise.
 pub const RBD_CACHE: &str = "rbd_cache";
 
-fn other_cache(disk: &DiskSpec, told: &GuestSettings) -> Option<String> {
+fn other_cache(disk: &DiskSpec, reported: &GuestSettings) -> Option<String> {
     let should = if disk.cache.direct() { "false" } else { "true" };
-    let told = told.get(RBD_CACHE).filter(|told| !told.starts_with(should))?;
+    let reported = reported.get(RBD_CACHE).filter(|reported| !reported.starts_with(should))?;
     disk.rbd
         .as_ref()
-        .map(|_| format!("{RBD_CACHE}={should} goes with the cache mode, and it is {told}"))
+        .map(|_| format!("{RBD_CACHE}={should} goes with the cache mode, and it is {reported}"))
 }
 
 /// Returns the options that QEMU does not have as they were asked for. Silence is no agreement.
-fn differing(asked: Vec<AskedOption>, told: &GuestSettings) -> Vec<String> {
-    let differs = |(option, asked): AskedOption| match told.get(option) {
-        Some(told) if *told == asked => None,
-        Some(told) => Some(format!("{option}={asked} was asked for, and QEMU has {told}")),
-        None => Some(format!("{option}={asked} was asked for, and QEMU does not tell it")),
+fn differing(asked: Vec<AskedOption>, reported: &GuestSettings) -> Vec<String> {
+    let differs = |(option, asked): AskedOption| match reported.get(option) {
+        Some(reported) if *reported == asked => None,
+        Some(reported) => Some(format!("{option}={asked} was asked for, and QEMU has {reported}")),
+        None => Some(format!("{option}={asked} was asked for, and QEMU does not report it")),
     };
     asked.into_iter().filter_map(differs).collect()
 }
@@ -216,7 +217,7 @@ fn differing(asked: Vec<AskedOption>, told: &GuestSettings) -> Vec<String> {
 /// An option with what was asked for.
 type AskedOption = (&'static str, String);
 
-/// Returns the options asked of the block node: all that [`told_of`] reads.
+/// Returns the options asked of the block node: all that [`node_settings`] reads.
 fn asked_of_node(disk: &DiskSpec) -> Vec<AskedOption> {
     let mut asked = vec![
         // An overlay is QEMU's own file, through the page cache and never flushed.
@@ -240,8 +241,8 @@ fn asked_of_node(disk: &DiskSpec) -> Vec<AskedOption> {
 /// Returns the options asked of the device: of all properties that its way reports, those that were
 /// asked for.
 fn asked_of_device(disk: &DiskSpec) -> Vec<AskedOption> {
-    let told = disk.way.properties(0);
-    let mut asked: Vec<AskedOption> = told
+    let properties = disk.way.properties(0);
+    let mut asked: Vec<AskedOption> = properties
         .iter()
         .filter_map(|property| Some((property.option, asked_of(disk, property.option)?)))
         .collect();
@@ -264,33 +265,33 @@ fn asked_of(disk: &DiskSpec, option: &str) -> Option<String> {
 /// Returns the settings that the guest's kernel does not see as it should.
 fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
     if guest.is_empty() {
-        return vec!["the guest tells nothing of the disk".to_owned()];
+        return vec!["the guest reports nothing about the disk".to_owned()];
     }
     let cache = if disk.cache.write_cache() { "write back" } else { "write through" };
     // A SCSI disk that cannot be written has no cache for writes.
     let cache = (!disk.read_only).then_some(("write-cache", cache));
     let kept_out = disk.read_only && disk.way.keeps_writes_out(disk.backend);
-    let seen_read_only = kept_out && disk.way.tells_read_only();
+    let seen_read_only = kept_out && disk.way.shows_read_only();
     // The server of the socket decides both.
     let is_known = disk.way != SOCKET;
     let should =
         [("read-only", on_off(seen_read_only))].into_iter().chain(cache).filter(|_| is_known);
     let mut differ: Vec<String> = should
         .filter_map(|(option, should)| match guest.get(option) {
-            Some(told) if told == should => None,
-            Some(told) => Some(format!("the guest should see {option}={should}, and sees {told}")),
-            None => Some(format!("the guest should see {option}={should}, and does not tell it")),
+            Some(seen) if seen == should => None,
+            Some(seen) => Some(format!("the guest should see {option}={should}, and sees {seen}")),
+            None => Some(format!("the guest should see {option}={should}, and does not report it")),
         })
         .collect();
-    if let (Some(asked), Some(told)) = (disk.num_queues, guest.get("num-queues")) {
-        if *told != asked.to_string() {
+    if let (Some(asked), Some(seen)) = (disk.num_queues, guest.get("num-queues")) {
+        if *seen != asked.to_string() {
             let why = if u32::from(asked) > vcpus {
                 format!(" (it has {vcpus} vCPUs)")
             } else {
                 String::new()
             };
             differ
-                .push(format!("num-queues={asked} was asked for, and the guest uses {told}{why}"));
+                .push(format!("num-queues={asked} was asked for, and the guest uses {seen}{why}"));
         }
     }
     differ
@@ -304,7 +305,7 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
 /// so that both sides would measure other drives, or one drive in two formats.
 pub fn other_drive(drive: &PciDrive, device: Option<&Device>) -> Result<Vec<String>, String> {
     let Some(device) = device else {
-        let unread = "the guest does not tell which drive it has: whether it is the one of this host is not known";
+        let unread = "the guest does not report which drive it has, so it may be another drive than this host gave it";
         return Ok(vec![unread.to_owned()]);
     };
     let number = |number: Option<u64>| number.map(|number| number.to_string());
@@ -320,11 +321,11 @@ pub fn other_drive(drive: &PciDrive, device: Option<&Device>) -> Result<Vec<Stri
     for (what, decides, here, there) in both.into_iter().filter(|(_, _, here, there)| here != there)
     {
         another |= decides && here.is_some() && there.is_some();
-        let told = |word: Option<String>| word.unwrap_or_else(|| "unknown".into());
+        let known = |word: Option<String>| word.unwrap_or_else(|| "unknown".into());
         doubts.push(format!(
             "its {what} is {} on this host and {} in the guest",
-            told(here),
-            told(there)
+            known(here),
+            known(there)
         ));
     }
     if another { Err(doubts.join("; ")) } else { Ok(doubts) }
@@ -441,7 +442,7 @@ mod tests {
             let silent = differences(&full, 4, &GuestSettings::new(), &guest);
             assert_eq!(silent.len(), qemu.len(), "{way:?}: {silent:?}");
             assert!(
-                silent.iter().all(|one| one.ends_with("and QEMU does not tell it")),
+                silent.iter().all(|one| one.ends_with("and QEMU does not report it")),
                 "{silent:?}"
             );
             let unseen = differences(&full, 4, &qemu, &GuestSettings::new());
@@ -549,7 +550,7 @@ mod tests {
         );
         let unread = other_drive(&drive, None).unwrap();
         assert!(
-            unread.len() == 1 && unread[0].contains("does not tell which drive it has"),
+            unread.len() == 1 && unread[0].contains("does not report which drive it has"),
             "{unread:?}"
         );
         assert_eq!(

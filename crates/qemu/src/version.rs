@@ -51,7 +51,10 @@ pub fn installed_version(program: &OsStr) -> Result<Version, String> {
     match Version::parse(&text) {
         Some(version) if version >= OLDEST => Ok(version),
         Some(version) => Err(format!("{name} is {version}, which is older than {OLDEST}")),
-        None => Err(format!("{name} tells no version that is known (it said \"{}\")", text.trim())),
+        None => Err(format!(
+            "{name} reports no version that iotax can read (it printed \"{}\")",
+            text.trim()
+        )),
     }
 }
 

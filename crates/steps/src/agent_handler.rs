@@ -38,7 +38,7 @@ pub struct HostHandler {
 
 impl Handler for HostHandler {
     fn attach(&mut self, line: ProgressLine) {
-        self.system = RealSystem::watched(move |progress| line.tell(serde_json::json!(progress)));
+        self.system = RealSystem::watched(move |progress| line.report(serde_json::json!(progress)));
     }
 
     fn facts(&mut self, devices: &[PathBuf], programs: &[String]) -> Result<Facts> {
@@ -99,7 +99,7 @@ impl Handler for HostHandler {
         let start = Instant::now();
         loop {
             let owed =
-                self.gauges.owed(paths).context("/proc/meminfo does not tell what is dirty")?;
+                self.gauges.owed(paths).context("/proc/meminfo does not report what is dirty")?;
             let gate = QuiesceGate {
                 waited_ns: start.elapsed().as_nanos() as u64,
                 dirty_bytes: owed.bytes,

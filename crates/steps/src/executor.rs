@@ -258,11 +258,11 @@ pub fn undo_one(
         Ok(gone.then(|| "gone since the reboot:".to_owned()))
     })();
     let undoing = || operation.undoing(made.as_ref());
-    let told = |gone: Option<String>| match gone {
+    let undone = |gone: Option<String>| match gone {
         Some(did) => undoing().map(|undoing| Undoing { did, ..undoing }),
         None => made.as_ref().and_then(|_| undoing()),
     };
-    result.map(told).map_err(|cause: anyhow::Error| {
+    result.map(undone).map_err(|cause: anyhow::Error| {
         // What is somebody else's now must not be removed by hand either.
         let ours = cause.downcast_ref::<NotOurs>().is_none();
         let by_hand =
@@ -299,7 +299,7 @@ pub fn report_left(left: &[Left]) -> Result<()> {
     let lines: Vec<String> = left.iter().map(show_left).collect();
     Err(Failed {
         code: UNDO_INCOMPLETE,
-        message: format!("not everything was taken down:\n{}", lines.join("\n")),
+        message: format!("not everything was removed:\n{}", lines.join("\n")),
     }
     .into())
 }

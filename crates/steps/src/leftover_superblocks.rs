@@ -21,7 +21,7 @@ pub fn superblocks_left_by_guest(open: &Open, others: &[Open]) -> Option<String>
     }
     let drives = drives.into_iter().collect::<Vec<_>>().join(", ");
     Some(format!(
-        "{} ended before this could be taken down in it: {}. Its marks may lie on {drives}, which it had; hint: name them when these are \
+        "{} ended before this could be removed in it: {}. Its marks may lie on {drives}, which it had; hint: name them when these are \
          given up (wipe=..., as the refusal of a run says), or wipefs",
         open.step.place,
         operation.describe()

@@ -3,7 +3,7 @@
 
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::op::{Act, Op};
-use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, tell};
+use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, report_progress};
 use anyhow::Result;
 use iotax_drivers::ceph::Before;
 use iotax_drivers::disk_key::{self, DiskKey};
@@ -125,7 +125,7 @@ impl PlaceExecutor for RealSystem {
     }
 
     fn watched_by(&mut self, watcher: SharedWatcher) {
-        self.watch(move |progress| tell(&watcher, progress));
+        self.watch(move |progress| report_progress(&watcher, progress));
     }
 }
 

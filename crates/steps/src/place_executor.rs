@@ -82,7 +82,7 @@ impl Lacking {
 pub type SharedWatcher = Arc<Mutex<Watcher>>;
 
 /// Reports progress to the watcher.
-pub fn tell(watcher: &SharedWatcher, progress: StepProgress) -> ControlFlow<()> {
+pub fn report_progress(watcher: &SharedWatcher, progress: StepProgress) -> ControlFlow<()> {
     let mut watcher = watcher.lock().unwrap_or_else(PoisonError::into_inner);
     (*watcher)(progress)
 }

@@ -3,7 +3,7 @@
 //! steps only, so that a step that takes minutes is in nobody's way.
 
 use crate::op::Op;
-use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, tell};
+use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, report_progress};
 use anyhow::{Context, Result, anyhow};
 use iotax_drivers::disk_key::DiskKey;
 use iotax_drivers::refusal::{NotOurs, NothingMade};
@@ -158,13 +158,13 @@ pub fn answer(
 ) -> Result<serde_json::Value> {
     let asked: StepRequest =
         serde_json::from_value(payload).context("cannot understand the step")?;
-    let told = act(executor, asked).unwrap_or_else(|error| StepAnswer::Refused {
+    let reply = act(executor, asked).unwrap_or_else(|error| StepAnswer::Refused {
         not_ours: error.is::<NotOurs>(),
         nothing_made: error.is::<NothingMade>(),
         code: code_of(&error),
         why: format!("{error:#}"),
     });
-    Ok(serde_json::to_value(told)?)
+    Ok(serde_json::to_value(reply)?)
 }
 
 fn act(executor: &mut dyn PlaceExecutor, asked: StepRequest) -> Result<StepAnswer> {
@@ -218,22 +218,23 @@ impl RemoteExecutor {
 
     fn ask(&mut self, asked: &StepRequest) -> Result<StepAnswer> {
         let request = WireRequest::Step { payload: serde_json::to_value(asked)? };
-        let mut told = |far: serde_json::Value| match (&self.watcher, serde_json::from_value(far)) {
-            (Some(watcher), Ok(progress)) => tell(watcher, progress),
+        let mut report = |far: serde_json::Value| match (&self.watcher, serde_json::from_value(far))
+        {
+            (Some(watcher), Ok(progress)) => report_progress(watcher, progress),
             // What is not understood is not shown.
             _ => ControlFlow::Continue(()),
         };
-        let payload = match self.peer.call_long(request, &mut told).map_err(Failed::from)? {
+        let payload = match self.peer.call_long(request, &mut report).map_err(Failed::from)? {
             Response::Step { payload } => payload,
             other => return Err(Failed::from(self.peer.unexpected("step", &other)).into()),
         };
-        match serde_json::from_value(payload).context("cannot understand what the agent told")? {
+        match serde_json::from_value(payload).context("cannot understand the agent's answer")? {
             StepAnswer::Refused { why, not_ours: true, .. } => Err(NotOurs(why).into()),
             StepAnswer::Refused { why, nothing_made: true, .. } => {
                 Err(anyhow!(why).context(NothingMade))
             }
             StepAnswer::Refused { why, code, .. } => Err(Failed { code, message: why }.into()),
-            told => Ok(told),
+            answer => Ok(answer),
         }
     }
 
@@ -244,8 +245,8 @@ impl RemoteExecutor {
         }
     }
 
-    fn strange(&self, told: &StepAnswer) -> anyhow::Error {
-        anyhow!("{} told what was not asked: {told:?}", self.peer.name())
+    fn strange(&self, answer: &StepAnswer) -> anyhow::Error {
+        anyhow!("{} answered a question that was not asked: {answer:?}", self.peer.name())
     }
 }
 
@@ -278,7 +279,7 @@ impl PlaceExecutor for RemoteExecutor {
     fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
         let made =
             self.made(&StepRequest::Perform { op: op.clone(), run: RunOfStep::from_tag(tag) })?;
-        made.with_context(|| format!("{} told nothing of what it made", self.peer.name()))
+        made.with_context(|| format!("{} did not report what it made", self.peer.name()))
     }
 
     fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {

@@ -246,12 +246,12 @@ pub fn signal_all(child: &mut Child, signal: Signal) {
 
 /// Waits until one of these is ready, for at most `rest`. If the kernel cannot signal the end of a
 /// child, it waits only for the interval between two checks.
-fn pause<'a>(sources: impl Iterator<Item = &'a OwnedFd>, tells_of_end: bool, rest: Duration) {
+fn pause<'a>(sources: impl Iterator<Item = &'a OwnedFd>, signals_end: bool, rest: Duration) {
     let mut sources: Vec<PollFd> =
         sources.map(|source| PollFd::new(source, PollFlags::IN)).collect();
     // A day at most, which every system's times can hold: it is asked again, as where a signal ends
     // it early.
-    let rest = rest.min(if tells_of_end { Duration::from_secs(86_400) } else { LOOKS });
+    let rest = rest.min(if signals_end { Duration::from_secs(86_400) } else { LOOKS });
     let rest = Timespec { tv_sec: rest.as_secs() as i64, tv_nsec: i64::from(rest.subsec_nanos()) };
     let _ = poll(&mut sources, Some(&rest));
 }

@@ -208,7 +208,7 @@ fn rounding(text: &str, value: f64, digits: &str, factor: f64) -> PrintedValue {
     if text.trim().starts_with('<') {
         return PrintedValue { value: value * factor, low: 0.0, high: value * factor };
     }
-    let decimals = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
+    let decimals = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len());
     let half = 0.5 * 10f64.powi(-i32::try_from(decimals).unwrap_or(i32::MAX));
     PrintedValue {
         value: value * factor,

@@ -103,7 +103,7 @@ fn the_frames_numbers_are_those_of_the_code() {
         PAGE.contains(&format!("Up to {noise} KiB in front"))
             && PAGE.contains(&format!("After {noise} KiB"))
     );
-    let silence = format!("silence limit ({} s unless told otherwise)", SILENCE_LIMIT.as_secs());
+    let silence = format!("silence limit ({} s unless set otherwise)", SILENCE_LIMIT.as_secs());
     assert!(PAGE.contains(&silence), "{silence}");
     let hellos = PAGE.split("\"protocol\":").skip(1).map(|rest| rest.split(',').next().unwrap());
     let hellos: Vec<&str> = hellos.collect();

@@ -493,11 +493,11 @@ pub fn unpack_series(
         let ours = || result.slices.iter().filter(|slice| slice.worker == worker);
         let ios = ours().fold(0, |sum: u64, slice| sum.saturating_add(slice.ios));
         let window_ns = ours().fold(0, |sum: u64, slice| sum.saturating_add(slice.window_ns));
-        let told =
+        let total =
             [sum.read.ios, sum.write.ios, sum.trim.ios].into_iter().fold(0, u64::saturating_add);
-        if (ios, window_ns) != (told, sum.window_ns) {
+        if (ios, window_ns) != (total, sum.window_ns) {
             return Err(format!(
-                "slices of {ios} I/Os in {window_ns} ns add up to {told} in {}",
+                "slices of {ios} I/Os in {window_ns} ns add up to {total} in {}",
                 sum.window_ns
             ));
         }
@@ -639,7 +639,7 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8], spec: &SliceSpec) -> Result<Ra
     let (service, rest) = split(rest, scalars.service_len)?;
     let (trim, rest) = split(rest, scalars.trim_len)?;
     if !rest.is_empty() {
-        return Err(format!("{} bytes too many behind the histograms", rest.len()));
+        return Err(format!("{} bytes too many after the histograms", rest.len()));
     }
     let result = SliceResult {
         targets: scalars.targets,

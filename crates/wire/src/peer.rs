@@ -386,7 +386,7 @@ impl Peer {
         }
     }
 
-    /// Asks a worker what it found of what it wrote; `told` as for [`Peer::call_long`].
+    /// Asks a worker what it found of what it wrote; `report` as for [`Peer::call_long`].
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -394,9 +394,9 @@ impl Peer {
         &mut self,
         worker: u32,
         read: bool,
-        told: &mut dyn FnMut(serde_json::Value) -> ControlFlow<()>,
+        report: &mut dyn FnMut(serde_json::Value) -> ControlFlow<()>,
     ) -> Result<VerifiedWorker, WireError> {
-        match self.call_long(WireRequest::Verify { worker, read }, told)? {
+        match self.call_long(WireRequest::Verify { worker, read }, report)? {
             Response::Verified { found } => Ok(found),
             other => Err(self.unexpected("verify", &other)),
         }
@@ -463,7 +463,7 @@ impl Peer {
         }
     }
 
-    /// Sends a request and passes `told` each acknowledgement that comes before the answer, and
+    /// Sends a request and passes `report` each acknowledgement that comes before the answer, and
     /// `None` now and then. When it says break there is no answer. As the request is still under
     /// way, the peer can then only be drained.
     ///
@@ -472,15 +472,15 @@ impl Peer {
     pub fn watch(
         &mut self,
         request: WireRequest,
-        told: &mut dyn FnMut(Option<u64>) -> ControlFlow<()>,
+        report: &mut dyn FnMut(Option<u64>) -> ControlFlow<()>,
     ) -> Result<Option<Response>, WireError> {
         let (id, name) = self.send(&request)?;
         self.listen(id, name, &mut |progress| {
-            told(progress.and_then(|progress| progress.acknowledged))
+            report(progress.and_then(|progress| progress.acknowledged))
         })
     }
 
-    /// Sends a request that may take long and passes `told` its progress. When it says break, the
+    /// Sends a request that may take long and passes `report` its progress. When it says break, the
     /// peer is asked to stop, and its answer is what has come of it by then.
     ///
     /// # Errors
@@ -488,12 +488,12 @@ impl Peer {
     pub fn call_long(
         &mut self,
         request: WireRequest,
-        told: &mut dyn FnMut(serde_json::Value) -> ControlFlow<()>,
+        report: &mut dyn FnMut(serde_json::Value) -> ControlFlow<()>,
     ) -> Result<Response, WireError> {
         let (id, name) = self.send(&request)?;
         let mut heard =
             |progress: Option<WireProgress>| match progress.and_then(|progress| progress.far) {
-                Some(far) => told(far),
+                Some(far) => report(far),
                 None => ControlFlow::Continue(()),
             };
         match self.listen(id, name, &mut heard)? {
@@ -510,12 +510,12 @@ impl Peer {
         }
     }
 
-    /// Waits for the answer to a request that was sent; `None`: `told` said break.
+    /// Waits for the answer to a request that was sent; `None`: `report` said break.
     fn listen(
         &mut self,
         id: u64,
         name: &'static str,
-        told: &mut dyn FnMut(Option<WireProgress>) -> ControlFlow<()>,
+        report: &mut dyn FnMut(Option<WireProgress>) -> ControlFlow<()>,
     ) -> Result<Option<Response>, WireError> {
         let mut heard = Instant::now();
         loop {
@@ -545,7 +545,7 @@ impl Peer {
                 }
                 Err(RecvTimeoutError::Timeout) => None,
             };
-            if told(progress).is_break() {
+            if report(progress).is_break() {
                 return Ok(None);
             }
         }

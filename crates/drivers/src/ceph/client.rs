@@ -35,8 +35,8 @@ fn client_socket(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<P
         std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     let mut sockets = entries.flatten().map(|entry| entry.path()).filter(is_of_pid);
     let has_it = |socket: &PathBuf| {
-        let told = ask(socket, &json!({"prefix": "perf dump"})).ok();
-        let counters = told.as_ref().and_then(Value::as_object);
+        let answer = ask(socket, &json!({"prefix": "perf dump"})).ok();
+        let counters = answer.as_ref().and_then(Value::as_object);
         counters.is_some_and(|all| {
             all.keys().any(|name| name.starts_with("librbd-") && name.ends_with(&end))
         })
@@ -68,7 +68,7 @@ fn ask(socket: &Path, request: &Value) -> Result<Value> {
 /// Returns whether the cache of that process is on for an image, and who says so: `false (QEMU)`,
 /// `true (image)`. A setting of the image takes precedence over QEMU's. A client of somebody else's
 /// cluster has no socket unless its configuration gives it one.
-pub fn cache_told(conf: &Path, image: (&str, &str), pid: u32) -> String {
+pub fn cache_reported(conf: &Path, image: (&str, &str), pid: u32) -> String {
     cache_of_client(conf, image, pid).unwrap_or_else(|why| format!("unknown ({why:#})"))
 }
 
@@ -76,7 +76,7 @@ pub fn cache_told(conf: &Path, image: (&str, &str), pid: u32) -> String {
 /// image, else the one in its configuration.
 pub fn cache_by_conf(conf: &Path, (pool, image): (&str, &str)) -> String {
     let cluster = Cluster { conf };
-    let told = || -> Result<String> {
+    let find = || -> Result<String> {
         let all =
             cluster.run_json("rbd", &["config", "image", "ls", &format!("{pool}/{image}")])?;
         if let Some(value) = set_of_image(&all, "rbd_cache") {
@@ -86,7 +86,7 @@ pub fn cache_by_conf(conf: &Path, (pool, image): (&str, &str)) -> String {
             .run("ceph-conf", &["--name", "client.admin", "--show-config-value", "rbd_cache"])?;
         Ok(format!("{} (configuration)", value.trim()))
     };
-    told().unwrap_or_else(|why| format!("unknown ({why:#})"))
+    find().unwrap_or_else(|why| format!("unknown ({why:#})"))
 }
 
 fn cache_of_client(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<String> {
@@ -96,8 +96,9 @@ fn cache_of_client(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result
         return Ok(format!("{value} (image)"));
     }
     let socket = client_socket(conf, (pool, image), pid)?;
-    let told = ask(&socket, &json!({"prefix": "config get", "var": "rbd_cache"}))?;
-    let value = told["rbd_cache"].as_str().with_context(|| format!("no rbd_cache in {told}"))?;
+    let answer = ask(&socket, &json!({"prefix": "config get", "var": "rbd_cache"}))?;
+    let value =
+        answer["rbd_cache"].as_str().with_context(|| format!("no rbd_cache in {answer}"))?;
     Ok(format!("{value} (QEMU)"))
 }
 

@@ -337,7 +337,7 @@ fn wait(
             return Ok(status);
         }
         let share = status.state().rebuilt().unwrap_or(0.0);
-        if system.tell(StepProgress::Synced(share)).is_break() {
+        if system.report_progress(StepProgress::Synced(share)).is_break() {
             bail!("interrupted while waiting for {who} to {what}");
         }
         ensure!(
@@ -461,9 +461,9 @@ pub fn settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
     }
     for image in cluster.run_json("rbd", &["ls", pool])?.as_array().into_iter().flatten() {
         let Some(image) = image.as_str() else { continue };
-        let told = cluster.run_json("rbd", &["info", &format!("{pool}/{image}")])?;
+        let info = cluster.run_json("rbd", &["info", &format!("{pool}/{image}")])?;
         for name in ["size", "object_size", "features"] {
-            settings.extend(word(&told[name]).map(|value| (format!("{image} {name}"), value)));
+            settings.extend(word(&info[name]).map(|value| (format!("{image} {name}"), value)));
         }
     }
     Ok(settings)

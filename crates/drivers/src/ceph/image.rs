@@ -93,8 +93,8 @@ pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSetti
 /// If the cluster does not answer.
 pub fn pool_settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
     let of_pool = Cluster { conf }.run_json("ceph", &["osd", "pool", "get", pool, "all"])?;
-    let told = |name: &&str| word(&of_pool[*name]).map(|value| (format!("pool {name}"), value));
-    Ok(["size", "min_size", "pg_num"].iter().filter_map(told).collect())
+    let setting = |name: &&str| word(&of_pool[*name]).map(|value| (format!("pool {name}"), value));
+    Ok(["size", "min_size", "pg_num"].iter().filter_map(setting).collect())
 }
 
 #[cfg(test)]

@@ -53,9 +53,9 @@ pub fn mapped(probe: &Probe, fsid: &str, pool: &str, image: &str) -> Vec<PathBuf
 /// sysfs does not report them.
 pub fn client_options(probe: &Probe, device: &Path) -> Option<String> {
     let number = device.to_str()?.strip_prefix("/dev/rbd")?;
-    let told = probe.read(format!("{DEVICES}/{number}/config_info"))?;
+    let config = probe.read(format!("{DEVICES}/{number}/config_info"))?;
     // `config_info` lists addresses, options, pool, image, snapshot.
-    let options = told.split_whitespace().nth(1)?.split(',');
+    let options = config.split_whitespace().nth(1)?.split(',');
     let is_open =
         |option: &&str| !["name=", "key=", "secret="].iter().any(|word| option.starts_with(word));
     Some(options.filter(is_open).collect::<Vec<_>>().join(","))

@@ -8,7 +8,7 @@ mod image;
 mod mapping;
 mod status;
 
-pub use client::{cache_by_conf, cache_told, longest_socket};
+pub use client::{cache_by_conf, cache_reported, longest_socket};
 pub use cluster::{await_healthy, change, create, destroy, is_there, osds, settings, state};
 pub use image::{Image, absent, image_settings, pool_settings};
 pub use iotax_facts::cluster::ClusterStatus;

@@ -4,14 +4,14 @@ use iotax_facts::cluster::ClusterStatus;
 use serde_json::Value;
 
 /// Reads the output of `ceph -s --format json`. Returns `None` if something is missing.
-pub(super) fn parse(told: &Value) -> Option<ClusterStatus> {
-    let count = |key: &str| u32::try_from(told["osdmap"][key].as_u64()?).ok();
-    let groups = told["pgmap"]["pgs_by_state"].as_array()?.iter();
+pub(super) fn parse(answer: &Value) -> Option<ClusterStatus> {
+    let count = |key: &str| u32::try_from(answer["osdmap"][key].as_u64()?).ok();
+    let groups = answer["pgmap"]["pgs_by_state"].as_array()?.iter();
     // Ceph prints only figures that are not 0.
-    let figure = |key: &str| told["pgmap"][key].as_f64().unwrap_or(0.0);
+    let figure = |key: &str| answer["pgmap"][key].as_f64().unwrap_or(0.0);
     Some(ClusterStatus {
-        health: told["health"]["status"].as_str()?.to_owned(),
-        checks: told["health"]["checks"].as_object()?.keys().cloned().collect(),
+        health: answer["health"]["status"].as_str()?.to_owned(),
+        checks: answer["health"]["checks"].as_object()?.keys().cloned().collect(),
         osds: count("num_osds")?,
         up: count("num_up_osds")?,
         within: count("num_in_osds")?,

@@ -3,7 +3,7 @@
 
 use super::{LINK, Store, TARGET, backstore, has_store, make_store, ready, remove_store};
 use crate::export;
-use crate::plain_file::tell_kernel;
+use crate::plain_file::write_sysfs;
 use crate::refusal::NothingMade;
 use crate::settings::{self, ThingSettings};
 use anyhow::{Context, Result, anyhow};
@@ -46,7 +46,7 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     ready(modules)?;
     let store = make_store(&target.store)?;
     for (name, value) in target.attributes {
-        tell_kernel(&store.join("attrib").join(name), value).with_context(|| {
+        write_sysfs(&store.join("attrib").join(name), value).with_context(|| {
             format!(
                 "LIO does not take {name}={value} for {}; hint: leave it out",
                 target.store.backing.display()
@@ -63,11 +63,11 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     // All but the first are the kernel's defaults. They are written since everything depends on
     // them.
     for (name, value) in [("authentication", "0"), ("generate_node_acls", "0")] {
-        tell_kernel(&group.join("attrib").join(name), value)?;
+        write_sysfs(&group.join("attrib").join(name), value)?;
     }
     allow(&acl, &lun, target.store.read_only)?;
     listen(&group, target)?;
-    tell_kernel(&group.join("enable"), "1")?;
+    write_sysfs(&group.join("enable"), "1")?;
     Ok(made.then(fabric))
 }
 
@@ -92,16 +92,16 @@ fn allow(acl: &Path, lun: &Path, read_only: bool) -> Result<()> {
     export::make_new(acl)?;
     export::make_new(&mapped)?;
     export::link(lun, &mapped.join(LINK))?;
-    tell_kernel(&mapped.join("write_protect"), if read_only { "1" } else { "0" })
+    write_sysfs(&mapped.join("write_protect"), if read_only { "1" } else { "0" })
 }
 
 fn listen(group: &Path, target: &IscsiTarget) -> Result<()> {
     let portal = group.join("np").join(target.portal.to_string());
     export::make_new(&portal)?;
     if target.iser {
-        tell_kernel(&portal.join("iser"), "1").with_context(|| {
+        write_sysfs(&portal.join("iser"), "1").with_context(|| {
             format!(
-                "no RDMA device listens at {}; hint: the kernel's log (dmesg) tells why",
+                "no RDMA device listens at {}; hint: the kernel's log (dmesg) says why",
                 target.portal
             )
         })?;
@@ -134,7 +134,7 @@ pub fn unexport(target: &IscsiTarget, fabric: Option<&Path>) -> Result<()> {
     let group = folder(target.iqn).join("tpgt_1");
     let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
     if group.join("enable").exists() {
-        tell_kernel(&group.join("enable"), "0")?;
+        write_sysfs(&group.join("enable"), "0")?;
     }
     export::unlink(&acl.join("lun_0").join(LINK))?;
     export::remove(&acl.join("lun_0"))?;

@@ -169,7 +169,7 @@ pub fn unexport(asked: &ExportSpdk) -> Result<()> {
 pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> {
     let mut rpc = Rpc::connect(socket, LIMIT)?;
     let target = SpdkConnection::ask_target(&mut rpc, socket)?;
-    let gone = || format!("the SPDK target behind {} has no {name} any more", socket.display());
+    let gone = || format!("the SPDK target at {} has no {name} any more", socket.display());
     let bdevs = Bdevs::look_up(&mut rpc)?;
     let controller = controller(&mut rpc, name)?.with_context(gone)?;
     let serves = controller.bdev.as_deref().with_context(gone)?;
@@ -178,7 +178,7 @@ pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> 
     // For a part of a file, this shows the file's bdev: a reader wants to know what serves the
     // disk.
     let shown = bdevs.named(name).unwrap_or(bdev);
-    let told = [
+    let settings = [
         ("read-only", Some(on_off(controller.read_only))),
         ("cache.direct", all_direct(&bdevs.files_below(serves), target.process).map(on_off)),
         ("bdev", shown["product_name"].as_str().map(str::to_owned)),
@@ -192,7 +192,10 @@ pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> 
         ("raid", raid(&bdevs, serves)),
         ("server", Some(target.facts.describe_target())),
     ];
-    Ok(told.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect())
+    Ok(settings
+        .into_iter()
+        .filter_map(|(option, value)| Some((option.to_owned(), value?)))
+        .collect())
 }
 
 /// Returns true if all files are open past the page cache, and `None` if that is not known of all.

@@ -126,7 +126,7 @@ impl JoinSpdk {
         self.raid.as_ref().map(|_| raid::state(&self.rpc, &self.joined())).transpose()
     }
 
-    /// Reads the settings of the array; empty if there is none.
+    /// Reads the settings of the array; empty if there are none.
     ///
     /// # Errors
     /// When the target does not report them.
@@ -238,7 +238,7 @@ fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result
         if let Some(bdev) = bdevs.over(path).filter(|bdev| !bdev.starts_with(&ours)) {
             let path = path.display();
             let why = anyhow!(
-                "{path} is the bdev {bdev} of the SPDK target behind {} already; hint: another member, or take that bdev away",
+                "{path} is the bdev {bdev} of the SPDK target at {} already; hint: another member, or take that bdev away",
                 asked.rpc.display()
             );
             return Err(why.context(NothingMade));

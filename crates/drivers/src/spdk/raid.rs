@@ -59,20 +59,20 @@ struct Array {
 
 impl Array {
     fn look_up(rpc: &mut Rpc, name: &str) -> Result<Array> {
-        let told = raid_value(rpc, name)?;
-        Array::understood(&told).with_context(|| {
-            format!("the SPDK target tells too little of its array {name}: {told}")
+        let reported = raid_value(rpc, name)?;
+        Array::understood(&reported).with_context(|| {
+            format!("the SPDK target reports too little of its array {name}: {reported}")
         })
     }
 
-    fn understood(told: &Value) -> Option<Array> {
-        let count = |key: &str| told[key].as_u64().and_then(|count| u32::try_from(count).ok());
-        let members = told["base_bdevs_list"].as_array()?.iter();
+    fn understood(reported: &Value) -> Option<Array> {
+        let count = |key: &str| reported[key].as_u64().and_then(|count| u32::try_from(count).ok());
+        let members = reported["base_bdevs_list"].as_array()?.iter();
         Some(Array {
-            word: told["state"].as_str()?.to_owned(),
+            word: reported["state"].as_str()?.to_owned(),
             members: count("num_base_bdevs")?,
             there: count("num_base_bdevs_discovered")?,
-            rebuilt: told["process"]["progress"]["percent"].as_f64(),
+            rebuilt: reported["process"]["progress"]["percent"].as_f64(),
             names: members
                 .filter_map(|member| member["name"].as_str())
                 .map(str::to_owned)
@@ -94,8 +94,8 @@ impl Array {
 
 fn raid_value(rpc: &mut Rpc, name: &str) -> Result<Value> {
     let all = listed(rpc, "bdev_raid_get_bdevs", json!({"category": "all"}))?;
-    let told = all.into_iter().find(|one| one["name"] == name);
-    told.with_context(|| format!("the SPDK target has no array {name}"))
+    let array = all.into_iter().find(|one| one["name"] == name);
+    array.with_context(|| format!("the SPDK target has no array {name}"))
 }
 
 /// Returns the state of an array.
@@ -111,11 +111,12 @@ pub fn state(socket: &Path, array: &str) -> Result<ArrayState> {
 /// # Errors
 /// If the target does not answer, or has no such array.
 pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
-    let told = raid_value(&mut Rpc::connect(socket, LIMIT)?, array)?;
+    let reported = raid_value(&mut Rpc::connect(socket, LIMIT)?, array)?;
     let names = ["raid_level", "strip_size_kb", "num_base_bdevs", "superblock"];
-    let known = names.iter().filter(|name| !told[**name].is_null());
-    let word =
-        |name: &str| told[name].as_str().map_or_else(|| told[name].to_string(), str::to_owned);
+    let known = names.iter().filter(|name| !reported[**name].is_null());
+    let word = |name: &str| {
+        reported[name].as_str().map_or_else(|| reported[name].to_string(), str::to_owned)
+    };
     Ok(known.map(|name| ((*name).to_owned(), word(name))).collect())
 }
 
@@ -124,13 +125,13 @@ pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
 /// # Errors
 /// If the target refuses, the member was not where it was expected, or the receiver of the progress
 /// says stop.
-pub fn change(asked: &ChangeSpdkArray, told: ProgressFn<'_>) -> Result<()> {
+pub fn change(asked: &ChangeSpdkArray, progress: ProgressFn<'_>) -> Result<()> {
     let (socket, bdev) = asked.made.bdev()?;
     let (mut rpc, array) = (Rpc::connect(socket, LIMIT)?, array_below(bdev));
     let (member, returns) = match asked.change {
         SpdkChange::Leaves(member) => (member, false),
         SpdkChange::Returns(member) => (member, true),
-        SpdkChange::AwaitWhole => return await_whole(&mut rpc, &array, told),
+        SpdkChange::AwaitWhole => return await_whole(&mut rpc, &array, progress),
     };
     let member = member_of(&mut rpc, bdev, member)?;
     move_member(&mut rpc, &array, &member, returns)
@@ -168,14 +169,14 @@ fn move_member(rpc: &mut Rpc, array: &str, member: &str, returns: bool) -> Resul
     Ok(())
 }
 
-fn await_whole(rpc: &mut Rpc, array: &str, told: ProgressFn<'_>) -> Result<()> {
+fn await_whole(rpc: &mut Rpc, array: &str, progress: ProgressFn<'_>) -> Result<()> {
     loop {
         let done = match Array::look_up(rpc, array)?.state() {
             ArrayState::Healthy => return Ok(()),
             ArrayState::Rebuilding { done, .. } => done,
             other => bail!("the array {array} is {other}, and nothing is rebuilt"),
         };
-        if told(done).is_break() {
+        if progress(done).is_break() {
             bail!("interrupted at {:.0} % of the rebuild of {array}", done * 100.0);
         }
         thread::sleep(PAUSE);

@@ -21,7 +21,7 @@ pub enum RpcError {
     #[error("no SPDK target listens on {socket}: {source}")]
     Absent { socket: PathBuf, source: std::io::Error },
     /// Refusal by the target itself.
-    #[error("the SPDK target behind {socket} refused {method}: {words} ({code}){}", hint(.method, .code, .words))]
+    #[error("the SPDK target at {socket} refused {method}: {words} ({code}){}", hint(.method, .code, .words))]
     Refused {
         socket: PathBuf,
         method: String,
@@ -43,10 +43,10 @@ fn words(socket: &Path, method: &str, cause: &SocketError) -> String {
     let socket = socket.display();
     match cause {
         SocketError::Closed => {
-            format!("the SPDK target behind {socket} closed the connection during {method}")
+            format!("the SPDK target at {socket} closed the connection during {method}")
         }
         SocketError::TimedOut(limit) => format!(
-            "the SPDK target behind {socket} did not answer {method} within {} s; hint: is it stopped, or do its reactors hang?",
+            "the SPDK target at {socket} did not answer {method} within {} s; hint: is it stopped, or do its reactors hang?",
             limit.as_secs()
         ),
         SocketError::Garbled { why, found } => {
@@ -55,7 +55,7 @@ fn words(socket: &Path, method: &str, cause: &SocketError) -> String {
             )
         }
         SocketError::Io(source) => {
-            format!("cannot talk to the SPDK target behind {socket} during {method}: {source}")
+            format!("cannot talk to the SPDK target at {socket} during {method}: {source}")
         }
     }
 }
@@ -116,8 +116,9 @@ impl Rpc {
             .uid
             .as_raw();
         if user != 0 && user != rustix::process::geteuid().as_raw() {
-            let why =
-                format!("the process behind it is of user {user}, who is neither you nor root");
+            let why = format!(
+                "the process that serves it belongs to user {user}, who is neither you nor root"
+            );
             return Err(absent(std::io::Error::new(ErrorKind::PermissionDenied, why)));
         }
         Ok(Rpc { stream, socket: socket.to_owned() })

@@ -68,9 +68,9 @@ impl SpdkConnection {
             false => Value::Null,
         };
         let framework: Option<Framework> = serde_json::from_value(framework).ok();
-        let told = framework.iter().flat_map(|framework| &framework.reactors);
+        let answers = framework.iter().flat_map(|framework| &framework.reactors);
         let reactors =
-            told.map(|told| Reactor { core: told.lcore, polls: !told.in_interrupt }).collect();
+            answers.map(|one| Reactor { core: one.lcore, polls: !one.in_interrupt }).collect();
         let facts = SpdkTarget { socket: socket.to_owned(), version, reactors };
         Ok(SpdkConnection {
             facts,
@@ -90,8 +90,8 @@ impl Framework {
     /// the same here if its threads are, too.
     fn process(&self) -> Option<u32> {
         let pid = self.pid?;
-        let here = |told: &TargetAnswer| {
-            told.tid.is_some_and(|tid| Path::new(&format!("/proc/{pid}/task/{tid}")).exists())
+        let here = |answer: &TargetAnswer| {
+            answer.tid.is_some_and(|tid| Path::new(&format!("/proc/{pid}/task/{tid}")).exists())
         };
         (!self.reactors.is_empty() && self.reactors.iter().all(here)).then_some(pid)
     }
@@ -116,7 +116,7 @@ pub fn has(socket: &Path, methods: &[&str]) -> Result<(), String> {
     match lacks.is_empty() {
         true => Ok(()),
         false => Err(format!(
-            "the SPDK target behind {} ({}) has no {}: it is another of SPDK's programs, built without it, or not yet initialized",
+            "the SPDK target at {} ({}) has no {}: it is another of SPDK's programs, built without it, or not yet initialized",
             socket.display(),
             target.facts.version,
             lacks.join(", ")

@@ -2,7 +2,7 @@
 //! checks what a pool that finds duplicates needs of it.
 
 use super::load;
-use crate::plain_file::tell_kernel;
+use crate::plain_file::write_sysfs;
 use anyhow::{Result, bail, ensure};
 use iotax_units::{MIB, show_bytes};
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ impl ArcLimit {
     /// If ZFS does not take that many bytes.
     pub fn set(bytes: u64) -> Result<()> {
         load()?;
-        tell_kernel(Path::new(PARAMETER), &bytes.to_string())?;
+        write_sysfs(Path::new(PARAMETER), &bytes.to_string())?;
         let now = ArcLimit::current_limit().limit;
         ensure!(
             now == bytes,
@@ -65,8 +65,8 @@ impl ArcLimit {
         let limit = if self.limit == 0 { usual_limit() } else { self.limit };
         match whose(ArcLimit::current_limit().parameter, [written, limit], self.parameter) {
             ParameterOwner::Ours => {
-                tell_kernel(Path::new(PARAMETER), &limit.to_string())?;
-                tell_kernel(Path::new(PARAMETER), &self.parameter.to_string())?;
+                write_sysfs(Path::new(PARAMETER), &limit.to_string())?;
+                write_sysfs(Path::new(PARAMETER), &self.parameter.to_string())?;
                 Ok(None)
             }
             ParameterOwner::Restored => Ok(None),

@@ -113,14 +113,14 @@ impl Pool<'_> {
 
     /// Checks that the pool is ours: somebody else may have made a pool with this name.
     fn must_be_ours(&self) -> Result<()> {
-        let told = run(&mut tool("zfs", ["get", "-H", "-o", "value", PROPERTY, self.name]))?;
-        match told.trim() == self.run_id {
+        let owner = run(&mut tool("zfs", ["get", "-H", "-o", "value", PROPERTY, self.name]))?;
+        match owner.trim() == self.run_id {
             true => Ok(()),
             false => Err(NotOurs(format!(
                 "the pool {} is not of the run {}: it says {}; left alone",
                 self.name,
                 self.run_id,
-                told.trim()
+                owner.trim()
             ))
             .into()),
         }
@@ -203,11 +203,11 @@ fn partition_of_zpools(device: &Path) -> Result<Option<PathBuf>> {
 
 fn said_by_blkid(part: &Path) -> Result<String> {
     let mut command = tool("blkid", ["-p", "-o", "export"]);
-    let told = output(command.arg(part))?;
+    let ended = output(command.arg(part))?;
     // blkid prints nothing about what it does not know, and ends with 2.
-    match told.status.code() {
+    match ended.status.code() {
         Some(2) => Ok(String::new()),
-        _ => checked_output(&format!("{command:?}"), told),
+        _ => checked_output(&format!("{command:?}"), ended),
     }
 }
 
@@ -229,25 +229,25 @@ enum Label {
 
 fn label_of(device: &Path) -> Result<Label> {
     let mut command = tool("zdb", ["-l"]);
-    let told = output(command.arg(device))?;
-    label_told(&told).with_context(|| format!("{command:?}"))
+    let ended = output(command.arg(device))?;
+    parse_label(&ended).with_context(|| format!("{command:?}"))
 }
 
 /// Reads the label from zdb's output. zdb ends with 2 both if none of the four labels is valid and
 /// if none could be read: only its words show which.
-fn label_told(told: &Output) -> Result<Label> {
+fn parse_label(ended: &Output) -> Result<Label> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (out, error) = (text(&told.stdout), text(&told.stderr));
+    let (out, error) = (text(&ended.stdout), text(&ended.stderr));
     if let Some(pool) = pool_of_label(&out) {
         return Ok(Label::Of(pool));
     }
     let words = format!("{out}\n{error}");
     let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
-    ensure!(lines.peek().is_some(), "it failed ({}) and says nothing", told.status);
-    match told.status.code() {
+    ensure!(lines.peek().is_some(), "it failed ({}) and says nothing", ended.status);
+    match ended.status.code() {
         Some(0) => Ok(Label::Nameless),
         Some(2) if lines.all(|line| line.starts_with("failed to unpack label")) => Ok(Label::None),
-        _ => bail!("it failed ({}): {}", told.status, words.trim()),
+        _ => bail!("it failed ({}): {}", ended.status, words.trim()),
     }
 }
 
@@ -302,7 +302,7 @@ mod tests {
         use std::os::unix::process::ExitStatusExt;
         let told = |code: i32, out: &str, error: &str| {
             let status = std::process::ExitStatus::from_raw(code << 8);
-            label_told(&Output { status, stdout: out.into(), stderr: error.into() })
+            parse_label(&Output { status, stdout: out.into(), stderr: error.into() })
         };
         let four = |what: &str| {
             (0..4).map(|at| format!("failed to {what} label {at}\n")).collect::<String>()

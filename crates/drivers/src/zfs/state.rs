@@ -86,11 +86,12 @@ pub fn replace(made: &Path, member: &Path) -> Result<()> {
     run(tool("zpool", ["replace", "-f", &pool]).arg(&member)).map(drop)
 }
 
-/// Waits until every member is whole. `told` receives the share that is done, and may end the wait.
+/// Waits until every member is whole. `progress` receives the share that is done, and may end the
+/// wait.
 ///
 /// # Errors
-/// If members are missing and nothing is resilvered, or `told` says stop.
-pub fn await_resilver(made: &Path, told: ProgressFn<'_>) -> Result<()> {
+/// If members are missing and nothing is resilvered, or `progress` says stop.
+pub fn await_resilver(made: &Path, progress: ProgressFn<'_>) -> Result<()> {
     let pool = pool_of(made)?;
     loop {
         let now = state_of(&pool)?.with_context(|| format!("the pool {pool} is gone"))?;
@@ -103,7 +104,7 @@ pub fn await_resilver(made: &Path, told: ProgressFn<'_>) -> Result<()> {
                 )
             }
         };
-        ensure!(told(done).is_continue(), "interrupted while the pool {pool} resilvers");
+        ensure!(progress(done).is_continue(), "interrupted while the pool {pool} resilvers");
         std::thread::sleep(Duration::from_millis(250));
     }
 }

@@ -31,7 +31,7 @@ pub fn quantities_in(line: usize, text: &str, style: Style) -> Vec<Quantity> {
                 found.push(quantity);
                 at = end;
             }
-            None => at = behind_word(text, start),
+            None => at = after_word(text, start),
         }
     }
     found
@@ -63,7 +63,7 @@ fn digit(letter: char) -> Option<u8> {
 }
 
 /// Returns the byte after the word that contains `at`.
-fn behind_word(text: &str, at: usize) -> usize {
+fn after_word(text: &str, at: usize) -> usize {
     let part = |letter: char| {
         letter.is_ascii_alphanumeric()
             || digit(letter).is_some()
@@ -129,14 +129,14 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
 }
 
 /// Returns true if the text after a number makes it the year of a date: `2025/07/10`.
-fn is_date(behind: &str) -> bool {
-    let mut parts = behind.splitn(4, '/').skip(1);
+fn is_date(after: &str) -> bool {
+    let mut parts = after.splitn(4, '/').skip(1);
     let two = |part: Option<&str>| {
         part.is_some_and(|part| {
             part.len() >= 2 && part.as_bytes()[..2].iter().all(u8::is_ascii_digit)
         })
     };
-    behind.starts_with('/') && two(parts.next()) && two(parts.next())
+    after.starts_with('/') && two(parts.next()) && two(parts.next())
 }
 
 /// Returns true if a letter before digits makes them part of a name, a version, a path.
@@ -186,9 +186,9 @@ impl Digits {
                 // `3 604,00`: a space groups thousands if exactly three digits follow and at most
                 // three precede it.
                 ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}' => {
-                    let behind = &text[at + letter.len_utf8()..];
+                    let after = &text[at + letter.len_utf8()..];
                     let three =
-                        behind.chars().take_while(|letter| digit(*letter).is_some()).count() == 3;
+                        after.chars().take_while(|letter| digit(*letter).is_some()).count() == 3;
                     let alike = signs.iter().all(|before| *before == letter);
                     if letter == ' ' && !style.spaces || !three || !alike || groups[0] > 3 {
                         break;
@@ -218,8 +218,8 @@ impl Digits {
                 .is_some_and(|next| next.starts_with(|next: char| next.is_ascii_digit()));
         let digits = Digits::read(text, Style { spaces: true, ..style })
             .filter(|one| follows && one.bytes > first + 3)?;
-        let behind = text[digits.bytes..].trim_start_matches([' ', '\u{a0}']);
-        unit::read(behind).is_some_and(|read| read.unit.is_rate()).then_some(digits)
+        let after = text[digits.bytes..].trim_start_matches([' ', '\u{a0}']);
+        unit::read(after).is_some_and(|read| read.unit.is_rate()).then_some(digits)
     }
 
     /// Reads digits, perhaps a point and digits, quickly. Nothing that could continue the number
@@ -326,12 +326,12 @@ pub fn hedges(text: &str) -> bool {
     words().hedges(text)
 }
 
-fn hedge(before: &str, behind: &str) -> NumberHedge {
+fn hedge(before: &str, after: &str) -> NumberHedge {
     let before = before.trim_end_matches([' ', '(', '（']);
     // An arrow shows what became of the figure before it.
     if ["->", "=>"].iter().any(|arrow| before.ends_with(arrow)) {
         return NumberHedge::Plain;
     }
-    let own = || behind.trim_start().starts_with("左右").then_some(NumberHedge::About);
+    let own = || after.trim_start().starts_with("左右").then_some(NumberHedge::About);
     words().hedge(before).or_else(own).unwrap_or(NumberHedge::Plain)
 }

@@ -93,10 +93,10 @@ pub(super) fn read(text: &str) -> Option<ReadUnit> {
     }
     if let Some((word, factor)) = words().multiples.iter().find(|(word, _)| text.starts_with(word))
     {
-        let behind = &text[word.len()..];
-        let space = behind.len() - behind.trim_start_matches(' ').len();
+        let after = &text[word.len()..];
+        let space = after.len() - after.trim_start_matches(' ').len();
         if let Some(read) =
-            read(&behind[space..]).filter(|read| space < 2 && read.unit != NumberUnit::Percent)
+            read(&after[space..]).filter(|read| space < 2 && read.unit != NumberUnit::Percent)
         {
             return Some(ReadUnit {
                 scale: read.scale * factor,
@@ -155,10 +155,10 @@ fn per_second(text: &str) -> Option<ReadUnit> {
     };
     let rest = &text[from..];
     let word = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
-    let behind = rest[word..].strip_prefix('/')?;
+    let after = rest[word..].strip_prefix('/')?;
     let second = ["seconds", "second", "sec", "s"]
         .into_iter()
-        .find(|second| behind.starts_with(second) && ends(behind, second.len()))?;
+        .find(|second| after.starts_with(second) && ends(after, second.len()))?;
     let base = if factor > 1.0 { PrefixBase::Decimal } else { PrefixBase::None };
     let bytes = from + word + 1 + second.len();
     (2..=14).contains(&word).then_some(ReadUnit {
@@ -175,15 +175,15 @@ fn counted(text: &str) -> Option<ReadUnit> {
     let letter = |at: usize| latin.get(at).map(|(letter, _)| *letter);
     let prefix = PREFIXES.iter().find(|(prefix, _)| letter(0) == Some(*prefix));
     let binary = prefix.is_some() && letter(1) == Some('i');
-    let behind = usize::from(prefix.is_some()) + usize::from(binary);
+    let prefix_letters = usize::from(prefix.is_some()) + usize::from(binary);
     let (scale, base) = match prefix {
         None => (1.0, PrefixBase::None),
         Some((_, power)) if binary => (1024f64.powi(*power), PrefixBase::Binary),
         Some((_, power)) => (1000f64.powi(*power), PrefixBase::Decimal),
     };
     for (name, unit) in &words().counted {
-        let spaced = *unit == NumberUnit::PerSecond && letter(behind) == Some(' ');
-        let from = behind + usize::from(spaced);
+        let spaced = *unit == NumberUnit::PerSecond && letter(prefix_letters) == Some(' ');
+        let from = prefix_letters + usize::from(spaced);
         let mut letters = latin.iter().skip(from).map(|(letter, _)| *letter);
         if name.chars().all(|own| letters.next() == Some(own)) {
             return Some(ReadUnit {

@@ -72,8 +72,10 @@ pub(super) fn drives(text: &str) -> Result<Vec<RatedDrive>, Fault> {
     for entry in &file.drive {
         let drive = read.drive(entry)?;
         if drives.iter().any(|other| other.name == drive.name) {
-            let why =
-                format!("\"{}\" stands twice; write one entry with all of its sizes", drive.name);
+            let why = format!(
+                "\"{}\" is listed twice; write one entry with all of its sizes",
+                drive.name
+            );
             return Err(read.fault(entry.span(), "name", why));
         }
         for model in drive.models.iter().chain(drive.sizes.iter().flat_map(|size| &size.parts)) {
@@ -111,7 +113,7 @@ impl RatingReader<'_> {
         let own = line.split('=').next().unwrap_or("").trim();
         let (key, why) = match message.split(" `").next() {
             Some("unknown field") => (named, format!("is not known; known are {known}")),
-            Some("unknown variant") => (own, format!("is none that is known; {}", hint(own))),
+            Some("unknown variant") => (own, format!("is not a known value; {}", hint(own))),
             Some("missing field") => (named, format!("is missing; {}", hint(named))),
             _ => ("", message.to_owned()),
         };
@@ -125,7 +127,7 @@ impl RatingReader<'_> {
             HardwareLink::named(own.interface.get_ref()).filter(|link| !link.is_network());
         let (interface, name, source) = (
             interface.ok_or_else(|| {
-                self.unfit("interface", "is none that is known", own.interface.span())
+                self.unfit("interface", "is not a known value", own.interface.span())
             })?,
             self.text("name", &own.name)?,
             self.text("source", &own.source)?,

@@ -99,8 +99,8 @@ fn errors_name_line_and_key() {
         ),
         ("\"Own, data sheet, 2024\"", "\"\"", "line 8: source: is empty"),
         ("source = \"Own, data sheet, 2024\"\n", "", "line 2: source: is missing; write which"),
-        ("\"TLC\"", "\"XLC\"", "line 6: media: is none that is known; write QLC"),
-        ("PCIe 4.0 x4", "PCIe 4.0 x5", "line 5: interface: is none that is known; write PCIe"),
+        ("\"TLC\"", "\"XLC\"", "line 6: media: is not a known value; write QLC"),
+        ("PCIe 4.0 x4", "PCIe 4.0 x5", "line 5: interface: is not a known value; write PCIe"),
         ("7000MB/s", "9000MB/s", "line 9: read: is above what PCIe 4.0 x4 carries"),
         ("70us", "70us typical", "line 9: randread_latency: \"70us typical\" is not read"),
         ("capacity = \"1TB\"", "parts = \"X100\"", "line 9: parts: is no list of names"),
@@ -110,7 +110,7 @@ fn errors_name_line_and_key() {
         (
             "writes = \"sustained\"",
             "writes = \"some\"",
-            "line 7: writes: is none that is known; write burst",
+            "line 7: writes: is not a known value; write burst",
         ),
         ("media = \"TLC\"", "media = \"HDD\"", "line 2: rpm: belongs to"),
         ("[[drive]]", "[[drives]]", "line 2: drives: is not known"),
@@ -120,7 +120,7 @@ fn errors_name_line_and_key() {
         assert!(fault.to_string().starts_with(expected), "{fault} is not {expected}");
     }
     let twice = format!("{OWN}{OWN}");
-    assert!(Ratings::read(&twice).unwrap_err().why.contains("stands twice"));
+    assert!(Ratings::read(&twice).unwrap_err().why.contains("is listed twice"));
     let shared = format!("{OWN}{}", OWN.replace("Own 1", "Own 2"));
     assert!(Ratings::read(&shared).unwrap_err().why.contains("is a name of \"Own 1\" already"));
 }

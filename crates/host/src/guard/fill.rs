@@ -88,8 +88,8 @@ pub fn restore(
     for range in ranges {
         let (stream, length) =
             (Stream::new(DataKind::default(), seed ^ range.start), range.end - range.start);
-        let mut tell = |bytes| progress(written + bytes);
-        let done = write_all(&file, range, stream, &mut tell)
+        let mut report = |bytes| progress(written + bytes);
+        let done = write_all(&file, range, stream, &mut report)
             .map_err(|error| write_error(path, &error))?;
         written += done;
         if done < length {

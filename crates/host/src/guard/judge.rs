@@ -354,7 +354,7 @@ fn ambiguous(identity: &Identity, given: &Consent) -> Option<String> {
         && identity.serial.as_deref() == Some(given.serial.as_str());
     shared.then(|| {
         format!(
-            "serial {} does not say which: {} tells it too",
+            "serial {} does not identify one drive: {} has it, too",
             given.serial,
             identity.serial_shared_with.join(", ")
         )

@@ -353,7 +353,7 @@ fn check_space(path: &Path, parent: &Path, sizes: &[u64]) -> Result<()> {
     let free = stat.f_bavail.saturating_mul(stat.f_frsize);
     if total == 0 {
         return Err(Failed::need(format!(
-            "cannot create {}: the file system of {} does not tell its size, so 10 % of it cannot be kept free; \
+            "cannot create {}: the file system of {} does not report its size, so 10 % of it cannot be kept free; \
              hint: use a folder on a disk",
             path.display(),
             parent.display()

@@ -125,7 +125,7 @@ fn settings(spec: &LayerSpec) -> Result<Vec<(String, String)>> {
 }
 
 fn attributes(spec: &LayerSpec) -> Vec<(String, String)> {
-    let told = |name: &&str| {
+    let attribute = |name: &&str| {
         let value = match spec.option(name)? {
             "true" => "1",
             "false" => "0",
@@ -133,5 +133,5 @@ fn attributes(spec: &LayerSpec) -> Vec<(String, String)> {
         };
         Some((name.replace('-', "_"), value.to_owned()))
     };
-    ATTRIBUTES.iter().filter_map(told).collect()
+    ATTRIBUTES.iter().filter_map(attribute).collect()
 }

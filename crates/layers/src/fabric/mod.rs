@@ -129,7 +129,7 @@ fn address(
     let address: IpAddr = word
         .parse()
         .ok()
-        .with_context(|| format!("{}: address = \"{word}\" is none", spec.origin))?;
+        .with_context(|| format!("{}: address = \"{word}\" is not an IP address", spec.origin))?;
     ensure!(
         !address.is_loopback() || near == far,
         "{}: {address} does not leave @{near}, and @{far} is to reach it; hint: an address of a network card of @{near}",
@@ -196,8 +196,10 @@ fn port_at(
     let Some(word) = spec.option("port") else {
         return (first..).find(|port| !taken(*port)).context("no port is free");
     };
-    let port =
-        word.parse().ok().with_context(|| format!("{}: port = \"{word}\" is none", spec.origin))?;
+    let port = word
+        .parse()
+        .ok()
+        .with_context(|| format!("{}: port = \"{word}\" is not a port number", spec.origin))?;
     ensure!(
         !taken(port),
         "{}: another export listens on port {port} of {address} at the same time; hint: leave port out",
@@ -227,7 +229,7 @@ fn rdma_needs(spec: &LayerSpec) -> &'static [&'static str] {
 fn only<'a>(spec: &LayerSpec, below: &'a ExposedDevice) -> Result<&'a PathRef> {
     ensure!(
         below.copies.is_empty(),
-        "{}: {} stands on one device, and there is one in each of several guests",
+        "{}: {} takes one device, and there is one in each of several guests",
         spec.origin,
         spec.name
     );

@@ -33,7 +33,7 @@ fn planned(stack: &Stack, context: &mut PlanContext) -> Result<ExposedDevice, St
         uneven: false,
         arrays: Vec::new(),
         write_unit: None,
-        told: Vec::new(),
+        read_back: Vec::new(),
     };
     for spec in &stack.layers {
         context.place = exposed.place.clone();

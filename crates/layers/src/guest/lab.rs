@@ -1,7 +1,7 @@
 //! Plans the lab: a guest of ours with a root image (crate::lab builds it) and emulated NVMe
 //! drives, in which RAID, volume managers and fabrics can be tried. It has two agents, one for
-//! loads and one for steps. Its figures are never headline: the drives are files behind an emulated
-//! controller.
+//! loads and one for steps. Its figures are never headline: the drives are files, and their
+//! controller is emulated.
 
 use super::vm::{GuestParts, GuestPlan, spawn};
 use crate::PlanContext;

@@ -112,8 +112,9 @@ impl Room {
             pinned.iter().flat_map(|guest| &guest.pin).flat_map(Pin::cpus).collect();
         let on_own = crowded(&pinned, "CPUs given by cpus=", own.len());
         // If all of them have processors of their own, that warning says it already.
-        let told = on_own.is_some() && pinned.len() == guests.len();
-        let on_all = self.processors.filter(|_| !told).and_then(|all| crowded(guests, "CPUs", all));
+        let is_covered = on_own.is_some() && pinned.len() == guests.len();
+        let on_all =
+            self.processors.filter(|_| !is_covered).and_then(|all| crowded(guests, "CPUs", all));
         on_all.into_iter().chain(on_own).collect()
     }
 
@@ -124,7 +125,7 @@ impl Room {
             return self.nodes.iter().try_for_each(|node| node.check(guests));
         };
         let known = match self.nodes.as_slice() {
-            [] => "; it tells none apart".to_owned(),
+            [] => "; it reports none".to_owned(),
             nodes => format!(", only {}", show_names(nodes.iter().map(|node| node.number))),
         };
         Err(Failed::need(format!(

@@ -35,7 +35,7 @@ pub struct Build<'a> {
     /// If set, the build undoes what it did and ends.
     pub stop: &'a AtomicBool,
     /// Receives what is being done, one line each.
-    pub told: &'a mut dyn FnMut(&str),
+    pub progress: &'a mut dyn FnMut(&str),
     /// True to build even if the image is there already.
     pub again: bool,
 }
@@ -118,7 +118,7 @@ impl Build<'_> {
                 return Ok(lock);
             }
             if !std::mem::replace(&mut waits, true) {
-                (self.told)("another iotax builds an image: waiting for it");
+                (self.progress)("another iotax builds an image: waiting for it");
             }
             if self.stop.load(Ordering::Relaxed) {
                 return Err(child::interrupted().into());
@@ -131,7 +131,7 @@ impl Build<'_> {
         let recipe = Recipe::ours()?;
         let kept = if self.again { None } else { work.kept_zfs()? };
         if let Some(version) = kept {
-            self.tell(&format!(
+            self.report(&format!(
                 "ZFS's modules {version} for {} are there, of another image",
                 work.kernel.version
             ));
@@ -139,7 +139,7 @@ impl Build<'_> {
             if packages.get(&recipe.zfs.tools) == Some(&version) {
                 return Ok((ZfsModules::Compiled { version }, packages));
             }
-            self.tell("ZFS's programs are newer than these modules, which are compiled anew");
+            self.report("ZFS's programs are newer than these modules, which are compiled again");
         }
         let zfs = self.zfs(work, &recipe)?;
         let packages = self.finish(work, &recipe, !matches!(zfs, ZfsModules::Lacks { .. }))?;
@@ -154,7 +154,7 @@ impl Build<'_> {
         zfs: bool,
     ) -> Result<BTreeMap<String, String>> {
         let count = recipe.packages.len();
-        self.tell(&format!(
+        self.report(&format!(
             "installing {count} packages of {} and what they need into a root (a minute)",
             work.suite
         ));
@@ -162,7 +162,7 @@ impl Build<'_> {
         let packages: Vec<&str> = recipe.packages.keys().map(String::as_str).chain(tools).collect();
         self.program(work, "mmdebstrap", &mut work.root(&packages)?)
             .context("cannot make the root")?;
-        self.tell("making the file system");
+        self.report("making the file system");
         self.program(work, "assemble.sh", &mut work.assemble())
             .context("cannot make the file system")?;
         work.packages()
@@ -175,16 +175,16 @@ impl Build<'_> {
         if Tree::open(&work.kernel.modules)?.has("zfs") {
             return Ok(ZfsModules::OfKernel);
         }
-        self.tell(&format!("compiling ZFS's modules for {version} (some minutes)"));
+        self.report(&format!("compiling ZFS's modules for {version} (some minutes)"));
         match self.program(work, "zfs.sh", &mut work.compile_zfs(recipe)?) {
             Ok(()) => {
-                let told = read_text(&work.path("zfs.version"))
+                let printed = read_text(&work.path("zfs.version"))
                     .context("ZFS's modules report no version")?;
-                Ok(ZfsModules::Compiled { version: told.trim().to_owned() })
+                Ok(ZfsModules::Compiled { version: printed.trim().to_owned() })
             }
             Err(_) if self.stop.load(Ordering::Relaxed) => Err(child::interrupted().into()),
             Err(error) => {
-                self.tell(&format!("the image will be without ZFS: {error:#}"));
+                self.report(&format!("the image will be without ZFS: {error:#}"));
                 let cause =
                     child::cause(work.work.path(), "zfs.sh").unwrap_or_else(|| error.to_string());
                 Ok(ZfsModules::Lacks {
@@ -198,8 +198,8 @@ impl Build<'_> {
         child::run(name, command, work.work.path(), self.stop)
     }
 
-    fn tell(&mut self, line: &str) {
-        (self.told)(line);
+    fn report(&mut self, line: &str) {
+        (self.progress)(line);
     }
 }
 

@@ -49,9 +49,11 @@ fn log(folder: &Path, name: &str) -> PathBuf {
 /// is an error, or else the last.
 pub fn cause(folder: &Path, name: &str) -> Option<String> {
     let text = tail(&log(folder, name), LONGEST_TEXT);
-    let tells = |line: &&str| line.starts_with("E: ") || line.contains("error: ");
-    let line =
-        text.lines().find(tells).or_else(|| text.lines().rfind(|line| !line.trim().is_empty()))?;
+    let is_error = |line: &&str| line.starts_with("E: ") || line.contains("error: ");
+    let line = text
+        .lines()
+        .find(is_error)
+        .or_else(|| text.lines().rfind(|line| !line.trim().is_empty()))?;
     Some(line.trim().trim_start_matches("E: ").to_owned())
 }
 

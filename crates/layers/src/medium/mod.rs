@@ -177,7 +177,7 @@ fn exposed(path: PathBuf, found: &FoundMedium, place: Place, writable: bool) -> 
         engine: None,
         arrays: Vec::new(),
         write_unit: None,
-        told: Vec::new(),
+        read_back: Vec::new(),
     }
 }
 

@@ -180,7 +180,7 @@ fn layout(spec: &LayerSpec, level: u8) -> Result<Option<String>> {
     };
     ensure!(
         fits,
-        "{}: layout={layout} is none of RAID {level}; hint: {}",
+        "{}: layout={layout} is not a layout of RAID {level}; hint: {}",
         spec.origin,
         if level == 10 { "n2, f2 or o2" } else { "left-symmetric" }
     );

@@ -37,7 +37,7 @@ fn drives(count: usize, bytes: u64) -> ExposedDevice {
         engine: None,
         arrays: Vec::new(),
         write_unit: None,
-        told: Vec::new(),
+        read_back: Vec::new(),
     }
 }
 

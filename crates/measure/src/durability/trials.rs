@@ -59,13 +59,13 @@ impl Session<'_> {
         for set in 0..layout.sets.len() {
             let mark = self.executor.mark();
             let up = self.bring_up(layout, places, PlannedVisit { number: 0, set })?;
-            let mut stand =
-                TrialStand { spec, up, region, most_batches, below: mark, set, unreadable };
-            stand.below += stand.up.below_guests;
-            let outcome = self.trials_of(&mut stand, places)?;
-            unreadable = stand.unreadable;
+            let mut setup =
+                TrialSetup { spec, up, region, most_batches, below: mark, set, unreadable };
+            setup.below += setup.up.below_guests;
+            let outcome = self.trials_of(&mut setup, places)?;
+            unreadable = setup.unreadable;
             // Guests that can still be reached are left in an orderly way.
-            stand.up.guests.iter().for_each(|guest| places.leave(&guest.place));
+            setup.up.guests.iter().for_each(|guest| places.leave(&guest.place));
             self.executor.undo_to(mark)?;
             if outcome == RunOutcome::Interrupted {
                 return Ok(outcome);
@@ -74,22 +74,22 @@ impl Session<'_> {
         Ok(RunOutcome::Complete)
     }
 
-    fn trials_of(&mut self, stand: &mut TrialStand, places: &mut Places) -> Result<RunOutcome> {
-        let guest = stand.guest()?;
-        let kills = kills_of(stand.spec, guest);
-        let ready = self.ready(places, &stand.up, stand.region)?;
-        self.record_guests(places, &stand.up, &ready)?;
+    fn trials_of(&mut self, setup: &mut TrialSetup, places: &mut Places) -> Result<RunOutcome> {
+        let guest = setup.guest()?;
+        let kills = kills_of(setup.spec, guest);
+        let ready = self.ready(places, &setup.up, setup.region)?;
+        self.record_guests(places, &setup.up, &ready)?;
         let stack = ready.first().map(|ready| ready.stack.clone()).unwrap_or_default();
-        let all = stand.spec.trials * kills.len() as u32;
+        let all = setup.spec.trials * kills.len() as u32;
         let what = format!("trying {stack}: {all} kills");
-        self.observer.tell(RunEvent::Trial { text: what });
+        self.observer.notify(RunEvent::Trial { text: what });
         for number in 0..all {
             let kill = kills[number as usize % kills.len()];
-            let Some(trial) = self.trial(stand, places, &stack, number, kill)? else {
+            let Some(trial) = self.trial(setup, places, &stack, number, kill)? else {
                 return Ok(RunOutcome::Interrupted);
             };
             let text = format!("  {stack}: {}", trial_words(&trial, all));
-            self.observer.tell(RunEvent::Trial { text });
+            self.observer.notify(RunEvent::Trial { text });
             self.store.append(&RunRecord::Trial(trial))?;
             self.store.sync()?;
         }
@@ -99,17 +99,17 @@ impl Session<'_> {
     /// Runs one trial, from the first write until it is read back. `None`: interrupted.
     fn trial(
         &mut self,
-        stand: &mut TrialStand,
+        setup: &mut TrialSetup,
         places: &mut Places,
         stack: &str,
         number: u32,
         kill: Kill,
     ) -> Result<Option<DurabilityTrial>> {
-        let guest = stand.guest()?;
-        let target = self.target(stand, places)?;
-        let trial = self.trial_spec(stand, number);
+        let guest = setup.guest()?;
+        let target = self.target(setup, places)?;
+        let trial = self.trial_spec(setup, number);
         let victims = Victims::guest_processes(guest)?;
-        let due = KillTime::from_spec(stand.spec, &trial);
+        let due = KillTime::from_spec(setup.spec, &trial);
         let request = WireRequest::DurableWrite { target, spec: trial.clone() };
         let TrialLoad::Due { load_ns, acknowledged } =
             load(places, guest, request, &due, self.stop)?
@@ -120,15 +120,16 @@ impl Session<'_> {
         };
         let (last, control) = victims.strike(kill, guest, places)?;
         let acknowledged = last.unwrap_or(0).max(acknowledged);
-        self.observer.tell(RunEvent::Phase { what: format!("{stack}: killed {}", kill.phrase()) });
+        self.observer
+            .notify(RunEvent::Phase { what: format!("{stack}: killed {}", kill.phrase()) });
         match control {
             Some(control) => {
                 places.reach_again(guest, control, &self.run_id(), self.stop)?;
             }
-            None => self.start_again(stand, places)?,
+            None => self.start_again(setup, places)?,
         }
-        let target = self.target(stand, places)?;
-        let known = stand.unreadable.iter().copied().take(MOST_UNREADABLE).collect();
+        let target = self.target(setup, places)?;
+        let known = setup.unreadable.iter().copied().take(MOST_UNREADABLE).collect();
         let request = WireRequest::DurableVerify {
             target,
             spec: trial.clone(),
@@ -136,14 +137,14 @@ impl Session<'_> {
             unreadable: known,
         };
         let Verified { found, unreadable } = read_back(places, guest, request)?;
-        stand.unreadable.extend(unreadable);
+        setup.unreadable.extend(unreadable);
         Ok(Some(DurabilityTrial {
             stack: stack.to_owned(),
             trial: number,
             kill,
             load_ns,
-            batch: stand.spec.batch,
-            in_flight: stand.spec.in_flight,
+            batch: setup.spec.batch,
+            in_flight: setup.spec.in_flight,
             acknowledged,
             writing: Some(acknowledged < trial.last()),
             found,
@@ -152,40 +153,40 @@ impl Session<'_> {
 
     /// Undoes the steps of the guest like any others, with whatever the kill left of it, and
     /// performs them again.
-    fn start_again(&mut self, stand: &TrialStand, places: &mut Places) -> Result<()> {
-        self.executor.undo_to(stand.below)?;
-        for step in &stand.up.steps[stand.up.below_guests..] {
+    fn start_again(&mut self, setup: &TrialSetup, places: &mut Places) -> Result<()> {
+        self.executor.undo_to(setup.below)?;
+        for step in &setup.up.steps[setup.up.below_guests..] {
             self.perform(step)?;
         }
-        self.reach_guests(places, &stand.up)
+        self.reach_guests(places, &setup.up)
     }
 
     /// Returns the disk as the present guest has it. The guest's guard is allowed to write to it.
-    fn target(&mut self, stand: &TrialStand, places: &mut Places) -> Result<TargetSpec> {
-        let ready = self.ready(places, &stand.up, stand.region)?;
+    fn target(&mut self, setup: &TrialSetup, places: &mut Places) -> Result<TargetSpec> {
+        let ready = self.ready(places, &setup.up, setup.region)?;
         let member = ready.into_iter().next().and_then(|ready| ready.members.into_iter().next());
         let target = member.and_then(|member| member.targets.into_iter().next());
         target.context("a stack without a target")
     }
 
-    fn trial_spec(&self, stand: &TrialStand, number: u32) -> TrialSpec {
-        let stream = (stand.set as u64) << 32 | u64::from(number);
+    fn trial_spec(&self, setup: &TrialSetup, number: u32) -> TrialSpec {
+        let stream = (setup.set as u64) << 32 | u64::from(number);
         let seed = Random::new(self.scenario.measure.seed, stream).next();
         // Blocks of another run may lie on a file that was kept.
         let run = u64::from(crc32fast::hash(self.run_id().as_bytes()));
         TrialSpec {
             trial: Random::new(run, stream).next(),
             seed,
-            blocks: stand.region / BLOCK as u64,
-            batch: stand.spec.batch,
-            in_flight: stand.spec.in_flight,
-            most_batches: stand.most_batches,
+            blocks: setup.region / BLOCK as u64,
+            batch: setup.spec.batch,
+            in_flight: setup.spec.in_flight,
+            most_batches: setup.most_batches,
         }
     }
 }
 
 /// A stack that is up for its trials.
-struct TrialStand<'a> {
+struct TrialSetup<'a> {
     spec: &'a DurabilitySpec,
     up: SetPlan,
     region: u64,
@@ -198,7 +199,7 @@ struct TrialStand<'a> {
     unreadable: BTreeSet<u64>,
 }
 
-impl TrialStand<'_> {
+impl TrialSetup<'_> {
     fn guest(&self) -> Result<&GuestPlan> {
         self.up.guests.first().context("a stack without a guest")
     }

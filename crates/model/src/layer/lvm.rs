@@ -44,7 +44,7 @@ pub const HELP: LayerHelp = LayerHelp {
     notes: &[(
         "type",
         "cache",
-        "the cache (dm-cache) is made anew with every set-up, so each visit starts with a cold one",
+        "the cache (dm-cache) is recreated with every set-up, so each visit starts with a cold one",
     )],
     capabilities: &[
         Capability::needing("lvm", "layer lvm", "/dev/x | lvm"),

@@ -558,7 +558,7 @@ impl ScenarioParts {
             |why: &str, hint: &str| Err(self.error(Fault::hint(why, hint)).key("durability"));
         if self.scenario.bill {
             return refuse(
-                "a bill tells costs, and durability trials measure none",
+                "a bill shows costs, and durability trials measure none",
                 "run them one after the other",
             );
         }

@@ -133,7 +133,7 @@ fn has_a_guest(stack: &Stack, kills: &[Kill]) -> Result<(), Fault> {
     if top.option("attach") == Some("vfio") {
         return refuse(
             "the guest has the drive itself, which keeps its power and its cache through every kill: nothing would be shown",
-            "another attach puts something of this host in between that can be killed; of the drive only a power cut tells",
+            "another attach puts something of this host in between that can be killed; only a power cut shows what the drive itself keeps",
         );
     }
     if kills.contains(&Kill::Daemon) && !is_served_beside(top) {

@@ -169,8 +169,8 @@ pub struct LineStarts<'a> {
 
 impl<'a> LineStarts<'a> {
     pub fn from_text(text: &'a str) -> LineStarts<'a> {
-        let behind = text.match_indices('\n').map(|(newline, _)| newline + 1);
-        LineStarts { text, starts: std::iter::once(0).chain(behind).collect() }
+        let after = text.match_indices('\n').map(|(newline, _)| newline + 1);
+        LineStarts { text, starts: std::iter::once(0).chain(after).collect() }
     }
 
     /// Returns line and column of a byte, both from 1.

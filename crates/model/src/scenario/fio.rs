@@ -81,7 +81,7 @@ impl FioLines<'_> {
             }
             let Some(section) = sections.last_mut() else {
                 let fault = Fault::hint(
-                    format!("\"{line}\" stands before any section"),
+                    format!("\"{line}\" is before any section"),
                     "begin with a line such as [global]",
                 );
                 return Err(origin.error_here(fault));
@@ -142,7 +142,7 @@ impl FioLines<'_> {
         let mut text = String::new();
         let mut rest = line;
         while let Some((before, after)) = rest.split_once("${") {
-            let Some((name, behind)) = after.split_once('}') else {
+            let Some((name, tail)) = after.split_once('}') else {
                 return Err(origin.error_here(Fault::hint("\"${\" without \"}\"", "write ${NAME}")));
             };
             let value = (self.environment)(name).ok_or_else(|| {
@@ -152,7 +152,7 @@ impl FioLines<'_> {
             })?;
             text.push_str(before);
             text.push_str(&value);
-            rest = behind;
+            rest = tail;
         }
         Ok(text + rest)
     }

@@ -468,7 +468,7 @@ impl<'a> Scan<'a> {
 
 fn escape_fault(at: usize) -> TextFault {
     let fault =
-        Fault::hint("a \"\\\" in quotes stands before \" or \\ only", "write \\\\ for a backslash");
+        Fault::hint("a \"\\\" in quotes can only precede \" or \\", "write \\\\ for a backslash");
     TextFault::new(at..at + 1, fault)
 }
 

@@ -50,7 +50,7 @@ pub use precondition::{Precondition, SteadyLimit};
 pub use published::{Metric, Published, PublishedFigure};
 pub use rating::{DriveRatings, Rating};
 pub use slo::{LatencyMetric, ServiceLevel};
-pub use states::told_by;
+pub use states::state_source;
 pub use sweep::{Coordinate, SweepPoint};
 pub use table::{TableGroup, TableSpec};
 

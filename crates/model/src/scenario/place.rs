@@ -376,7 +376,7 @@ impl StackNames {
         };
         if expr.scheme.is_some() || expr.body.starts_with('/') {
             let why = format!(
-                "the lab @{place} has drives of its own, and \"{}\" is none of them",
+                "the lab @{place} has drives of its own, and \"{}\" is not one of them",
                 expr.body
             );
             return Err(at(Fault::hint(why, format!("write {} @{place}", drive_name(0)))));
@@ -443,10 +443,7 @@ pub(super) fn ranges(members: &[MediumExpr]) -> Result<Vec<MediumExpr>, TextFaul
             let hint = "write for example [nvme0,...,nvme5]: names that differ in one number, the lower first";
             return Err(TextFault::new(
                 member.span.clone(),
-                Fault::hint(
-                    format!("\"{}\" stands between no two numbered names", member.body),
-                    hint,
-                ),
+                Fault::hint(format!("\"{}\" is not between two numbered names", member.body), hint),
             ));
         };
         all.extend(range);
@@ -514,7 +511,7 @@ mod tests {
         assert_eq!(read(mixed).unwrap(), mixed, "this host, a host over ssh and a lab at once");
         for (text, part) in [
             ("each([nvme3,...,nvme0]) @lab", "the lower first"),
-            ("each([...,nvme0]) @lab", "stands between no two"),
+            ("each([...,nvme0]) @lab", "is not between two"),
             ("each([ssh:a1:/dev/vdb,...,ssh:a3:/dev/vdc])", "differ in one number"),
             ("/dev/nvme0n1 @lab", "hint: write nvme0 @lab"),
             ("nvme99 @lab", "has no \"nvme99\"; hint: write nvme0 to nvme11"),
@@ -526,7 +523,7 @@ mod tests {
                 "each([nvme0,..,nvme3]) @lab",
                 "\"..\" is no medium; hint: a range has three dots: write [nvme0,...,nvme3]",
             ),
-            ("each([..,nvme3]) @lab", "\"..\" stands between no two"),
+            ("each([..,nvme3]) @lab", "\"..\" is not between two"),
             ("nvme0-3", "did you mean \"[nvme0,...,nvme3] @lab\"?"),
             ("nvme0", "\"nvme0\" is no medium; hint: did you mean \"nvme0 @lab\"?"),
             ("nvme0@lab", "did you mean \"nvme0 @lab\", with a blank before \"@\"? "),
@@ -577,7 +574,7 @@ mod tests {
             ("net:lab", "\"lab\" is a lab, which has no network; hint: write vm1"),
             ("net:ssh:a @vm1", "leads to this host and no further"),
             ("net:vm1 @ssh:a", "leads to this host and no further"),
-            ("cpu @vm1 | vm", "guests stand on this host only, and what is below is on vm1"),
+            ("cpu @vm1 | vm", "guests run on this host only, and what is below is on vm1"),
             ("net:ssh:a | vm(net=tap)", "leads to this host and to other guests, and no further"),
             ("net:host | loop", "only vm and null go on cpu and net"),
         ] {

@@ -109,7 +109,9 @@ pub(super) fn limit(
         Ok(rounds @ LEAST_ROUNDS..=MOST_ROUNDS) => Ok(SteadyLimit::Rounds(rounds)),
         _ => Err(Fault::hint(
             format!("\"{word}\" is not {LEAST_ROUNDS} to {MOST_ROUNDS} rounds"),
-            format!("write 25, or a time such as 30min; steady is told from {LEAST_ROUNDS} rounds"),
+            format!(
+                "write 25, or a time such as 30min; a steady pace takes at least {LEAST_ROUNDS} rounds"
+            ),
         )),
     }
 }

@@ -361,7 +361,7 @@ impl PublishedDraft {
         for name in self.wire.stacks.get_ref() {
             let fault = match name.get_ref().as_str() {
                 twice if names.contains(&twice) => {
-                    Fault::new(format!("stack \"{twice}\" stands twice"))
+                    Fault::new(format!("stack \"{twice}\" is listed twice"))
                 }
                 name if known.iter().any(|stack| stack.name == name) => {
                     names.push(name);
@@ -403,7 +403,7 @@ impl PublishedDraft {
         let twice =
             |one: &PublishedFigure| (&one.workload, one.metric, &one.note) == (name, metric, &note);
         if before.iter().any(twice) {
-            let why = format!("{metric} of \"{name}\" stands twice");
+            let why = format!("{metric} of \"{name}\" is listed twice");
             let fault = Fault::hint(why, "where it was printed in two places, write which in note");
             return Err(self.file.error("metric", &row.metric.span(), fault));
         }

@@ -69,7 +69,7 @@ pub(super) fn fio_on(baseline: &Stack, beside: RulerContext) -> Result<StackCell
             "leave it out: trials measure no generator",
         )),
         () if beside.bill => Some((
-            "a bill has a line for each layer, and fio on the baseline is none of them",
+            "a bill has a line for each layer, and fio on the baseline is not a layer",
             "compare the stacks without a bill",
         )),
         () if baseline.guests() > 1

@@ -159,7 +159,7 @@ fn fits(
     let fault = if layer.fanout.is_some_and(|count| count > 1 && help.role != LayerRole::Guest) {
         Fault::hint(
             format!("\"{name}\" is one, and only guests run side by side in this version"),
-            "write xN behind vm(...), or leave it out",
+            "write xN after vm(...), or leave it out",
         )
     } else if cell.layers.iter().any(|below| below.copies > 1) && help.role == LayerRole::Generator
     {
@@ -187,7 +187,7 @@ fn fits(
     {
         Fault::hint(
             format!(
-                "\"{name}\" stands on a file or a device, and {} is neither",
+                "\"{name}\" needs a file or a device below it, and {} is neither",
                 cell.medium.text()
             ),
             "only vm and null go on cpu and net",
@@ -208,26 +208,23 @@ fn fits(
         && help.role != LayerRole::Guest
     {
         Fault::hint(
-            format!("each([..]) is measured bare, and \"{name}\" stands on one device"),
+            format!("each([..]) is measured bare, and \"{name}\" takes one device"),
             format!(
                 "name one medium below \"{name}\", or put a layer that joins several between, as mdraid"
             ),
         )
     } else if cell.medium.agent() == LoadIssuer::Fio {
         Fault::hint(
-            format!("\"{name}\" is set up by iotax, and with agent=fio there is none"),
+            format!("\"{name}\" is set up by iotax, and agent=fio runs no iotax there"),
             "leave agent=fio out, or the layer",
         )
     } else if help.role == LayerRole::Guest && !cell.place().is_host() {
         Fault::hint(
-            format!("guests stand on this host only, and what is below is on {}", cell.place()),
+            format!("guests run on this host only, and what is below is on {}", cell.place()),
             "end the stack below the guest",
         )
     } else if help.role == LayerRole::Guest && cell.guest().is_some() {
-        Fault::hint(
-            "a guest within a guest is none of what this version can do",
-            "end the stack with the first",
-        )
+        Fault::hint("this version cannot put a guest in a guest", "end the stack with the first")
     } else if help.only_here && !cell.place().is_host() {
         Fault::hint(
             format!(
@@ -262,7 +259,7 @@ fn not_on_parts(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option
     if help.role != LayerRole::Guest {
         let parts = Some(below.each).filter(|each| *each > 1 && cell.is_split() && !help.joins)?;
         return Some(Fault::hint(
-            format!("\"{}\" stands on one device, and there are {parts} parts below it", help.name),
+            format!("\"{}\" takes one device, and there are {parts} parts below it", help.name),
             format!("end the stack with the parts, or put vm x{all} on them"),
         ));
     }
@@ -303,10 +300,7 @@ fn not_of_fio(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option<F
     };
     (other && cell.medium.agent() == LoadIssuer::Fio).then(|| {
         Fault::hint(
-            format!(
-                "\"{}\" needs iotax's own generator, and with agent=fio there is none",
-                layer.name
-            ),
+            format!("\"{}\" needs iotax's own generator, and agent=fio runs only fio", layer.name),
             "leave agent=fio out, or the layer",
         )
     })
@@ -337,7 +331,7 @@ fn lives_elsewhere(cell: &StackCell, name: &str, place: &Place) -> Option<Fault>
     let below = cell.place();
     (*place != below).then(|| {
         Fault::hint(
-            format!("\"{name}\" is written @{place}, and what it stands on is @{below}"),
+            format!("\"{name}\" is written @{place}, and what is below it is @{below}"),
             "a layer lives where what is below it does; a fabric leads from one place to another: nvmf(...) @A>@B",
         )
     })
@@ -398,7 +392,7 @@ fn option_values(help: &LayerHelp, option: &OptionExpr) -> Checked<(String, Vec<
         })?;
         if checked.contains(&value) {
             return Err(at(Fault::new(format!(
-                "option \"{key}\": \"{value}\" stands twice in the grid"
+                "option \"{key}\": \"{value}\" is listed twice in the grid"
             ))));
         }
         checked.push(value);

@@ -81,7 +81,7 @@ pub fn spares(stack: &Stack) -> u32 {
 }
 
 /// Returns the source of the state of a stack's array.
-pub fn told_by(stack: &Stack) -> &'static str {
+pub fn state_source(stack: &Stack) -> &'static str {
     stated_by(stack).map_or("", |states| states.source)
 }
 
@@ -219,7 +219,7 @@ mod tests {
         stack.medium = drives(4);
         let mut told = |layers: Vec<LayerSpec>| {
             stack.layers = layers;
-            (spares(&stack), told_by(&stack))
+            (spares(&stack), state_source(&stack))
         };
         let (raid5, fs) = (|| layer("mdraid", &[("level", "5")]), || layer("fs", &[]));
         let zfs = |vdev| layer("zfs", &[("vdev", vdev)]);

@@ -285,8 +285,7 @@ fn check_twins(axes: &[Axis], drafts: &[WorkloadDraft]) -> Result<(), InputError
         // is at fault.
         let axis = axes.iter().zip(&twin.at).find(|(axis, at)| repeats(axis, at, drafts));
         if let Some((axis, at)) = axis {
-            let fault =
-                Fault::hint(format!("{} stands twice in the list", at.shown()), "remove one");
+            let fault = Fault::hint(format!("{} is in the list twice", at.shown()), "remove one");
             return Err(axis.origin.error(&axis.key, fault));
         }
     }

@@ -147,7 +147,7 @@ impl OutputTableDraft {
             if let Some(name) = name
                 .filter(|name| groups.iter().any(|one| one.name.as_ref() == Some(name.get_ref())))
             {
-                let fault = Fault::new(format!("group \"{}\" stands twice", name.get_ref()));
+                let fault = Fault::new(format!("group \"{}\" is listed twice", name.get_ref()));
                 return Err(self.file.error("name", &name.span(), fault));
             }
             let stacks = self.stacks(stacks.get_ref(), known)?;
@@ -171,7 +171,7 @@ impl OutputTableDraft {
             let stack = match name.get_ref().as_str() {
                 NONE => Ok(None),
                 twice if found.iter().flatten().any(|one| one == twice) => {
-                    Err(Fault::new(format!("stack \"{twice}\" stands twice")))
+                    Err(Fault::new(format!("stack \"{twice}\" is listed twice")))
                 }
                 name if known.iter().any(|stack| stack.name == name) => Ok(Some(name.to_owned())),
                 name => {
@@ -202,7 +202,7 @@ impl OutputTableDraft {
         let mut heads: Vec<String> = Vec::new();
         for head in columns.get_ref() {
             if heads.contains(head.get_ref()) {
-                let fault = Fault::new(format!("column \"{}\" stands twice", head.get_ref()));
+                let fault = Fault::new(format!("column \"{}\" is listed twice", head.get_ref()));
                 return Err(self.file.error("columns", &head.span(), fault));
             }
             heads.push(head.get_ref().clone());
@@ -248,7 +248,7 @@ impl OutputTableDraft {
             let name = row.get_ref();
             let fault = match known.contains(&name.as_str()) {
                 true if names.contains(name) => {
-                    Fault::new(format!("workload \"{name}\" stands twice"))
+                    Fault::new(format!("workload \"{name}\" is listed twice"))
                 }
                 true => {
                     names.push(name.clone());

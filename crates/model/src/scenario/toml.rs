@@ -297,7 +297,9 @@ impl TomlSource<'_> {
                 Ok(Some(found)) => {
                     format!("another user could have written \"{key}\" here ({found})")
                 }
-                Err(error) => format!("cannot tell who could have written \"{key}\" here: {error}"),
+                Err(error) => {
+                    format!("cannot determine who could have written \"{key}\" here: {error}")
+                }
             };
             let hint = format!(
                 "give it on the command line: --{key} {}; or let the user that iotax runs as (root, under sudo) own the file and its \
@@ -900,7 +902,7 @@ impl Resolver<'_> {
                 Fault::hint(format!("\"{name}\" is a stack and a device"), "rename one of them")
             }
             (true, None) if open.contains(name) => Fault::new(format!(
-                "stacks stand on each other in a circle: {} on {name}",
+                "stacks are on each other in a circle: {} on {name}",
                 open.join(" on ")
             )),
             (true, None) => return self.cells(name, open),

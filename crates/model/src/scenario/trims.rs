@@ -48,7 +48,7 @@ pub(super) fn check(
     let alone = jobs().find(|job| !job.rw.writes_data());
     let note = |job: &Job| {
         format!(
-            "job \"{}\" trims and does not write: once it has gone through its region it trims what is trimmed already, which most drives and file systems answer at once; hint: rw={}write writes each block behind its trim",
+            "job \"{}\" trims and does not write: once it has gone through its region it trims what is trimmed already, which most drives and file systems answer at once; hint: rw={}write writes each block after its trim",
             job.name,
             job.rw.word()
         )

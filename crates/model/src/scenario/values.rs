@@ -71,7 +71,7 @@ pub(super) fn parse_rw(word: &str, _: Dialect) -> Result<Rw, Fault> {
         "randtrimwrite" => Ok(Rw::RandTrimWrite),
         other if other.contains(':') => Err(Fault::hint(
             format!(
-                "\"{other}\": an order of offsets behind \":\" is not issued, and without it the load would be another one"
+                "\"{other}\": an order of offsets after \":\" is not issued, and without it the load would be another one"
             ),
             "write it without \":\", or use percentage_random",
         )),
@@ -220,7 +220,7 @@ pub(super) fn parse_verify(word: &str, dialect: Dialect) -> Result<bool, Fault> 
         (word, Dialect::Fio) if CHECKSUMS.contains(&word) => Ok(true),
         ("pattern" | "pattern_hdr", Dialect::Fio) => Err(Fault::hint(
             format!(
-                "\"{word}\" cannot be honoured: a pattern that is the same everywhere does not tell blocks apart"
+                "\"{word}\" cannot be honoured: a pattern that is the same everywhere does not distinguish blocks"
             ),
             "write verify=crc32c: iotax puts a stamp of its own on what is written",
         )),

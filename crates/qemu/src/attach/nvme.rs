@@ -22,7 +22,7 @@ impl AttachWay for Nvme {
 
     /// Returns false: QEMU's controller (7.2) has no word for it. Seen in a guest, whose disk said
     /// ro=0 over a read-only node.
-    fn tells_read_only(&self) -> bool {
+    fn shows_read_only(&self) -> bool {
         false
     }
 

@@ -23,7 +23,7 @@ impl AttachWay for VhostUserSocket {
         false
     }
 
-    fn tells_serial(&self) -> bool {
+    fn shows_serial(&self) -> bool {
         false
     }
 

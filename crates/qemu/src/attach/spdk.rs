@@ -31,7 +31,7 @@ impl AttachWay for VhostUserSpdk {
         true
     }
 
-    fn tells_serial(&self) -> bool {
+    fn shows_serial(&self) -> bool {
         false
     }
 

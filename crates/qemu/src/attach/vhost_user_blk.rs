@@ -23,7 +23,7 @@ impl AttachWay for VhostUserBlk {
         true
     }
 
-    fn tells_serial(&self) -> bool {
+    fn shows_serial(&self) -> bool {
         false
     }
 

@@ -79,13 +79,13 @@ pub trait AttachWay: Sync {
 
     /// Returns true if QEMU shows the disk's serial to the guest; else the guest finds it by its
     /// PCI address.
-    fn tells_serial(&self) -> bool {
+    fn shows_serial(&self) -> bool {
         true
     }
 
     /// Returns true if a disk that cannot be written says so to the guest, instead of failing its
     /// writes.
-    fn tells_read_only(&self) -> bool {
+    fn shows_read_only(&self) -> bool {
         true
     }
 

@@ -40,7 +40,7 @@ pub(super) fn of_files(sections: &[(String, String)], paths: &[PathBuf]) -> Resu
 fn lay_out(folder: &Path, name: &str, text: &str) -> Result<()> {
     let relative = Path::new(name.trim_start_matches('/'));
     let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
-    ensure!(plain, "it tells of a file \"{}\"", name.escape_debug());
+    ensure!(plain, "it reports a file \"{}\"", name.escape_debug());
     let path = folder.join(relative);
     let parent = path.parent().context("a file without a folder")?;
     std::fs::create_dir_all(parent)

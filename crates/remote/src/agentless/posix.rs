@@ -208,7 +208,7 @@ impl Shell for Posix {
     fn created(&self, said: &[u8]) -> Result<Created> {
         let sections = sections(said);
         let (_, inode) =
-            size_and_inode(&sections).context("stat does not tell the new file's inode")?;
+            size_and_inode(&sections).context("stat does not report the new file's inode")?;
         let room = section_text(&sections, "room").unwrap_or_default();
         let words: Vec<&str> = room.lines().last().unwrap_or_default().split_whitespace().collect();
         let kib = |at: usize| {
@@ -216,7 +216,7 @@ impl Shell for Posix {
         };
         let room = kib(1).zip(kib(3));
         let (total, free) =
-            room.with_context(|| format!("df does not tell the room: {words:?}"))?;
+            room.with_context(|| format!("df does not report the free space: {words:?}"))?;
         Ok(Created { inode, total, free })
     }
 
@@ -314,7 +314,7 @@ fn size_and_inode(sections: &[(String, String)]) -> Option<(u64, u64)> {
 }
 
 fn file(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
-    let (bytes, inode) = size_and_inode(sections).context("stat does not tell its size")?;
+    let (bytes, inode) = size_and_inode(sections).context("stat does not report its size")?;
     let trailer = section_text(sections, "trailer").unwrap_or_default();
     let trailer: Vec<u8> =
         trailer.split_whitespace().filter_map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
@@ -383,8 +383,9 @@ struct SerialOf {
 }
 
 fn device(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
-    let text = section_text(sections, "lsblk")
-        .context("there is no lsblk, or an old one, that tells of the device as JSON")?;
+    let text = section_text(sections, "lsblk").context(
+        "there is no lsblk that describes the device as JSON (it is missing or too old)",
+    )?;
     let all: Lsblk = serde_json::from_str(&text).map_err(|error| anyhow!("lsblk: {error}"))?;
     let node = all.blockdevices.into_iter().next().context("lsblk does not list it")?;
     found.kind = match node.kind.as_deref() {
@@ -393,11 +394,11 @@ fn device(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
         }
         _ => InspectedKind::Disk,
     };
-    found.bytes = node.size.as_ref().and_then(number).context("lsblk does not tell its size")?;
+    found.bytes = node.size.as_ref().and_then(number).context("lsblk does not report its size")?;
     found.read_only = node.ro.as_ref().is_some_and(truth);
     found.identity = identity(&node, sections);
     openers(found, sections);
-    stands_on_it(found, &node, true);
+    add_uses(found, &node, true);
     for point in section_text(sections, "mounts").unwrap_or_default().lines() {
         let known = found
             .occupied
@@ -464,17 +465,17 @@ fn part(node: &LsblkNode, sections: &[(String, String)]) -> Option<PartitionExte
     if node.kind.as_deref() != Some("part") {
         return None;
     }
-    let told = |name: &str| section_text(sections, name)?.parse::<u64>().ok();
-    let start = told("start")?.checked_mul(512)?;
+    let field = |name: &str| section_text(sections, name)?.parse::<u64>().ok();
+    let start = field("start")?.checked_mul(512)?;
     Some(PartitionExtent {
-        number: told("partition")?,
+        number: field("partition")?,
         start,
         bytes: node.size.as_ref().and_then(number)?,
     })
 }
 
 /// Adds mounts, swap, what the kernel stacks on it, and signatures, down to the last partition.
-fn stands_on_it(found: &mut Inspection, node: &LsblkNode, top: bool) {
+fn add_uses(found: &mut Inspection, node: &LsblkNode, top: bool) {
     let name = &node.name;
     match node.mountpoint.as_deref() {
         Some("[SWAP]") => found
@@ -488,10 +489,9 @@ fn stands_on_it(found: &mut Inspection, node: &LsblkNode, top: bool) {
     }
     let kind = node.kind.as_deref().unwrap_or("something");
     if !top && kind != "part" {
-        found.occupied.push(Finding {
-            kind: TargetUse::Holder,
-            text: format!("{name} ({kind}) stands on it"),
-        });
+        found
+            .occupied
+            .push(Finding { kind: TargetUse::Holder, text: format!("{name} ({kind}) is on it") });
     }
     let place = if top { "by lsblk".to_owned() } else { format!("in {name} by lsblk") };
     for signature in [&node.fstype, &node.pttype].into_iter().flatten() {
@@ -501,7 +501,7 @@ fn stands_on_it(found: &mut Inspection, node: &LsblkNode, top: bool) {
             found.signatures.push(Signature { name: signature.clone(), place: place.clone() });
         }
     }
-    node.children.iter().for_each(|child| stands_on_it(found, child, false));
+    node.children.iter().for_each(|child| add_uses(found, child, false));
 }
 
 fn number(value: &serde_json::Value) -> Option<u64> {

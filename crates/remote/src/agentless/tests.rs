@@ -251,7 +251,7 @@ fn another_systems_words_are_not_taken_for_answers() {
     );
     let evil =
         b"IOTAX-SSH [ system\nLinux\nIOTAX-SSH ]\nIOTAX-SSH [ /../../tmp/x\nboo\nIOTAX-SSH ]\n";
-    assert!(text(evil).contains("it tells of a file \"/../../tmp/x\""));
+    assert!(text(evil).contains("it reports a file \"/../../tmp/x\""));
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn devices_over_ssh_case_by_case() {
             "shared",
             device(PLAIN, &[("serials", serials)]),
             "serial=S4EV",
-            Some("nvme1n2 tells it too"),
+            Some("nvme1n2 has it, too"),
         ),
         ("shared, by WWN", device(PLAIN, &[("serials", serials)]), "serial=eui.0025", None),
         (
@@ -430,7 +430,7 @@ fn devices_over_ssh_case_by_case() {
         ),
         ("mounted", device(PARTED, &[]), parted, Some("sdb1 is mounted at /srv")),
         ("swap", device(PARTED, &[]), parted, Some("sdb2 is swap space")),
-        ("holder", device(PARTED, &[]), parted, Some("md0 (raid1) stands on it")),
+        ("holder", device(PARTED, &[]), parted, Some("md0 (raid1) is on it")),
         (
             "read-only",
             device(&PLAIN.replace("\"ro\":false", "\"ro\":true"), &[]),

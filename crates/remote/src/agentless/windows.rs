@@ -157,7 +157,7 @@ impl Shell for Windows {
             There::File(there) => there.add_to(&mut found),
             There::Disk(there) => there.add_disk_to(&mut found),
         }
-        let why = "Windows does not tell over ssh who has it open".to_owned();
+        let why = "Windows does not report over ssh who has it open".to_owned();
         if found.kind == InspectedKind::Disk {
             found.unchecked.push(UncheckedPoint { check: InspectionCheck::Open, why });
         }

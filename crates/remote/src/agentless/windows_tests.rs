@@ -269,7 +269,7 @@ fn what_windows_uses_is_never_written() {
         ("\"IsClustered\":false", "\"IsClustered\":true", "cluster"),
         ("\"IsReadOnly\":false", "\"IsReadOnly\":true", "read-only"),
         ("\"partitions\":[]", letter, "its partition 2 is D:"),
-        ("\"SerialNumber\":\"S0\"", "\"SerialNumber\":\" S1 \"", "PhysicalDrive0 tells it too"),
+        ("\"SerialNumber\":\"S0\"", "\"SerialNumber\":\" S1 \"", "PhysicalDrive0 has it, too"),
     ] {
         let refused = write(&disk(from, to), &[whole]).unwrap_err();
         assert!(refused.contains(part), "{refused}");

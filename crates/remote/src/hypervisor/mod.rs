@@ -232,7 +232,7 @@ pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
                 continue;
             }
             [] if serials.is_empty() => format!(
-                "{path} has no serial, so iotax cannot tell which disk of {name} it is, nor its cache and queues; \
+                "{path} has no serial, so iotax cannot determine which disk of {name} it is, nor its cache and queues; \
                  hint: give that disk a serial"
             ),
             [] if has_passed => format!(
@@ -244,7 +244,7 @@ pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
                  hint: give that disk this serial, or name the right virtual machine"
             ),
             _ => format!(
-                "several disks of {name} have the serial of {path} ({shown}), so iotax cannot tell which one it is; \
+                "several disks of {name} have the serial of {path} ({shown}), so iotax cannot determine which one it is; \
                  hint: give each its own serial"
             ),
         });

@@ -9,7 +9,7 @@ use crate::resource::ManagedResource;
 use anyhow::{Context, Result, anyhow};
 use iotax_drivers::drives::{Drives, left_on};
 use iotax_drivers::path_ref::PathRef;
-use iotax_drivers::plain_file::tell_kernel;
+use iotax_drivers::plain_file::write_sysfs;
 use iotax_drivers::queue;
 use iotax_drivers::refusal::NothingMade;
 use iotax_drivers::run_tag::RunTag;
@@ -122,20 +122,20 @@ impl MakeBcache {
             let is_dirty =
                 || probe.read(folder.join("state")).is_some_and(|state| state == "dirty");
             if is_dirty() {
-                tell_kernel(&folder.join("cache_mode"), "writethrough")?;
+                write_sysfs(&folder.join("cache_mode"), "writethrough")?;
                 // Writes back as fast as the drives go.
-                tell_kernel(&folder.join("writeback_percent"), "0")?;
+                write_sysfs(&folder.join("writeback_percent"), "0")?;
                 wait_until(FLUSHED_WITHIN, || !is_dirty()).with_context(|| {
                     format!("{} does not write back what it has cached", self.name)
                 })?;
             }
-            tell_kernel(&folder.join("stop"), "1")?;
+            write_sysfs(&folder.join("stop"), "1")?;
             wait_until(PATIENCE, || !folder.exists()).with_context(|| {
                 format!("{} does not stop; hint: is its device in use?", self.name)
             })?;
         }
         if self.set().exists() {
-            tell_kernel(&self.set().join("stop"), "1")?;
+            write_sysfs(&self.set().join("stop"), "1")?;
             wait_until(PATIENCE, || !self.set().exists())
                 .with_context(|| format!("the cache set of {} does not stop", self.name))?;
         }
@@ -175,19 +175,16 @@ impl ManagedResource for MakeBcache {
         run(tool("make-bcache", self.words()).arg("--cache").arg(&fast).arg("--bdev").arg(&slow))?;
         for member in [&slow, &fast] {
             // `register_quiet` does not complain about a member that udev has registered meanwhile.
-            tell_kernel(&Path::new(SETS).join("register_quiet"), &member.display().to_string())?;
+            write_sysfs(&Path::new(SETS).join("register_quiet"), &member.display().to_string())?;
         }
         let attached =
             || folder_of(&host_probe(), &slow).filter(|folder| folder.join("cache").exists());
         wait_until(PATIENCE, || attached().is_some()).with_context(|| {
-            format!(
-                "{} does not get its cache; hint: the kernel's log (dmesg) tells why",
-                self.name
-            )
+            format!("{} does not get its cache; hint: the kernel's log (dmesg) says why", self.name)
         })?;
         let folder = attached().with_context(|| format!("{} is gone", self.name))?;
         for (of_slow, file, value) in self.settings_written() {
-            tell_kernel(&if of_slow { folder.join(file) } else { self.set().join(file) }, &value)?;
+            write_sysfs(&if of_slow { folder.join(file) } else { self.set().join(file) }, &value)?;
         }
         settle();
         let path = device_of(&folder).with_context(|| format!("{} has no device", self.name))?;
@@ -267,9 +264,9 @@ fn host_probe() -> Probe {
 
 impl Operation for MakeBcache {
     fn describe(&self) -> String {
-        let told = self.settings_written().map(|(_, file, value)| format!("{file}={value}"));
-        let (words, told) = (self.words().join(" "), told.join(" "));
-        format!("make-bcache {words} --cache {} --bdev {}; {told}", self.fast, self.slow)
+        let settings = self.settings_written().map(|(_, file, value)| format!("{file}={value}"));
+        let (words, settings) = (self.words().join(" "), settings.join(" "));
+        format!("make-bcache {words} --cache {} --bdev {}; {settings}", self.fast, self.slow)
     }
 
     fn irreversible(&self) -> Option<String> {

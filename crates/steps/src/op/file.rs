@@ -178,10 +178,10 @@ impl ResourceChange for FillFile {
         let Some(marker) = marker::read(path)? else {
             bail!("{} is not a file of ours: it is not filled", path.display());
         };
-        let mut tell = |bytes| system.tell(StepProgress::Filled(bytes));
+        let mut report = |bytes| system.report_progress(StepProgress::Filled(bytes));
         let filled = match marker.filled && self.data.is_unique() {
-            true => fill::restore(path, self.seed, &mut tell)?,
-            false => fill::fill(path, self.seed, self.data, &mut tell)?,
+            true => fill::restore(path, self.seed, &mut report)?,
+            false => fill::fill(path, self.seed, self.data, &mut report)?,
         };
         if let FilledRange::Stopped(bytes) = filled {
             bail!("interrupted after {}", show_bytes(bytes));

@@ -183,14 +183,15 @@ impl ManagedResource for MapRbd {
         let (probe, name) =
             (host_probe(), device.file_name().unwrap_or_default().to_string_lossy());
         let queue = |what: &str| probe.read(format!("/sys/block/{name}/{what}"));
-        let told = [
+        let reported = [
             ("client options", ceph::client_options(&probe, device)),
             ("nr_requests", queue("queue/nr_requests")),
             ("scheduler", queue("queue/scheduler")),
             ("read only", queue("ro")),
         ];
         settings.extend(
-            told.into_iter()
+            reported
+                .into_iter()
                 .filter_map(|(what, value)| Some((what.to_owned(), value?.trim().to_owned()))),
         );
         Ok(settings)

@@ -54,7 +54,7 @@ impl ChangeMachine {
 
     fn disk(&self) -> Result<&str> {
         self.disk.as_deref().ok_or_else(|| {
-            let why = "iotax cannot tell which of its disks is under load, because none has the serial of the \
+            let why = "iotax cannot determine which of its disks is under load, because none has the serial of the \
                 measured device";
             Failed::input(format!("{}: {why}; hint: give that disk a serial", self.vm)).into()
         })

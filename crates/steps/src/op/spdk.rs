@@ -28,14 +28,14 @@ impl Operation for ExportSpdk {
         let mode = if self.read_only { ", read-only" } else { "" };
         if self.is_over_a_bdev() {
             return format!(
-                "vhost_create_blk_controller {} over {}{mode} in the SPDK target behind {}",
+                "vhost_create_blk_controller {} over {}{mode} in the SPDK target at {}",
                 self.name,
                 self.backing,
                 self.rpc.display()
             );
         }
         format!(
-            "{} {} over {}{mode}{}, vhost_create_blk_controller {} in the SPDK target behind {}",
+            "{} {} over {}{mode}{}, vhost_create_blk_controller {} in the SPDK target at {}",
             self.kind().create,
             self.name,
             self.backing,
@@ -54,7 +54,7 @@ impl Operation for ExportSpdk {
     }
 
     fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
-        let what = format!("{} from the SPDK target behind {}", self.backing, self.rpc.display());
+        let what = format!("{} from the SPDK target at {}", self.backing, self.rpc.display());
         Some(Undoing::new("withdrawn", what))
     }
 

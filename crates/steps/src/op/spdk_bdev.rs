@@ -36,7 +36,7 @@ impl Operation for JoinSpdk {
             )
         });
         format!(
-            "{} {} over {}{part}{mode}{}{} in the SPDK target behind {}",
+            "{} {} over {}{part}{mode}{}{} in the SPDK target at {}",
             self.kind().create,
             self.name,
             members.join(", "),
@@ -61,7 +61,7 @@ impl Operation for JoinSpdk {
     fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new(
             "removed",
-            format!("{} from the SPDK target behind {}", self.bdev(), self.rpc.display()),
+            format!("{} from the SPDK target at {}", self.bdev(), self.rpc.display()),
         ))
     }
 

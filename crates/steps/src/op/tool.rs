@@ -235,7 +235,7 @@ impl MakeByTool {
                 output.status.code().is_some_and(|code| self.commands.absent.contains(&code));
             ensure!(
                 output.status.success() || is_absent,
-                "[tool.{}] find: {} failed ({}): {}; iotax cannot tell whether {} exists; hint: if this exit code \
+                "[tool.{}] find: {} failed ({}): {}; iotax cannot determine whether {} exists; hint: if this exit code \
                  means \"not found\", add it to the scenario: absent = [{}]",
                 self.tool,
                 shell::line(&words),
@@ -405,8 +405,8 @@ impl MakeByTool {
     }
 
     fn state_now(&self, query: &StateQuery) -> Result<ArrayState> {
-        let told = self.asked("state", &query.command)?;
-        let state = state_of(query, &told, &|pointer| self.filled(pointer));
+        let output = self.asked("state", &query.command)?;
+        let state = state_of(query, &output, &|pointer| self.filled(pointer));
         state.with_context(|| format!("[tool.{}] state", self.tool))
     }
 }
@@ -465,15 +465,15 @@ impl ManagedResource for MakeByTool {
 
     fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         let Some(query) = &self.commands.settings else { return Ok(ThingSettings::new()) };
-        let told = self.asked("settings", &query.command)?;
+        let output = self.asked("settings", &query.command)?;
         if query.pointers.is_empty() {
-            let lines = told.lines().filter_map(|line| line.split_once('='));
+            let lines = output.lines().filter_map(|line| line.split_once('='));
             return Ok(lines
                 .map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()))
                 .collect());
         }
         let one = |(name, pointer): (&String, &String)| {
-            let value = pointed(&told, &self.filled(pointer))?;
+            let value = pointed(&output, &self.filled(pointer))?;
             Ok((name.clone(), plain(&value)))
         };
         let settings: Result<ThingSettings> = query.pointers.iter().map(one).collect();
@@ -645,11 +645,11 @@ fn plain(value: &Value) -> String {
 /// Returns the state that the words report: rebuilding counts before degraded, and both before
 /// healthy.
 fn state_of(query: &StateQuery, text: &str, fill: &dyn Fn(&str) -> String) -> Result<ArrayState> {
-    let told = match &query.pointer {
+    let reported = match &query.pointer {
         Some(pointer) => plain(&pointed(text, &fill(pointer))?),
         None => text.trim().to_owned(),
     };
-    let words: BTreeSet<String> = told
+    let words: BTreeSet<String> = reported
         .split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-'))
         .map(str::to_lowercase)
         .collect();
@@ -674,7 +674,7 @@ fn state_of(query: &StateQuery, text: &str, fill: &dyn Fn(&str) -> String) -> Re
     } else if has(&query.healthy) {
         ArrayState::Healthy
     } else {
-        ArrayState::Down { word: told.chars().take(200).collect() }
+        ArrayState::Down { word: reported.chars().take(200).collect() }
     })
 }
 

@@ -263,7 +263,10 @@ fn a_find_that_fails_is_no_answer() {
     rig.program("arrayctl", "#!/bin/sh\necho 'no daemon' >&2; exit 7\n");
     let error =
         format!("{:#}", op.unmake(&mut RealSystem::default(), &rig.tag(), &made).unwrap_err());
-    assert!(error.contains("no daemon; iotax cannot tell whether iotax-r-tool0 exists"), "{error}");
+    assert!(
+        error.contains("no daemon; iotax cannot determine whether iotax-r-tool0 exists"),
+        "{error}"
+    );
     let by_hand = op.undo_by_hand(&rig.tag(), &made).unwrap();
     assert!(by_hand.ends_with("arrayctl delete iotax-r-tool0"), "{by_hand}");
     rig.program("arrayctl", "#!/bin/sh\nexit 4\n");

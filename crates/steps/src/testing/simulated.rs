@@ -63,7 +63,7 @@ impl Simulated {
         self.made.path.as_deref() == Some(path) || Path::new(self.name()) == path
     }
 
-    fn stands_on(&self, other: &Simulated) -> bool {
+    fn is_on(&self, other: &Simulated) -> bool {
         let is_other = |below: &PathBuf| {
             other.made.path.as_ref() == Some(below)
                 || below.to_str().is_some_and(|below| below.starts_with(other.name()))
@@ -328,10 +328,9 @@ impl SimulatedSystem {
         if let Some(at) = self.resources.iter().position(is_it) {
             let it = &self.resources[at];
             if it.below != model.below {
-                bail!(NotOurs(format!("{key} stands on something else by now")));
+                bail!(NotOurs(format!("{key} is on something else by now")));
             }
-            let above =
-                self.resources.iter().find(|other| other.key != *key && other.stands_on(it));
+            let above = self.resources.iter().find(|other| other.key != *key && other.is_on(it));
             if let Some(above) = above {
                 bail!("{key} is in use by {}", above.key);
             }

@@ -215,7 +215,7 @@ impl Layer for VirtualMachine {
     ) -> Result<ExposedDevice> {
         ensure!(
             below.place.is_host(),
-            "{}: a guest can stand on this host only, not on {}",
+            "{}: a guest can run on this host only, not on {}",
             spec.origin,
             below.place
         );

@@ -406,7 +406,7 @@ mod tests {
                 engine: None,
                 arrays: Vec::new(),
                 write_unit: None,
-                told: Vec::new(),
+                read_back: Vec::new(),
             };
             disk(
                 &vm(words),

@@ -150,7 +150,7 @@ pub fn seat(
     let draft = draft(context, parts, wish, origin);
     let number = draft.disks.len();
     let serial = format!("iotax-{}-{number}", draft.name);
-    let path = match (&disk.server, disk.way.tells_serial()) {
+    let path = match (&disk.server, disk.way.shows_serial()) {
         (DiskServer::Drive(drive), _) if drive.serial.is_some() => {
             PathRef::Serial(drive.serial.clone().unwrap_or_default())
         }

@@ -30,7 +30,7 @@ pub fn over(members: usize, bytes: u64) -> ExposedDevice {
         engine: None,
         arrays: Vec::new(),
         write_unit: None,
-        told: Vec::new(),
+        read_back: Vec::new(),
         split: false,
         uneven: false,
     }
