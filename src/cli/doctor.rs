@@ -673,7 +673,7 @@ mod tests {
 
     #[test]
     fn every_layer_that_needs_something_is_a_capability() {
-        let detailed: BTreeSet<_> = capabilities().flat_map(needs_of_ability).collect();
+        let listed: BTreeSet<_> = capabilities().flat_map(needs_of_ability).collect();
         for layer in catalog::ALL {
             // What it needs may hang on the option that it cannot be without.
             let main = layer
@@ -699,7 +699,7 @@ mod tests {
                 let scenario =
                     from_arguments(std::slice::from_ref(&text), &ScenarioRequest::default())
                         .unwrap();
-                assert!(needs_of(&scenario).is_subset(&detailed), "{text}");
+                assert!(needs_of(&scenario).is_subset(&listed), "{text}");
             }
         }
     }

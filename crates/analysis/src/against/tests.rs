@@ -293,7 +293,7 @@ fn one_emulated_run_is_labelled_and_never_fails() {
     );
     assert_eq!(
         vm.limit.as_ref().unwrap().sentence,
-        "cannot be told: only one of the runs is emulated"
+        "cannot be determined: only one of the runs is emulated"
     );
     assert!(
         stack(&found, "vm(vcpus=2)")
