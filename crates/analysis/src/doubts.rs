@@ -336,7 +336,7 @@ fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
         });
     (is_on_it && gains).then(|| {
         let text = format!(
-            "it is faster than {}, which it is on: a cache answers, requests are merged on the way, or it reads what was never written",
+            "it is faster than {}, which it is based on: a cache answers, requests are merged on the way, or it reads what was never written",
             below.name
         );
         ("faster", text)
