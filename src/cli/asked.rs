@@ -36,7 +36,7 @@ pub struct MeasureArgs {
     /// States to measure arrays in, one after the other: healthy,failed(1),rebuilding,healthy
     #[arg(long, value_name = "STATE,...")]
     pub states: Option<String>,
-    /// The guest behind @lab: drives=6,drive_size=1GiB,vcpus=2,memory=2GiB [default: as many drives
+    /// The guest of @lab: drives=6,drive_size=1GiB,vcpus=2,memory=2GiB [default: as many drives
     /// as are named]
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub lab: Option<String>,

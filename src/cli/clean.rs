@@ -62,7 +62,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         left.extend(cleaned.into_iter().flat_map(|cleaned| cleaned.left));
     }
     if !cleaned_any {
-        say("nothing to clean: every run was taken down\n")?;
+        say("nothing to clean: no run left anything\n")?;
     }
     report_left(&left)?;
     Ok(DONE)
@@ -95,7 +95,7 @@ fn clean_run(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Resul
         stop::asked(&stop)
     };
     let cleaned = clean::clean(dir, id, &mut places::executors_to_clean(id, watcher))?;
-    tell(id, &cleaned)?;
+    report_cleaned(id, &cleaned)?;
     Ok(Some(cleaned))
 }
 
@@ -175,14 +175,14 @@ fn would_be_line(undoing: &Undoing) -> String {
     format!("  {} would be {}\n", shown(&undoing.what), undoing.did)
 }
 
-fn taken_down(many: usize) -> String {
-    counted(many as u64, "thing taken down", "things taken down")
+fn count_removed(many: usize) -> String {
+    counted(many as u64, "thing removed", "things removed")
 }
 
-fn tell(id: &str, cleaned: &Cleaned) -> Result<()> {
+fn report_cleaned(id: &str, cleaned: &Cleaned) -> Result<()> {
     match cleaned.undone.as_slice() {
         [] if cleaned.left.is_empty() => say(&format!("{id}: nothing of it was left\n"))?,
-        undone => say(&format!("{id}: {}\n", taken_down(undone.len())))?,
+        undone => say(&format!("{id}: {}\n", count_removed(undone.len())))?,
     }
     cleaned
         .undone

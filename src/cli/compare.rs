@@ -17,10 +17,10 @@ use std::path::Path;
 /// Arguments of `compare`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The run before: its id, its folder, or `last`
+    /// The earlier run: its id, its folder, or `last`
     #[arg(value_name = "OLD")]
     old: String,
-    /// The run behind it
+    /// The later run
     #[arg(value_name = "NEW")]
     new: String,
     /// Exit with code 1 when a figure is surely worse by more than this, its whole 95 % interval

@@ -32,9 +32,9 @@ pub struct Args {
 /// As `run`.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let demo = Demo::new(&args.dir, runs)?;
-    let told = demo.tell();
+    let shown = demo.show_parts();
     let removed = demo.remove_file();
-    told.and(removed)?;
+    shown.and(removed)?;
     Ok(DONE)
 }
 
@@ -51,7 +51,7 @@ impl Demo<'_> {
         Ok(Demo { file, bytes: GIB, runs })
     }
 
-    fn tell(&self) -> Result<()> {
+    fn show_parts(&self) -> Result<()> {
         let width = columns();
         say(&intro(&show_bytes(self.bytes), &self.dir(), width))?;
         say(&published(width))?;

@@ -322,11 +322,11 @@ fn in_full(lack: &Lack) -> String {
     // A longer name gets a line of its own.
     let fits = name.chars().count() == 16;
     let first = if fits { name } else { format!("{}\n{:16}", name.trim_end(), "") };
-    let behind = " ".repeat(16);
+    let indent = " ".repeat(16);
     first
-        + wrapped(&behind, &lack.missing.what).trim_start()
-        + &wrapped(&behind, &format!("needed {}", lack.missing.why))
-        + &wrapped(&behind, &format!("do: {}", lack.missing.command))
+        + wrapped(&indent, &lack.missing.what).trim_start()
+        + &wrapped(&indent, &format!("needed {}", lack.missing.why))
+        + &wrapped(&indent, &format!("do: {}", lack.missing.command))
 }
 
 /// Number of devices that are listed without `-v`.
@@ -366,15 +366,15 @@ fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
     }
     let asked: Vec<&str> =
         std::iter::once(MAIN_JOB).chain(required.iter().map(String::as_str)).collect();
-    let (told, others): (Vec<&Lack>, Vec<&Lack>) = diagnosis
+    let (detailed, others): (Vec<&Lack>, Vec<&Lack>) = diagnosis
         .missing
         .iter()
         .partition(|lack| asked.iter().any(|name| is_for(diagnosis, lack, name)));
     if !diagnosis.missing.is_empty() {
         text += "\nMissing\n";
     }
-    told.into_iter().for_each(|lack| text += &in_full(lack));
-    folded(&others).iter().for_each(|line| text += &wrapped_behind(line));
+    detailed.into_iter().for_each(|lack| text += &in_full(lack));
+    folded(&others).iter().for_each(|line| text += &list_line(line));
     text
 }
 
@@ -399,7 +399,7 @@ fn device_line_of(device: &DeviceLine) -> String {
         [one] => format!("; in use: {one}"),
         [one, more @ ..] => format!("; in use: {one}, and {} more", more.len()),
     };
-    wrapped_behind(&format!(
+    list_line(&format!(
         "{} {}{model}{name}{carries}{used}",
         device.path.display(),
         show_bytes(device.bytes)
@@ -447,7 +447,7 @@ fn folded(lacks: &[&Lack]) -> Vec<String> {
 }
 
 /// Wraps a line of a list.
-fn wrapped_behind(line: &str) -> String {
+fn list_line(line: &str) -> String {
     wrapped("  ", &iotax_report::wrapped(line, WIDTH - 2, "  "))
 }
 
@@ -673,7 +673,7 @@ mod tests {
 
     #[test]
     fn every_layer_that_needs_something_is_a_capability() {
-        let told: BTreeSet<_> = capabilities().flat_map(needs_of_ability).collect();
+        let listed: BTreeSet<_> = capabilities().flat_map(needs_of_ability).collect();
         for layer in catalog::ALL {
             // What it needs may hang on the option that it cannot be without.
             let main = layer
@@ -699,7 +699,7 @@ mod tests {
                 let scenario =
                     from_arguments(std::slice::from_ref(&text), &ScenarioRequest::default())
                         .unwrap();
-                assert!(needs_of(&scenario).is_subset(&told), "{text}");
+                assert!(needs_of(&scenario).is_subset(&listed), "{text}");
             }
         }
     }
@@ -727,7 +727,7 @@ mod tests {
     }
 
     #[test]
-    fn paragraphs_wrap_behind_their_column() {
+    fn paragraphs_wrap_after_their_column() {
         let text = wrapped("  x: ", &"word ".repeat(40));
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
         assert!(text.lines().skip(1).all(|line| line.starts_with("     word")));

@@ -53,7 +53,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     };
     let stop = stop::flag()?;
     let done = import(&asked, runs, &stop)?;
-    tell(&done);
+    report_imported(&done);
     say(&format!("{}\n", run_id_of(&done.folder)))?;
     say_aside(&format!("to read it: {}", typed("report", &done.folder)));
     Ok(DONE)
@@ -71,7 +71,7 @@ fn pages(args: &Args, typed: bool) -> Result<Vec<String>> {
     }
 }
 
-fn tell(done: &ImportedRun) {
+fn report_imported(done: &ImportedRun) {
     let by = if done.by_path { "by their paths" } else { "as they were named" };
     let systems =
         done.systems.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>();

@@ -54,11 +54,11 @@ pub fn run(args: &Args) -> Result<u8> {
 fn build(again: bool) -> Result<u8> {
     let stop = stop::flag()?;
     let begin = Instant::now();
-    let mut told =
+    let mut report =
         |line: &str| say_aside(&format!("{:5.0} s  {line}", begin.elapsed().as_secs_f64()));
-    let (image, fresh) = Build { stop: &stop, progress: &mut told, again }.run()?;
+    let (image, fresh) = Build { stop: &stop, progress: &mut report, again }.run()?;
     if fresh {
-        told("built");
+        report("built");
     }
     say_aside(&format!("ZFS: {}", image.record.zfs));
     say(&format!("{}\n", image.path().display()))?;

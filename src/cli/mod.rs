@@ -89,7 +89,7 @@ enum Command {
     Lab(lab::Args),
     /// Test iotax itself: its statistics by simulation
     Selfcheck(selfcheck::Args),
-    /// The main job on what this machine has, told in five short parts
+    /// The main job on what this machine has, in five short parts
     #[command(hide = true)]
     Demo(demo::Args),
     /// The end of the wire in a guest or on another host; not for people

@@ -32,7 +32,7 @@ pub fn fitted(text: &str, width: usize) -> String {
 /// Prints to standard output; if the reader goes away (`| head`), the program ends quietly.
 ///
 /// # Errors
-/// When standard output cannot be written for another reason: a full disk behind a redirection.
+/// Fails if standard output cannot be written for another reason, such as a full disk.
 pub fn say(text: &str) -> Result<()> {
     write_out(&lines(text))
 }

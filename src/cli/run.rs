@@ -65,11 +65,11 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// Returns the run's own error.
 pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArgs) -> Result<u8> {
-    let tells = |purpose: Purpose| !matches!(purpose, Purpose::WarmUp | Purpose::Pilot);
+    let counts = |purpose: Purpose| !matches!(purpose, Purpose::WarmUp | Purpose::Pilot);
     let nothing = |data: &RunData| {
         data.trials.is_empty()
             && data.courses.is_empty()
-            && !data.slices.iter().any(|slice| tells(slice.purpose))
+            && !data.slices.iter().any(|slice| counts(slice.purpose))
             && !data.verified.iter().any(|verified| verified.found.wrong() > 0)
     };
     if result.is_err() && !dir.join(store::INDEX).exists() {
@@ -196,7 +196,7 @@ pub fn session(
     let tell_fill = observer.of_fills();
     let tell_sync = observer.of_syncs();
     let mut tell_wait = observer.of_waits();
-    let told = move |progress| {
+    let watcher = move |progress| {
         match progress {
             system::StepProgress::Filled(bytes) => tell_fill(bytes),
             system::StepProgress::Synced(share) => tell_sync(share),
@@ -208,7 +208,7 @@ pub fn session(
         scenario,
         survey,
         guest_parts,
-        executor: Executor::new(PlaceExecutors::watched(told), Journal::open(dir)?, tag),
+        executor: Executor::new(PlaceExecutors::watched(watcher), Journal::open(dir)?, tag),
         store,
         observer: &mut observer,
         stop: &stop,

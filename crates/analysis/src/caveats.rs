@@ -71,7 +71,7 @@ fn unchecked(comparisons: &[&Comparison]) -> Vec<String> {
         ),
         (
             without(|one| one.checks.carry_over.iter().any(Option::is_none)),
-            "what a slice leaves behind for the next: too few rounds to tell, or each order twice in a round"
+            "what a slice leaves for the next one: too few rounds to check it, or each order twice in a round"
                 .to_owned(),
         ),
     ];

@@ -93,12 +93,12 @@ fn words(change: &CostTrend, at_once: usize) -> String {
         CostTrend::Same { ratio: Interval::Bounds { low, high, .. } } => {
             let fits = cost((low + high) / 2.0, (*low, *high));
             format!(
-                "the cost is the same at all points as far as can be told ({fits} fits them all)"
+                "the cost is the same at all points as far as the intervals show ({fits} fits them all)"
             )
         }
         CostTrend::Same { ratio: Interval::Missing { missing: reason } }
         | CostTrend::Unknown { reason } => {
-            format!("whether the cost changes is not told: {reason}")
+            format!("whether the cost changes cannot be determined: {reason}")
         }
     }
 }

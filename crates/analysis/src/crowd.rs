@@ -67,13 +67,13 @@ fn ways<'a>(
     reading: &WorkloadView,
     side: &'a StackSide,
 ) -> impl Iterator<Item = IoDirection> + use<'a> {
-    let told = |way: &IoDirection| {
+    let is_reported = |way: &IoDirection| {
         side.rounds
             .values()
             .flat_map(|round| round.parts.values())
             .any(|part| part.amount(Some(*way)) > 0.0)
     };
-    reading.directions().iter().copied().filter(told)
+    reading.directions().iter().copied().filter(is_reported)
 }
 
 /// Distribution of the I/Os over the places, for one direction or for all.
@@ -276,7 +276,7 @@ fn crowd_words(crowd: &Crowd, them: &str) -> String {
     let share = crowd.spread.value().unwrap_or(crowd.slowest.1 / crowd.fastest.1);
     let spread = match (crowd.spread.bounds(), crowd.fastest.1 > 0.0) {
         (_, false) => "none completed anything".to_owned(),
-        (Some((_, high)), _) if high >= 1.0 => "none told apart from another".to_owned(),
+        (Some((_, high)), _) if high >= 1.0 => "no sure difference between them".to_owned(),
         (Some(bounds), _) => {
             format!("the slowest has {} of the fastest", Digits::share(share, Some(bounds)).words())
         }

@@ -326,7 +326,7 @@ fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
     let scenario = &case.run().start.scenario;
     let below = &scenario.stacks[scenario.baseline];
     let stack = case.stack();
-    let stands_on_it = below.medium == stack.medium
+    let is_on_it = below.medium == stack.medium
         && below.layers.len() < stack.layers.len()
         && below.layers.iter().zip(&stack.layers).all(|(a, b)| a.key() == b.key())
         && stack.layers.iter().all(|layer| layer.copies == 1);
@@ -334,9 +334,9 @@ fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
         case.found.comparisons.iter().any(|one| {
             one.stack == stack.name && matches!(one.rate.verdict, Verdict::Gains { .. })
         });
-    (stands_on_it && gains).then(|| {
+    (is_on_it && gains).then(|| {
         let text = format!(
-            "it is faster than {}, on which it stands: a cache answers, requests are merged on the way, or it reads what was never written",
+            "it is faster than {}, which it is based on: a cache answers, requests are merged on the way, or it reads what was never written",
             below.name
         );
         ("faster", text)

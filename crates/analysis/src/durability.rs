@@ -257,7 +257,7 @@ const POWER_CUT: &str = "a power cut or a crash of this host: a kill leaves this
     are; that everything was kept here is no proof against either";
 
 fn of_disk(disk: &GuestDisk) -> Vec<String> {
-    let is = |option: &str, word: &str| disk.qemu.get(option).is_some_and(|told| told == word);
+    let is = |option: &str, word: &str| disk.qemu.get(option).is_some_and(|value| value == word);
     let stack = &disk.stack;
     if is("snapshot", "on") {
         return vec![format!(
@@ -286,7 +286,7 @@ fn of_disk(disk: &GuestDisk) -> Vec<String> {
             "{stack}: attach=vfio, so that the guest has the drive itself: a kill resets the drive and leaves it its power; that a \
              flush empties its own cache is not shown"
         ),
-        _ => format!("{stack}: what became of its cache settings was not told"),
+        _ => format!("{stack}: its cache settings in QEMU were not reported"),
     };
     let writes_through = disk.guest.get("write-cache").is_some_and(|seen| seen == "write through");
     let no_flush = writes_through.then(|| {

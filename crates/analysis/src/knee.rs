@@ -92,7 +92,7 @@ impl KneeEstimate<'_> {
             best if best > 0 && best < last => format!("knee at {} {at}", self.axis),
             0 if sure => format!("no knee within {range}: falling from {at} on"),
             _ if sure => format!("no knee within {range}: still rising at {at}"),
-            _ => format!("no knee told within {range}: the greatest power is at its edge, {at}"),
+            _ => format!("no sure knee within {range}: the greatest power is at its edge, {at}"),
         }
     }
 

@@ -42,11 +42,7 @@ fn sentence(one: &LayerUp) -> String {
     let device = one.device.as_ref().and_then(device_words);
     let settings = one.settings.iter().map(|(key, word)| format!("{key} {}", with_unit(key, word)));
     let words: Vec<String> = device.into_iter().chain(settings).collect();
-    let words = if words.is_empty() {
-        "nothing there tells more of it".to_owned()
-    } else {
-        words.join(", ")
-    };
+    let words = if words.is_empty() { "no details are known".to_owned() } else { words.join(", ") };
     format!("{}: {} of {}: {words}", one.stacks.join(", "), what.join(" "), one.place)
 }
 
@@ -133,11 +129,11 @@ fn layout(level: &str, number: u64) -> Option<String> {
 /// smallest I/O and the whole stripe as the optimal one, for a ZFS volume its block.
 fn blocks(device: &Device) -> Option<String> {
     let keys = ["minimum_io_size", "optimal_io_size", "physical_block_size"];
-    let told = |key: &str| {
+    let size = |key: &str| {
         let bytes: u64 = device.queue.get(key)?.parse().ok()?;
         (bytes > 0).then(|| format!("{key} {}", show_bytes(bytes)))
     };
-    let words: Vec<String> = keys.into_iter().filter_map(told).collect();
+    let words: Vec<String> = keys.into_iter().filter_map(size).collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
 
@@ -177,10 +173,7 @@ mod tests {
             found[0].sentence
         );
         again.device.as_mut().unwrap().queue.clear();
-        assert_eq!(
-            sentence(&again),
-            "mdraid(level=5): md127 of lab: nothing there tells more of it"
-        );
+        assert_eq!(sentence(&again), "mdraid(level=5): md127 of lab: no details are known");
     }
 
     #[test]

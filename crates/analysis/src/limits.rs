@@ -33,7 +33,7 @@ pub fn limits(run: &RunData) -> Option<LimitFindings> {
 /// Returns the headline: the first limit that was found, or the first course without one.
 ///
 /// # Errors
-/// Returns why there is none: no course was run to its end.
+/// Fails if no course was run to its end.
 pub fn headline(found: &LimitFindings) -> Result<String, String> {
     let limited = |course: &&CourseFinding| {
         matches!(course.found, Some(CourseShape::Bucket(_))) || course.met_setting().is_some()

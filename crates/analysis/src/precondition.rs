@@ -171,7 +171,7 @@ fn loaded(loads: &[LoadReport]) -> Vec<String> {
         };
         let round = show_ns(loads.first().map_or(0.0, |load| load.round_ns as f64));
         let often =
-            if all > loads.len() as u64 && steady == all { " behind each set-up" } else { "" };
+            if all > loads.len() as u64 && steady == all { " after each set-up" } else { "" };
         let written = show_bytes(sum(|load| load.written));
         let freely =
             if loads.iter().any(|load| load.without_rate) { " without its rate" } else { "" };
@@ -219,7 +219,7 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
                 (Some(range), Some(slope)) => {
                     format!("of the last five {}", Window { range, slope }.to_sentence())
                 }
-                _ => "steady is told from five".to_owned(),
+                _ => "five are needed to judge it".to_owned(),
             };
             let ended = match done.ended.as_str() {
                 "rounds" | "time" => {

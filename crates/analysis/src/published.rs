@@ -295,7 +295,7 @@ fn sentences(figures: &[PublishedFinding]) -> Vec<String> {
     let ratios: Vec<&RatioBeside> = figures.iter().filter_map(|one| one.ratio.as_ref()).collect();
     let but = match ratios.is_empty() {
         true => ", and no ratio to the baseline was published",
-        false => "; ratios to the baseline are, as far as the printed digits tell",
+        false => "; ratios to the baseline are, as far as the printed digits allow",
     };
     let mut said = vec![
         "each published figure is a single one and has no interval: how far another run there would have been from it is not known"
@@ -316,9 +316,7 @@ fn sentences(figures: &[PublishedFinding]) -> Vec<String> {
         Agreement::Unresolved { reason } => Some(reason),
         _ => None,
     }));
-    said.extend(reasons(figures, "a limit stands behind the measured ratio", |one| {
-        one.masked.as_ref()
-    }));
+    said.extend(reasons(figures, "a limit masks the measured ratio", |one| one.masked.as_ref()));
     said
 }
 

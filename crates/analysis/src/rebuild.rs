@@ -14,7 +14,7 @@ use iotax_units::{self as units, counted};
 const ROUNDED: f64 = 1.0;
 /// Factor by which the stretches must exceed what rounding leaves unknown; otherwise no pace is
 /// reported.
-const TELLING: f64 = 5.0;
+const CLEARLY: f64 = 5.0;
 
 /// Looks at one rebuild, in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,10 +36,10 @@ pub fn while_rebuilt(reading: &WorkloadView, at: usize, state: &InState) -> Opti
     }
     let percent_off = sum(|one| one.percent_off);
     let member_bytes = member_bytes(reading.run, reading.name(state.of));
-    let is_told = percent > 0.0 && percent >= TELLING * percent_off;
-    let whole_s = is_told.then(|| median(&all)).flatten();
+    let is_clear = percent > 0.0 && percent >= CLEARLY * percent_off;
+    let whole_s = is_clear.then(|| median(&all)).flatten();
     let bytes_per_s =
-        member_bytes.filter(|_| is_told).map(|bytes| bytes as f64 * percent / 100.0 / seconds);
+        member_bytes.filter(|_| is_clear).map(|bytes| bytes as f64 * percent / 100.0 / seconds);
     let mut found = Rebuild {
         stretches: all.len() as u64,
         loaded: sum(|one| one.loaded_s) / seconds,
@@ -93,9 +93,9 @@ impl Rebuild {
 
 /// Returns the seconds of a whole rebuild, from those stretches that went far enough.
 fn median(all: &[RebuildStretch]) -> Option<f64> {
-    let telling =
-        all.iter().filter(|one| one.percent > 0.0 && one.percent >= TELLING * one.percent_off);
-    let whole = units::median(telling.map(|one| 100.0 * one.seconds / one.percent));
+    let clear =
+        all.iter().filter(|one| one.percent > 0.0 && one.percent >= CLEARLY * one.percent_off);
+    let whole = units::median(clear.map(|one| 100.0 * one.seconds / one.percent));
     whole.is_finite().then_some(whole)
 }
 
@@ -114,10 +114,10 @@ fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<RebuildStretch>
             continue;
         };
         let (begun_s, at_s) = span_s(slice);
-        let same = before.filter(|(visit, told, _)| *visit == slice.visit && *told <= percent);
-        if let Some((_, told, looked_s)) = same.filter(|(_, _, looked_s)| at_s > *looked_s) {
+        let same = before.filter(|(visit, last, _)| *visit == slice.visit && *last <= percent);
+        if let Some((_, last, looked_s)) = same.filter(|(_, _, looked_s)| at_s > *looked_s) {
             let more = RebuildStretch {
-                percent: percent - told,
+                percent: percent - last,
                 percent_off,
                 seconds: at_s - looked_s,
                 loaded_s: at_s - begun_s.max(looked_s),

@@ -32,7 +32,7 @@ fn array(reading: &WorkloadView, of: usize, estimates: &mut WorkloadEstimates) -
     let said = states.iter().map(StateFindings::to_sentence).collect::<Vec<_>>().join("; ");
     let by = if told_by.is_empty() { "it" } else { told_by };
     let sentence = format!("{who}: as {by} reported after each slice: {said}");
-    ArrayStates { stack: reading.name(of).to_owned(), told_by, states, sentence }
+    ArrayStates { stack: reading.name(of).to_owned(), reported_by: told_by, states, sentence }
 }
 
 fn in_state(
@@ -56,8 +56,8 @@ fn in_state(
         stack: reading.name(at).to_owned(),
         state: if name.is_empty() { state.state.to_string() } else { name.to_owned() },
         slices: counted.len() as u64,
-        told: counted.iter().filter(|slice| slice.state.is_some()).count() as u64,
-        told_as: words(&counted),
+        reported: counted.iter().filter(|slice| slice.state.is_some()).count() as u64,
+        reported_as: words(&counted),
         left_out: left_out.len() as u64,
         left_out_as: words(&left_out),
         rebuild: rebuild::while_rebuilt(reading, at, state),
@@ -86,17 +86,17 @@ fn words(slices: &[&Slice]) -> Vec<String> {
 impl StateFindings {
     /// Returns the sentence: `failed(1): degraded, 1 missing (80 of 80 slices)`.
     fn to_sentence(&self) -> String {
-        let told = match self.told_as.as_slice() {
+        let reported = match self.reported_as.as_slice() {
             [] if self.slices == 0 => "no slice was recorded".to_owned(),
             [] => "nothing".to_owned(),
             words => words.join(" or "),
         };
-        let counted = format!("{} of {} slices", self.told, self.slices);
+        let counted = format!("{} of {} slices", self.reported, self.slices);
         // A state in its own words is not repeated.
-        let (state, told) = match told.strip_prefix(&self.state) {
+        let (state, reported) = match reported.strip_prefix(&self.state) {
             Some("") => (self.state.as_str(), String::new()),
-            Some(_) => ("", told),
-            None => (self.state.as_str(), format!(": {told}")),
+            Some(_) => ("", reported),
+            None => (self.state.as_str(), format!(": {reported}")),
         };
         let was = self.left_out_as.join(" or ");
         let left_out = match self.left_out {
@@ -104,7 +104,7 @@ impl StateFindings {
             1 => format!(", 1 more was left out, as it was {was} after it"),
             many => format!(", {many} more were left out, as it was {was} after them"),
         };
-        format!("{state}{told} ({counted}{left_out})")
+        format!("{state}{reported} ({counted}{left_out})")
     }
 }
 
@@ -163,12 +163,12 @@ mod tests {
     fn what_the_array_told_is_counted_and_what_it_left_is_named() {
         let found = found(|_| {});
         let [array] = found.arrays.as_slice() else { panic!("one array: {:?}", found.arrays) };
-        assert_eq!((array.stack.as_str(), array.told_by), ("mdraid(level=5)", "sysfs"));
+        assert_eq!((array.stack.as_str(), array.reported_by), ("mdraid(level=5)", "sysfs"));
         let names: Vec<&str> = array.states.iter().map(|state| state.state.as_str()).collect();
         assert_eq!(names, ["healthy", "failed(1)", "rebuilding", "healthy again"]);
         let rebuilding = &array.states[2];
-        assert_eq!((rebuilding.slices, rebuilding.told, rebuilding.left_out), (96, 96, 1));
-        assert_eq!(rebuilding.told_as, ["rebuilding, 3 to 52 % done"]);
+        assert_eq!((rebuilding.slices, rebuilding.reported, rebuilding.left_out), (96, 96, 1));
+        assert_eq!(rebuilding.reported_as, ["rebuilding, 3 to 52 % done"]);
         assert_eq!(rebuilding.left_out_as, ["healthy"]);
         assert!(
             array
@@ -184,7 +184,7 @@ mod tests {
             ours.take(10).for_each(|slice| slice.state = None);
         });
         let failed = &found.arrays[0].states[1];
-        assert_eq!((failed.slices, failed.told), (96, 86));
+        assert_eq!((failed.slices, failed.reported), (96, 86));
         assert!(
             found.arrays[0].sentence.contains("failed(1): degraded, 1 missing (86 of 96 slices)")
         );

@@ -119,7 +119,7 @@ impl WriteCourse {
         let refused = self.refused.clone().or_else(|| {
             let (stack, cache) = taken.filter(|_| acknowledged)?;
             let reason = format!(
-                "{stack} acknowledges from {}, which the flush behind each slice empties, so that it is never full; hint: read the durable figure",
+                "{stack} acknowledges from {}, which the flush after each slice empties, so that it is never full; hint: read the durable figure",
                 cache.name
             );
             Some(Refusal::NotMeasured { reason })
@@ -239,7 +239,7 @@ impl WriteCourse {
             let falls = steady.changes.iter().filter(|_| self.regime == Regime::Burst);
             found.extend(falls.map(|change| {
                 let text = format!(
-                    "the pace fell after {} in visit {visit}, and rounds behind that count as a burst too; hint: a shorter budget, or regime = \"steady\"",
+                    "the pace fell after {} in visit {visit}, and rounds after that count as a burst too; hint: a shorter budget, or regime = \"steady\"",
                     show_bytes(change.written as u64)
                 );
                 warning("two_regimes", &self.names[change.stack], text)
@@ -313,7 +313,7 @@ fn reached(visit: &VisitReport) -> String {
     let from = visit.steady_from.unwrap_or(visit.rounds);
     let judged = visit.rounds.saturating_sub(from);
     format!(
-        "steady behind {by}: {judged} of {} rounds count, {written} written to a drive",
+        "steady after {by}: {judged} of {} rounds count, {written} written to a drive",
         visit.rounds
     )
 }

@@ -67,7 +67,7 @@ fn behind_a_named_cache_only_the_later_rounds_count() {
         report.sentences,
         [
             "writes, steady: known caches on the path: write_cache, as given, 1 GiB",
-            "steady behind the largest known cache, 1 GiB: 31 of 48 rounds count, 3 GiB written to a drive"
+            "steady after the largest known cache, 1 GiB: 31 of 48 rounds count, 3 GiB written to a drive"
         ]
     );
     assert!(

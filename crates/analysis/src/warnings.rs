@@ -129,8 +129,8 @@ fn one_a_matter(recorded: impl Iterator<Item = WarningReport>) -> Vec<WarningRep
     let mut all: Vec<WarningReport> = Vec::new();
     for one in recorded {
         let known = all.iter_mut().filter(|known| known.kind == GUESTS && known.kind == one.kind);
-        let mut told = known.filter_map(|known| Some((together(&known.text, &one.text)?, known)));
-        match told.next() {
+        let mut merged = known.filter_map(|known| Some((together(&known.text, &one.text)?, known)));
+        match merged.next() {
             Some((text, known)) => known.text = text,
             None => all.push(one),
         }
@@ -189,10 +189,11 @@ fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<Warnin
                 ),
             );
         }
-        let told = known.iter().any(|one| one.kind == "io_errors" && is_about(one, &stack.name));
+        let is_reported =
+            known.iter().any(|one| one.kind == "io_errors" && is_about(one, &stack.name));
         // The record reports one slice; for a run that went on, all are reported.
         let goes_on = reading.workload.jobs.iter().all(|job| job.continue_on_error);
-        if side.errors > 0 && (!told || goes_on) {
+        if side.errors > 0 && (!is_reported || goes_on) {
             add(
                 "io_errors",
                 format!(

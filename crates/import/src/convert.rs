@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Reason for a missing figure that every tool could print.
-const NOT_PRINTED: &str = "the output does not tell it";
+const NOT_PRINTED: &str = "the output does not report it";
 /// Reason why a latency printed as `0.00` has no value.
 const BELOW_DIGITS: &str = "printed as 0: it is less than the printed digits can show";
 /// Relative width below which an interval is not stored.
@@ -205,15 +205,15 @@ fn with_form(tool: &str, format: &str) -> String {
 }
 
 fn load(reading: &ToolResult) -> ReportedLoad {
-    let told = &reading.workload;
+    let workload = &reading.workload;
     ReportedLoad {
-        rw: told.rw.as_deref().map(shown),
-        bs: told.bs,
-        iodepth: told.iodepth,
-        numjobs: told.numjobs,
-        ioengine: told.ioengine.as_deref().map(shown),
-        rwmixread: told.rwmixread,
-        name: told.name.as_deref().map(shown),
+        rw: workload.rw.as_deref().map(shown),
+        bs: workload.bs,
+        iodepth: workload.iodepth,
+        numjobs: workload.numjobs,
+        ioengine: workload.ioengine.as_deref().map(shown),
+        rwmixread: workload.rwmixread,
+        name: workload.name.as_deref().map(shown),
         caps: reading.caps.iter().map(|cap| shown(cap)).collect(),
         settings: reading.settings.as_ref().map(|all| all.iter().map(|one| shown(one)).collect()),
     }

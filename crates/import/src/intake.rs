@@ -52,9 +52,9 @@ impl<'a> Intake<'a> {
         let FileRead { mut file, found, strays, beyond } = read;
         self.done.files += 1;
         self.done.results += found.len();
-        let told =
+        let unread =
             file.unread.iter().map(|one| format!("{}:{}: {}", file.path, one.places(), one.why));
-        self.done.unread.extend(told);
+        self.done.unread.extend(unread);
         if strays > 0 {
             self.done.strays.push(format!("{} of {}", strays, file.path));
         }
@@ -116,7 +116,7 @@ impl<'a> Intake<'a> {
             self.all.iter().map(|found| runs::hash(convert::key(&found.result))).collect();
         self.name_by_paths(&numbers, &loads);
         runs::mark_copies(&mut self.all, &numbers);
-        self.tell_repeats(&loads);
+        self.report_repeats(&loads);
         let mut known: HashMap<String, usize> = HashMap::new();
         for FoundResult { result, .. } in &self.all {
             let at = *known.entry(result.system.clone()).or_insert_with(|| {
@@ -183,7 +183,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Lists the files that are taken for repeats, for systems named by paths.
-    fn tell_repeats(&mut self, loads: &[u64]) {
+    fn report_repeats(&mut self, loads: &[u64]) {
         let mut files: BTreeMap<(&str, u64), BTreeSet<&str>> = BTreeMap::new();
         for (FoundResult { result, .. }, load) in self.all.iter().zip(loads) {
             let file = &self.files[result.file as usize];
@@ -191,12 +191,12 @@ impl<'a> Intake<'a> {
                 files.entry((&result.system, *load)).or_default().insert(&file.shown);
             }
         }
-        let mut told: BTreeMap<&str, &BTreeSet<&str>> = BTreeMap::new();
+        let mut longest_of: BTreeMap<&str, &BTreeSet<&str>> = BTreeMap::new();
         for ((system, _), files) in files.iter().filter(|(_, files)| files.len() > 1) {
-            let longest = told.entry(system).or_insert(files);
+            let longest = longest_of.entry(system).or_insert(files);
             *longest = if longest.len() < files.len() { files } else { longest };
         }
-        let lines = told
+        let lines = longest_of
             .iter()
             .map(|(system, files)| format!("{system}: {}", some_names(files.iter().copied())));
         self.done.repeats = lines.collect();

@@ -429,7 +429,7 @@ mod tests {
         let mean = result.sample("latency.mean").unwrap();
         assert_eq!(
             (mean.value, mean.missing.as_deref()),
-            (None, Some("the output does not tell it"))
+            (None, Some("the output does not report it"))
         );
         assert_eq!((&result.load.rw, result.line), (&None, 2));
         let bins = JSON.find("\"bins\" : {\n").unwrap();

@@ -34,9 +34,9 @@ pub(super) fn mark_copies(all: &mut [FoundResult], numbers: &[u32]) {
         if first == at {
             continue;
         }
-        let tells = |at: usize| all[at].result.load.settings.is_some();
+        let has_settings = |at: usize| all[at].result.load.settings.is_some();
         let mut copy = at;
-        if tells(at) && !tells(first) {
+        if has_settings(at) && !has_settings(first) {
             kept.insert((all[at].result.system.clone(), numbers[at]), at);
             std::mem::swap(&mut first, &mut copy);
         }
@@ -55,9 +55,9 @@ pub(super) fn hash(what: impl Hash) -> u64 {
 fn keys(found: &FoundResult) -> Vec<u64> {
     let ImportedResult { load, way, part, ended, samples, percentiles, others, .. } = &found.result;
     let values = |samples: &[ImportedSample]| {
-        let told =
+        let known =
             samples.iter().filter_map(|one| Some((one.metric.clone(), one.value?.to_bits())));
-        told.collect::<Vec<_>>()
+        known.collect::<Vec<_>>()
     };
     let points: Vec<u64> = percentiles.iter().map(|one| one.ns.to_bits()).collect();
     let figures = (values(samples), points, values(others));

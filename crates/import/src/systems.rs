@@ -33,13 +33,15 @@ const OF_RUNS: &str = "r iter iteration rep repeat repetition round pass try tri
 /// Returns the system of each file, in the order of the files.
 pub(super) fn name_systems(files: &[FileContent]) -> Vec<SystemName> {
     let reduced: Vec<Vec<PathPart>> =
-        files.iter().map(|file| parts(&file.path, telling, telling_file)).collect();
+        files.iter().map(|file| parts(&file.path, distinct_words, distinct_file)).collect();
     let found = SystemSplit { files, parts: &reduced }.names();
     // Names of runs are ignored if other parts distinguish the systems, or if a folder names the
     // only system.
     let names: BTreeSet<&String> = found.iter().map(|one| &one.name).collect();
-    let tells = reduced.iter().any(|parts| parts.iter().any(|part| !part.is_ending));
-    if tells && (files.len() == 1 || names.len() > 1 || found.iter().all(|one| !one.by_file)) {
+    let distinguishes = reduced.iter().any(|parts| parts.iter().any(|part| !part.is_ending));
+    if distinguishes
+        && (files.len() == 1 || names.len() > 1 || found.iter().all(|one| !one.by_file))
+    {
         return found;
     }
     let all = |name: &str| Some(name.to_owned());
@@ -72,16 +74,16 @@ fn parts(
     folders.chain(file(&stem).map(|text| part(text, true, false))).chain(ending).collect()
 }
 
-/// Like [`telling`], but for the name of a file, where a letter and a number (`a1`) also name a
+/// Like [`distinct_words`], but for the name of a file, where a letter and a number (`a1`) also name a
 /// run.
-fn telling_file(name: &str) -> Option<String> {
+fn distinct_file(name: &str) -> Option<String> {
     let number = name.strip_prefix(|first: char| first.is_ascii_alphabetic()).unwrap_or("x");
     let is_run = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    telling(name).filter(|_| !is_run)
+    distinct_words(name).filter(|_| !is_run)
 }
 
 /// Returns a name without its words for loads, runs and times; `None` if nothing is left.
-fn telling(name: &str) -> Option<String> {
+fn distinct_words(name: &str) -> Option<String> {
     let words: Vec<&str> = name
         .split(|letter: char| "-_ ,+()".contains(letter))
         .filter(|word| !word.is_empty())

@@ -28,10 +28,10 @@ fn render(audit: &Audit, view: &View) -> String {
 }
 
 fn of_document(document: &DigestDocument, view: &View) -> String {
-    let told = document.blocks(view.show);
-    let items: String = told.iter().map(|block| item(document, block)).collect();
+    let shown = document.blocks(view.show);
+    let items: String = shown.iter().map(|block| item(document, block)).collect();
     let head = format!("## {}\n\n{}\n\n", escaped(&document.name), escaped(&document.verdict.line));
-    let not_shown = match document.verdict.blocks.len() - told.len() {
+    let not_shown = match document.verdict.blocks.len() - shown.len() {
         0 => String::new(),
         hidden => format!("Not shown: {} less severe.\n\n", grouped(hidden)),
     };

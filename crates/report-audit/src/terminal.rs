@@ -39,15 +39,15 @@ fn render(audit: &Audit, view: &View) -> String {
 }
 
 fn whole(document: &DigestDocument, view: &View, pen: Pen) -> String {
-    let told = document.blocks(view.show);
+    let shown = document.blocks(view.show);
     let mut out = pen.wrapped(&format!("{}: {}", document.name, document.verdict.line), "  ");
-    told.iter().for_each(|block| out += &format!("\n{}", in_full(document, block, pen)));
+    shown.iter().for_each(|block| out += &format!("\n{}", in_full(document, block, pen)));
     out += "\n";
     out += &pen.wrapped(&document.verdict.coverage, "  ");
     out += &pen.wrapped(&words::read(document), "  ");
     let unread = document.unread.iter().map(|one| format!("not read: {}", words::unread(one)));
     unread.for_each(|one| out += &pen.wrapped(&one, "  "));
-    match document.verdict.blocks.len() - told.len() {
+    match document.verdict.blocks.len() - shown.len() {
         0 => out,
         hidden => out + &format!("{} less severe: --show cosmetic shows all\n", grouped(hidden)),
     }
@@ -57,17 +57,17 @@ fn whole(document: &DigestDocument, view: &View, pen: Pen) -> String {
 fn brief(document: &DigestDocument, view: &View, pen: Pen) -> String {
     // Remarks matter if nothing is wrong.
     let wrong = document.blocks(Severity::WrongFigure.min(view.show));
-    let told = if wrong.is_empty() { document.blocks(view.show) } else { wrong };
+    let shown = if wrong.is_empty() { document.blocks(view.show) } else { wrong };
     let head = pen.clipped(&document.verdict.line, "  ", 3);
     let page = |(full, count): (usize, usize)| {
-        let told = &told[..count];
+        let shown = &shown[..count];
         let rest: Vec<&FindingBlock> =
-            document.verdict.blocks.iter().filter(|block| !told.contains(block)).collect();
+            document.verdict.blocks.iter().filter(|block| !shown.contains(block)).collect();
         let text = |(at, block): (usize, &&FindingBlock)| match at < full {
             true => in_full(document, block, pen) + "\n",
             false => in_short(document, block, pen),
         };
-        let texts: String = told.iter().enumerate().map(text).collect();
+        let texts: String = shown.iter().enumerate().map(text).collect();
         let out = format!("{head}{}{texts}", if count > 0 { "\n" } else { "" });
         let end = if full < count { "\n" } else { "" };
         let coverage = pen.wrapped(&document.verdict.coverage, "  ");
@@ -80,7 +80,7 @@ fn brief(document: &DigestDocument, view: &View, pen: Pen) -> String {
         out + end + &coverage + &remarks + &more
     };
     // Shows as many as have room, the weightiest with their lines and arithmetic.
-    let counts = (0..=told.len().min(LINES / 2)).rev();
+    let counts = (0..=shown.len().min(LINES / 2)).rev();
     let mut pages =
         counts.flat_map(|count| [count, 1.min(count), 0].map(|full| (full, count))).map(page);
     pages.find(|text| text.lines().count() <= LINES).unwrap_or(head.clone())

@@ -145,8 +145,8 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
     all.extend(curves.flat_map(sweep::sentences).map(|text| (1, 0.0, text.to_owned())));
     for workload in findings.workloads.iter().filter(|workload| !sheet::is_empty(workload)) {
         let mut add = |first: u8, said: Vec<(VerdictSentence, f64)>| {
-            let told = said.into_iter().filter(|(said, _)| said.class != "absent");
-            all.extend(told.map(|(said, size)| (first + order(said.class), size, said.text)));
+            let present = said.into_iter().filter(|(said, _)| said.class != "absent");
+            all.extend(present.map(|(said, size)| (first + order(said.class), size, said.text)));
         };
         // Requested checks come before other findings.
         let levels = verdicts::service_levels_in_brief(workload);
@@ -217,9 +217,9 @@ fn order(class: &str) -> u8 {
 /// Returns the rate conclusions of stacks. Comparisons that check the ruler have their own line,
 /// and the headline is already shown.
 fn rates<'a>(findings: &Findings, all: &[&'a Comparison]) -> Vec<One<'a>> {
-    let told =
+    let of_stacks =
         all.iter().filter(|one| one.role == ComparisonRole::Stack && !is_headline(findings, one));
-    told.map(|one| verdicts::of_rate(one)).collect()
+    of_stacks.map(|one| verdicts::of_rate(one)).collect()
 }
 
 fn is_headline(findings: &Findings, one: &Comparison) -> bool {
@@ -232,7 +232,8 @@ fn is_headline(findings: &Findings, one: &Comparison) -> bool {
 /// Returns reads and writes apart, one line each, those of the headline first, which is right
 /// above.
 fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(VerdictSentence, f64)> {
-    let told = all.iter().filter(|one| one.role == ComparisonRole::Stack && one.says_directions);
+    let of_stacks =
+        all.iter().filter(|one| one.role == ComparisonRole::Stack && one.says_directions);
     let said = |one: &&Comparison| {
         let who = who(&one.stack, &one.against, one.emulated.is_some());
         let size = if is_headline(findings, one) { f64::INFINITY } else { one.rate.phrase.size() };
@@ -247,7 +248,7 @@ fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(VerdictSentence,
         };
         one.directions.iter().map(line).collect::<Vec<_>>()
     };
-    told.flat_map(said).collect()
+    of_stacks.flat_map(said).collect()
 }
 
 fn marks_of(one: &Comparison) -> String {
@@ -263,9 +264,9 @@ fn charges<'a>(
     let role = |stack: &str| {
         workload.comparisons.iter().find(|one| one.stack == stack).map(|one| one.role)
     };
-    let told =
+    let of_stacks =
         workload.charges.iter().filter(|one| role(&one.stack) == Some(ComparisonRole::Stack));
-    told.map(of).collect()
+    of_stacks.map(of).collect()
 }
 
 /// Returns as many of the texts as have room, and how many are left.

@@ -748,8 +748,8 @@ fn is_formula(text: &str) -> bool {
     match text.chars().next() {
         Some('=' | '@' | '＝' | '＠') => true,
         Some('+' | '-' | '＋' | '－') => {
-            let mut behind = text.chars().skip(1);
-            !(behind.next().is_some_and(|first| first.is_ascii_digit()) && behind.all(plain))
+            let mut rest = text.chars().skip(1);
+            !(rest.next().is_some_and(|first| first.is_ascii_digit()) && rest.all(plain))
         }
         _ => false,
     }

@@ -160,8 +160,8 @@ pub(super) fn legend(findings: &Findings) -> Option<String> {
 }
 
 /// Explains what an imported run is and is not, in place of how it was measured.
-pub(super) const METHOD: &str = "Nothing was measured here: figures are read from the outputs that are listed, as other tools printed them, and stand for \
-    all that rounds to them. One run each is no verdict, nor are two or three; from four runs of each on they are compared as runs that nothing paired, by how \
+pub(super) const METHOD: &str = "Nothing was measured here: figures are read from the outputs that are listed, as other tools printed them, and each may be \
+    any value that rounds to it. One run each is no verdict, nor are two or three; from four runs of each on they are compared as runs that nothing paired, by how \
     far a system's runs are from each other. Percentiles are not averaged, and copies count once. docs/import.md of iotax says how loads and systems are told apart.";
 
 /// Returns the title of such a run: its systems.

@@ -83,4 +83,4 @@ pub(super) fn after_headline(text: String, headline: &str) -> String {
 
 /// Legend of the columns of [`table`].
 pub(super) const LEGEND: &str = "a course is a load without pauses whose progress is recorded; token bucket: what came through follows \
-    burst + rate x time, as behind a limiter; +- two standard errors, for the burst and one block more";
+    burst + rate x time, as with a limiter; +- two standard errors, for the burst and one block more";

@@ -15,7 +15,7 @@ pub(super) fn legend(published: &PublishedFindings) -> Option<&'static str> {
 }
 
 const LEGEND: &str = "in % of the baseline's: the published ratio and the measured one; agrees: the published one lies within the measured interval, \
-     as far as its printed digits tell, and a bound above all of it";
+     as far as its printed digits allow, and a bound above all of it";
 
 /// Returns the source of the figures.
 pub(super) fn origin(published: &PublishedFindings) -> Vec<String> {

@@ -45,7 +45,7 @@ const GAP: usize = 2;
 /// then.
 const NAME_PARTS: [usize; 2] = [2, 3];
 /// Rank up to which a column is worth a name in several lines.
-const TELLING: u8 = 2;
+const IMPORTANT: u8 = 2;
 /// Narrowest width of a name, whatever the share.
 const NARROWEST_NAME: usize = 12;
 
@@ -84,17 +84,17 @@ impl LeftOut {
 
     /// Returns a sentence; `None` if all had room.
     pub(super) fn to_sentence(&self, width: usize) -> Option<String> {
-        let told = self.heads.iter().filter(|(_, heads)| !heads.is_empty());
-        let told: Vec<String> =
-            told.map(|(table, heads)| format!("{} ({table})", heads.join(", "))).collect();
+        let lists = self.heads.iter().filter(|(_, heads)| !heads.is_empty());
+        let lists: Vec<String> =
+            lists.map(|(table, heads)| format!("{} ({table})", heads.join(", "))).collect();
         let said = || {
             format!(
                 "not shown at {width} columns: {}; shown at {} columns and in --format markdown",
-                told.join("; "),
+                lists.join("; "),
                 self.needs
             )
         };
-        (!told.is_empty()).then(said)
+        (!lists.is_empty()).then(said)
     }
 }
 
@@ -187,10 +187,10 @@ impl TextTable {
             let mut shown = self.with_names((width / part).max(NARROWEST_NAME));
             while total_width(&shown) > width && drop_least(&mut shown) {}
             // A name is better left on one line than split for a figure that few look at.
-            let telling = |columns: &[TextColumn]| {
-                columns.iter().filter(|column| column.rank <= TELLING).count()
+            let important = |columns: &[TextColumn]| {
+                columns.iter().filter(|column| column.rank <= IMPORTANT).count()
             };
-            if best.is_empty() || telling(&shown) > telling(&best) {
+            if best.is_empty() || important(&shown) > important(&best) {
                 best = shown;
             }
         }

@@ -69,5 +69,5 @@ pub(super) fn examples(findings: &Findings) -> Vec<String> {
 }
 
 /// Legend of the columns of [`table`].
-pub(super) const LEGEND: &str = "blocks that the load wrote, read back through the stack behind its last slice; reads checked: of a mix, those of \
+pub(super) const LEGEND: &str = "blocks that the load wrote, read back through the stack after its last slice; reads checked: of a mix, those of \
     blocks that it had written; stamps and checks take CPU time of the load generator, which may bound the rate";

@@ -23,36 +23,36 @@ pub(super) enum Content {
     Refused(String),
 }
 
-type Tell<'a> = &'a mut dyn FnMut(&str, Content) -> Result<()>;
+type PageHandler<'a> = &'a mut dyn FnMut(&str, Content) -> Result<()>;
 
 /// Reads one file after the other.
 ///
 /// # Errors
-/// Returns the errors of `tell`.
-pub(super) fn each(sources: &[PathBuf], tell: Tell) -> Result<()> {
+/// Returns the errors of `handle`.
+pub(super) fn each(sources: &[PathBuf], handle: PageHandler) -> Result<()> {
     for path in sources {
         let name = path.display().to_string();
         if name == STANDARD_INPUT {
             let read = read_to_limit(std::io::stdin().lock(), 0, LARGEST);
-            tell("standard input", content("standard input", read))?;
+            handle("standard input", content("standard input", read))?;
             continue;
         }
         match std::fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => folder(path, tell)?,
+            Ok(meta) if meta.is_dir() => folder(path, handle)?,
             // A device may have no end.
             Ok(meta) if meta.file_type().is_block_device() || meta.file_type().is_char_device() => {
                 let why = "it is a device, no page; hint: - reads standard input";
-                tell(&name, Content::Refused(why.to_owned()))?;
+                handle(&name, Content::Refused(why.to_owned()))?;
             }
-            Ok(_) => tell(&name, content(&name, read_regular(path, LARGEST)))?,
-            Err(error) => tell(&name, Content::Refused(error_said(&error)))?,
+            Ok(_) => handle(&name, content(&name, read_regular(path, LARGEST)))?,
+            Err(error) => handle(&name, Content::Refused(error_said(&error)))?,
         }
     }
     Ok(())
 }
 
 /// Reads all pages of a folder.
-fn folder(top: &Path, tell: Tell) -> Result<()> {
+fn folder(top: &Path, handle: PageHandler) -> Result<()> {
     let mut any = false;
     for (path, kind) in folder::below(top) {
         any = true;
@@ -62,10 +62,10 @@ fn folder(top: &Path, tell: Tell) -> Result<()> {
             FolderEntryKind::Passed(why) => Content::NoPage(why.to_owned()),
             FolderEntryKind::Unreadable(error) => Content::Refused(error_said(&error)),
         };
-        tell(&name, content)?;
+        handle(&name, content)?;
     }
     let none = || Content::Refused("there is no file in this folder that is not hidden".to_owned());
-    if any { Ok(()) } else { tell(&top.display().to_string(), none()) }
+    if any { Ok(()) } else { handle(&top.display().to_string(), none()) }
 }
 
 fn error_said(error: &std::io::Error) -> String {

@@ -66,7 +66,7 @@ fn takes(scenario: &Scenario, batch: &Batch) -> String {
             )
         }
         (None, _) => {
-            "how long that takes is not known before it begins (a [rating] with write tells)"
+            "how long that takes is not known before it begins (to estimate it, set write in [rating])"
                 .to_owned()
         }
     }

@@ -136,11 +136,11 @@ fn by_tool(view: &View, number: &str, made: &MakeByTool) -> String {
         lines.into_iter().map(move |words| command(view, &first, &words))
     });
     let text = head + &lines.collect::<String>();
-    let is_told = |program: &&str| {
+    let is_shown = |program: &&str| {
         made.commands.make.iter().any(|argv| argv.first().is_some_and(|word| word == program))
     };
     let others: Vec<&str> =
-        made.commands.programs().into_iter().filter(|program| !is_told(program)).collect();
+        made.commands.programs().into_iter().filter(|program| !is_shown(program)).collect();
     match view.commands || others.is_empty() {
         true => text,
         false => {

@@ -121,11 +121,11 @@ fn check(stats: &Stats, local: Vec<NoiseSource>, stop: &AtomicBool) -> Result<Fi
     let done = Arc::new(AtomicU64::new(0));
     let outcomes = {
         let _shown = Simulating::new(Arc::clone(&done), plan.cells.len() as u64, stats.reps);
-        let tell = || {
+        let count_done = || {
             done.fetch_add(1, Ordering::Relaxed);
             stop::asked(stop)
         };
-        repeat(&plan.cells, stats.reps, stats.seed, &tell)
+        repeat(&plan.cells, stats.reps, stats.seed, &count_done)
     };
     let outcomes = outcomes.ok_or_else(|| {
         let (done, all) = (done.load(Ordering::Relaxed), plan.cells.len() as u64 * stats.reps);

@@ -72,11 +72,11 @@ pub fn record(
     let rows = {
         let shown = Recording::new(&quarry.text);
         let seconds = f64::from(seconds);
-        let mut told = |done_s| {
+        let mut on_progress = |done_s| {
             shown.show_progress(done_s, seconds);
             stop::asked(stop)
         };
-        noise::record(&quarry, seconds, iodepth, &mut told)?
+        noise::record(&quarry, seconds, iodepth, &mut on_progress)?
     };
     let date = now.strftime("%Y-%m-%d %H:%M UTC");
     let what = format!("4k random reads at depth {iodepth} of {}, recorded {date}", quarry.text);

@@ -103,8 +103,8 @@ impl<'a> MatchedWorkload<'a> {
                 })
             }
             FigureKind::Cpu => [0, 1].into_iter().find_map(|run| {
-                let told = neighbours::neighbour_warning(self.sides[run])?;
-                Some(format!("in the {} run {told}", super::WORDS[run]))
+                let warning = neighbours::neighbour_warning(self.sides[run])?;
+                Some(format!("in the {} run {warning}", super::WORDS[run]))
             }),
         };
         reason.map(|reason| Refusal::NotMeasured { reason })
@@ -219,7 +219,7 @@ fn found(
 
 fn change(matched: &MatchedWorkload, stack: [usize; 2], of: FigureKind) -> RunChange {
     let (plain, own) = found(matched, stack, of);
-    RunChange { as_it_stands: plain.figure(), against_own_baseline: own.figure() }
+    RunChange { direct: plain.figure(), against_own_baseline: own.figure() }
 }
 
 /// Returns all changes under one workload.
@@ -272,14 +272,14 @@ fn charge(matched: &MatchedWorkload, at: [usize; 2], of: FigureKind, limit: f64)
     let (plain, own) = found(matched, at, of);
     let (judged, used) = match own.change {
         Ok(_) => (VerdictBasis::AgainstOwnBaseline, own),
-        Err(_) => (VerdictBasis::AsItStands, plain),
+        Err(_) => (VerdictBasis::Direct, plain),
     };
     let figure = if let FigureKind::Cpu = of { "CPU per I/O" } else { "mean latency" };
     let emulated = label(matched, at, judged);
     let regime = matched.sides.iter().find_map(|side| side.writes.refused());
     let call = match (&emulated, regime) {
-        (Some((true, _)), _) => cannot_tell("only one of the runs is emulated"),
-        (_, Some(reason)) => cannot_tell(&reason.to_string()),
+        (Some((true, _)), _) => undetermined("only one of the runs is emulated"),
+        (_, Some(reason)) => undetermined(&reason.to_string()),
         _ => judge_rise(&used.change, judged, limit),
     };
     ChargeLimit {
@@ -326,12 +326,12 @@ fn service_levels(
                 LimitCall::Passes
             }
             (_, ServiceVerdict::Broken) => LimitCall::Fails,
-            (_, ServiceVerdict::Unresolved) => LimitCall::CannotTell,
+            (_, ServiceVerdict::Unresolved) => LimitCall::Undetermined,
         };
         let before = format!("{} in the old run", old.verdict.word());
         let sentence = match call {
             LimitCall::Fails => format!("{}; {before}: fails", new.sentence),
-            LimitCall::Passes | LimitCall::CannotTell => format!("{}; {before}", new.sentence),
+            LimitCall::Passes | LimitCall::Undetermined => format!("{}; {before}", new.sentence),
         };
         ServiceLevelChange { level: new.level, old: old.verdict, new: new.verdict, call, sentence }
     };
@@ -355,7 +355,7 @@ fn rate(
     let (plain, own) = found(matched, at, FigureKind::Rate(which, None));
     let (judged, used) = match own.change {
         Ok(_) => (VerdictBasis::AgainstOwnBaseline, &own),
-        Err(_) => (VerdictBasis::AsItStands, &plain),
+        Err(_) => (VerdictBasis::Direct, &plain),
     };
     let found = match &used.change {
         Ok(found) => found.verdict(matched.zone()),
@@ -371,8 +371,8 @@ fn rate(
     let words = emulated.as_ref().map_or("", |(_, words)| words);
     let mixed = emulated.is_some_and(|(mixed, _)| mixed);
     let limit = limit.map(|limit| match withheld {
-        _ if mixed => cannot_tell("only one of the runs is emulated"),
-        Some(_) => cannot_tell("there is no verdict"),
+        _ if mixed => undetermined("only one of the runs is emulated"),
+        Some(_) => undetermined("there is no verdict"),
         None => judge(&used.change, judged, limit),
     });
     // If the limit says what would settle it, that settles the verdict too.
@@ -392,7 +392,7 @@ fn rate(
             .as_ref()
             .is_ok_and(unpaired::UnpairedChange::drift_could_explain),
         limit,
-        change: RunChange { as_it_stands: plain.figure(), against_own_baseline: own.figure() },
+        change: RunChange { direct: plain.figure(), against_own_baseline: own.figure() },
         judged,
         verdict,
         quantity,
@@ -448,17 +448,19 @@ fn why(matched: &MatchedWorkload, judged: VerdictBasis, own: &ChangeEstimate) ->
     match (judged, &own.change, matched.baseline) {
         (VerdictBasis::AgainstOwnBaseline, _, Some(baseline)) => {
             let name = &matched.sides[1].run.start.scenario.stacks[baseline[1]].name;
-            format!("against {name}, the baseline of its own run: what both met there falls out")
+            format!("against {name}, the baseline of its own run: what affected both cancels")
         }
         (_, Err(reason), _) => {
-            format!("as it stands, with the drift between the runs in the interval: {reason}")
+            format!(
+                "by its direct change, with the drift between the runs in the interval: {reason}"
+            )
         }
-        _ => "as it stands".to_owned(),
+        _ => "by its direct change".to_owned(),
     }
 }
 
-fn cannot_tell(reason: &str) -> LimitLine {
-    LimitLine { call: LimitCall::CannotTell, sentence: format!("cannot be told: {reason}") }
+fn undetermined(reason: &str) -> LimitLine {
+    LimitLine { call: LimitCall::Undetermined, sentence: format!("cannot be determined: {reason}") }
 }
 
 /// Judges a change against the largest accepted loss.
@@ -495,32 +497,36 @@ fn judged_in_words(
 ) -> LimitLine {
     let found = match found {
         Ok(found) => found,
-        Err(reason) => return cannot_tell(&reason.to_string()),
+        Err(reason) => return undetermined(&reason.to_string()),
     };
     let settle = || settle(found, judged, limit);
-    let (call, sentence) =
-        match LimitOutcome::against_limit(found.ratio, found.low, found.high, limit) {
-            LimitOutcome::Fails => {
-                (LimitCall::Fails, format!("fails: all of the interval is {beyond}"))
-            }
-            LimitOutcome::Passes => {
-                (LimitCall::Passes, format!("passes: no part of the interval is {beyond}"))
-            }
-            LimitOutcome::PerhapsBeyond => (
-                LimitCall::CannotTell,
-                format!(
-                    "cannot be told: the estimate is {beyond}, the interval is not; {}",
-                    settle()
-                ),
+    let (call, sentence) = match LimitOutcome::against_limit(
+        found.ratio,
+        found.low,
+        found.high,
+        limit,
+    ) {
+        LimitOutcome::Fails => {
+            (LimitCall::Fails, format!("fails: all of the interval is {beyond}"))
+        }
+        LimitOutcome::Passes => {
+            (LimitCall::Passes, format!("passes: no part of the interval is {beyond}"))
+        }
+        LimitOutcome::PerhapsBeyond => (
+            LimitCall::Undetermined,
+            format!(
+                "cannot be determined: the estimate is {beyond}, the interval is not; {}",
+                settle()
             ),
-            LimitOutcome::PerhapsWithin => (
-                LimitCall::CannotTell,
-                format!(
-                    "cannot be told: the estimate is not {beyond}, the interval reaches there; {}",
-                    settle()
-                ),
+        ),
+        LimitOutcome::PerhapsWithin => (
+            LimitCall::Undetermined,
+            format!(
+                "cannot be determined: the estimate is not {beyond}, the interval reaches there; {}",
+                settle()
             ),
-        };
+        ),
+    };
     LimitLine { call, sentence }
 }
 
@@ -539,7 +545,7 @@ fn settle(found: &unpaired::UnpairedChange, judged: VerdictBasis, limit: f64) ->
                 drift => percent_up(drift),
             };
             let instead = match judged {
-                VerdictBasis::AsItStands => {
+                VerdictBasis::Direct => {
                     "give both runs a baseline that stays as it is, or measure old and new in one run"
                 }
                 VerdictBasis::AgainstOwnBaseline => {

@@ -129,13 +129,13 @@ fn ratio(old: &MeasuredFigure, new: &MeasuredFigure) -> MeasuredFigure {
 
 fn judge(change: &MeasuredFigure, accepted: f64) -> LimitLine {
     let (Some(ratio), Some((low, high))) = (change.value(), change.bounds()) else {
-        let sentence = "cannot be told: no limit holds the rate in both runs".to_owned();
-        return LimitLine { call: LimitCall::CannotTell, sentence };
+        let sentence = "cannot be determined: no limit holds the rate in both runs".to_owned();
+        return LimitLine { call: LimitCall::Undetermined, sentence };
     };
     let (call, word) = match LimitOutcome::against_limit(ratio, low, high, accepted) {
         LimitOutcome::Fails => (LimitCall::Fails, "fails"),
         LimitOutcome::Passes => (LimitCall::Passes, "passes"),
-        _ => (LimitCall::CannotTell, "cannot be told"),
+        _ => (LimitCall::Undetermined, "cannot be determined"),
     };
     let beyond = super::changes::percent_word(accepted);
     LimitLine { call, sentence: format!("{word}: a loss beyond {beyond}") }

@@ -127,10 +127,11 @@ fn items<'a>(run: &'a RunData, readings: &'a [WorkloadView<'a>]) -> Vec<Imported
 
 fn printed(loaded: LoadResults<'_>) -> ImportedLoad<'_> {
     // All systems by the same metric, since a rate and a bandwidth have no ratio.
-    let told = |metric: &str| {
+    let is_printed = |metric: &str| {
         loaded.systems.iter().all(|group| SystemRuns::from_group(group, metric).len() > 0)
     };
-    let (metric, word) = if told("iops") { ("iops", "IOPS") } else { ("bandwidth", "bandwidth") };
+    let (metric, word) =
+        if is_printed("iops") { ("iops", "IOPS") } else { ("bandwidth", "bandwidth") };
     ImportedLoad {
         what: ItemKind::Load(loaded.load, loaded.way, loaded.part),
         subject: words::subject(loaded.load, loaded.way, loaded.part),
@@ -201,12 +202,14 @@ fn is_load(workload: &Workload, load: &ReportedLoad, way: ImportedDirection) -> 
         ImportedDirection::Trim => job.rw.trims() && !job.rw.writes_data(),
         ImportedDirection::Both => false,
     };
-    let told = |told: Option<u64>, known: u32| told.is_none_or(|told| told == u64::from(known));
+    let agrees = |reported: Option<u64>, known: u32| {
+        reported.is_none_or(|reported| reported == u64::from(known))
+    };
     one_way
         && load.rw.as_deref() == Some(job.rw.word())
         && load.bs == Some(job.bs)
-        && told(load.iodepth, job.iodepth)
-        && told(load.numjobs, job.numjobs)
+        && agrees(load.iodepth, job.iodepth)
+        && agrees(load.numjobs, job.numjobs)
         && job.rate_iops.is_none()
         && load.caps.is_empty()
         && (job.fsync, job.fdatasync) == (0, 0)
@@ -228,7 +231,7 @@ fn pairs(items: &[Vec<ImportedLoad>; 2]) -> Result<Vec<[usize; 2]>, RunMismatch>
     pairs.sort_by_key(|pair| pair[1]);
     if pairs.is_empty() {
         let [old, new] = [0, 1].map(|run| super::names(&items[run], |item| &item.subject));
-        let hint = "loads are the same when rw, block size, depth and jobs are, as far as the outputs tell them";
+        let hint = "loads are the same when rw, block size, depth and jobs are, as far as the outputs report them";
         return Err(RunMismatch::NothingInCommon { what: "workload", old, new, hint });
     }
     Ok(pairs)
@@ -313,7 +316,7 @@ fn origin((word, run): (&str, &RunData)) -> Option<WarningReport> {
 fn unlike(old: &ImportedLoad, new: &ImportedLoad) -> Option<WarningReport> {
     let text = match (&old.what, &new.what) {
         (ItemKind::Load(a, ..), ItemKind::Load(b, ..)) => {
-            let word = |load: &ReportedLoad| load.ioengine.clone().unwrap_or_else(|| "not told".to_owned());
+            let word = |load: &ReportedLoad| load.ioengine.clone().unwrap_or_else(|| "not reported".to_owned());
             let engine = (a.ioengine != b.ioengine)
                 .then(|| format!("the engine was {} in the old run, is {} in the new one", word(a), word(b)));
             let others = settings::differ([&[a], &[b]])
@@ -322,7 +325,7 @@ fn unlike(old: &ImportedLoad, new: &ImportedLoad) -> Option<WarningReport> {
             (!all.is_empty()).then(|| all.join("; "))?
         }
         (ItemKind::Workload(_), ItemKind::Load(..)) | (ItemKind::Load(..), ItemKind::Workload(_)) => {
-            "the same as far as the output tells: nothing is known there of region, direct I/O, distribution"
+            "the same as far as the output reports it: its region, direct I/O and distribution are not known"
                 .to_owned()
         }
         _ => return None,
@@ -342,12 +345,12 @@ fn stack(
     let latency = match (&old.2, &new.2) {
         (Some(old), Some(new)) => found([old, new], FigureKind::Latency(None)),
         _ => ChangeEstimate::refused(Refusal::NotMeasured {
-            reason: "one of the runs does not tell it".into(),
+            reason: "one of the runs does not report it".into(),
         }),
     };
     let none =
         || MeasuredFigure::missing("an imported run has no baseline measured in turns with it");
-    let cpu = || MeasuredFigure::missing("imported results do not tell it");
+    let cpu = || MeasuredFigure::missing("imported results do not report it");
     Some(StackChange {
         stack: names[1].to_owned(),
         text: names[1].to_owned(),
@@ -356,8 +359,8 @@ fn stack(
         rounds: (old.1.count(), new.1.count()),
         rates: vec![judged(names[1], &sides[1].quantity, &rate, none(), zone, limits.rate)],
         directions: Vec::new(),
-        latency: RunChange { as_it_stands: latency.figure(), against_own_baseline: none() },
-        cpu: RunChange { as_it_stands: cpu(), against_own_baseline: cpu() },
+        latency: RunChange { direct: latency.figure(), against_own_baseline: none() },
+        cpu: RunChange { direct: cpu(), against_own_baseline: cpu() },
         charges: limits
             .latency
             .map(|limit| charge(names[1], &latency, limit))
@@ -368,7 +371,7 @@ fn stack(
 }
 
 fn charge(system: &str, latency: &ChangeEstimate, limit: f64) -> ChargeLimit {
-    let (figure, judged) = ("mean latency", VerdictBasis::AsItStands);
+    let (figure, judged) = ("mean latency", VerdictBasis::Direct);
     ChargeLimit {
         figure,
         judged,
@@ -392,11 +395,11 @@ fn judged(
     let settle = remedy(&verdict);
     RateChange {
         sentence: format!("{system}, new against old: {}{settle}", verdict.sentence(quantity)),
-        why: "as it stands, with the drift between the runs in the interval: others' figures have no baseline in turns".into(),
+        why: "by its direct change, with the drift between the runs in the interval: others' figures have no baseline in turns".into(),
         drift_could_explain: rate.change.as_ref().is_ok_and(unpaired::UnpairedChange::drift_could_explain),
-        limit: limit.map(|limit| changes::judge(&rate.change, VerdictBasis::AsItStands, limit)),
-        change: RunChange { as_it_stands: rate.figure(), against_own_baseline: none },
-        judged: VerdictBasis::AsItStands,
+        limit: limit.map(|limit| changes::judge(&rate.change, VerdictBasis::Direct, limit)),
+        change: RunChange { direct: rate.figure(), against_own_baseline: none },
+        judged: VerdictBasis::Direct,
         quantity: quantity.to_owned(),
         verdict,
     }
@@ -472,7 +475,7 @@ fn no_spread(old: &SystemFigures, new: &SystemFigures) -> Option<Refusal> {
 
 fn not_excluded(found: &RunComparison) -> Vec<String> {
     let mut lines = vec![
-        "what the outputs do not tell: the machines and their settings, what else ran, whether the load had become steady".to_owned(),
+        "what the outputs do not report: the machines and their settings, what else ran, whether the load had become steady".to_owned(),
         "slips of those who ran and copied the outputs: `iotax audit` recomputes the figures".to_owned(),
         "what changed between the runs besides what is compared".to_owned(),
     ];

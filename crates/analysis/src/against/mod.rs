@@ -169,7 +169,7 @@ impl ServiceLevels {
 fn result(found: &RunComparison) -> Option<String> {
     let count = |call: LimitCall| found.calls().filter(|other| *other == call).count();
     let (fails, passes, open) =
-        (count(LimitCall::Fails), count(LimitCall::Passes), count(LimitCall::CannotTell));
+        (count(LimitCall::Fails), count(LimitCall::Passes), count(LimitCall::Undetermined));
     let RegressionLimits { rate, latency, cpu } = found.limits;
     let limits = [("", rate), ("latency=", latency), ("cpu=", cpu)];
     let limits = limits
@@ -186,7 +186,7 @@ fn result(found: &RunComparison) -> Option<String> {
     };
     let lines = fails + passes + open;
     Some(format!(
-        "{what}: {}; of {lines} verdicts {fails} fail, {passes} pass, {open} cannot be told",
+        "{what}: {}; of {lines} verdicts {fails} fail, {passes} pass, {open} cannot be determined",
         if fails > 0 { "fails" } else { "does not fail" }
     ))
 }
@@ -198,7 +198,7 @@ fn not_excluded(found: &RunComparison) -> Vec<String> {
     ];
     if found.rates().any(|rate| rate.judged == VerdictBasis::AgainstOwnBaseline) {
         lines.push(
-            "a change that met the baseline too, such as another kernel's: it falls out of what is judged against the baseline, and shows in the baseline's own line".into(),
+            "a change that affected the baseline too, such as another kernel: it cancels in what is judged against the baseline, and shows in the baseline's own line".into(),
         );
     }
     lines.push("what else ran on the machine: CPU time is that of the whole place".into());

@@ -70,7 +70,7 @@ fn nothing_changed_is_covered_and_fails_nothing() {
         for one in found.workloads[0].stacks.iter().filter(|one| !one.baseline) {
             let change = &one.rates[0].change;
             own += u64::from(holds(&change.against_own_baseline, 1.0));
-            plain += u64::from(holds(&change.as_it_stands, 1.0));
+            plain += u64::from(holds(&change.direct, 1.0));
             let (low, high) = change.against_own_baseline.bounds().unwrap();
             width += (high / low).ln() / 2.0 / (3 * PAIRS) as f64;
         }
@@ -105,10 +105,10 @@ fn a_slower_layer_is_found_against_its_own_baseline_and_fails() {
 }
 
 #[test]
-fn the_baseline_is_judged_as_it_stands() {
+fn the_baseline_is_judged_by_its_direct_change() {
     let found = compared(&twin::a_week_before(21), &twin::a_week_later(22, LOOP_NS));
     let file = rate(&found, "file");
-    assert_eq!(file.judged, VerdictBasis::AsItStands);
+    assert_eq!(file.judged, VerdictBasis::Direct);
     assert!(file.why.ends_with("it is the baseline"), "{}", file.why);
     assert_eq!(file.change.against_own_baseline, MeasuredFigure::missing("it is the baseline"));
     assert!(stack(&found, "file").baseline && !stack(&found, "loop").baseline);
@@ -123,7 +123,7 @@ fn drift_is_named_where_it_could_explain_a_difference() {
     assert!(matches!(file.verdict, Verdict::Unresolved { reason: Refusal::Drift, .. }), "{file:?}");
     assert!(file.sentence.contains("drift of the machine between the runs could explain it"));
     let limit = file.limit.as_ref().unwrap();
-    assert_eq!(limit.call, LimitCall::CannotTell);
+    assert_eq!(limit.call, LimitCall::Undetermined);
     assert!(limit.sentence.contains("the estimate is a loss beyond 5 %"), "{}", limit.sentence);
     assert!(limit.sentence.contains("to settle it"), "{}", limit.sentence);
     // A change that affects all stacks alike is no change of any of them.
@@ -138,7 +138,7 @@ fn drift_is_named_where_it_could_explain_a_difference() {
 fn time_between_the_runs_widens_the_interval() {
     let width = |new: &RunData| {
         let found = compared(&twin::bill_of_seed(41), new);
-        let (low, high) = rate(&found, "file").change.as_it_stands.bounds().unwrap();
+        let (low, high) = rate(&found, "file").change.direct.bounds().unwrap();
         (found.apart_s, (high / low).ln())
     };
     let (soon, late, never) = (
@@ -161,7 +161,7 @@ fn without_a_common_baseline_stacks_are_judged_as_they_stand() {
     new.start.scenario.baseline = 1;
     let found = compared(&twin::bill_of_seed(51), &new);
     for one in &found.workloads[0].stacks {
-        assert_eq!(one.rates[0].judged, VerdictBasis::AsItStands, "{}", one.stack);
+        assert_eq!(one.rates[0].judged, VerdictBasis::Direct, "{}", one.stack);
         assert!(
             one.rates[0].why.ends_with("the runs have no baseline in common"),
             "{}",
@@ -236,7 +236,7 @@ fn workloads_match_by_their_jobs_and_what_is_left_over_is_listed() {
     let found = compared(&old, &new);
     assert_eq!(found.workloads.len(), 1);
     assert_eq!(found.workloads[0].name, "boot");
-    assert!(rate(&found, "loop").change.as_it_stands.bounds().is_some());
+    assert!(rate(&found, "loop").change.direct.bounds().is_some());
     let said: Vec<String> = found.only.iter().map(super::OnlyIn::to_sentence).collect();
     assert_eq!(
         said,
@@ -260,7 +260,7 @@ fn stacks_match_by_text_then_by_name_with_a_warning() {
         .for_each(|one| one.stack = "xfs".into());
     let found = compared(&twin::bill_of_seed(80), &new);
     assert!(found.only.is_empty(), "{:?}", found.only);
-    assert!(rate(&found, "xfs").change.as_it_stands.bounds().is_some());
+    assert!(rate(&found, "xfs").change.direct.bounds().is_some());
     let said: Vec<String> = found
         .warnings
         .iter()
@@ -293,7 +293,7 @@ fn one_emulated_run_is_labelled_and_never_fails() {
     );
     assert_eq!(
         vm.limit.as_ref().unwrap().sentence,
-        "cannot be told: only one of the runs is emulated"
+        "cannot be determined: only one of the runs is emulated"
     );
     assert!(
         stack(&found, "vm(vcpus=2)")
@@ -347,7 +347,7 @@ fn partial_runs_are_compared_as_far_as_they_go_and_say_so() {
     let loops = rate(&found, "loop");
     assert!(
         matches!(
-            &loops.change.as_it_stands,
+            &loops.change.direct,
             MeasuredFigure::Known { interval: Interval::Missing { .. }, n: 9, .. }
         ),
         "{loops:?}"
@@ -356,7 +356,7 @@ fn partial_runs_are_compared_as_far_as_they_go_and_say_so() {
         loops.verdict,
         Verdict::Unresolved { reason: Refusal::TooFewRounds { have: 9 }, .. }
     ));
-    assert_eq!(call(&found, "loop"), LimitCall::CannotTell);
+    assert_eq!(call(&found, "loop"), LimitCall::Undetermined);
     let mut interrupted = renamed(twin::bill_of_seed(6));
     interrupted.outcome = Some("interrupted".into());
     let found = compared(&old, &interrupted);
@@ -373,12 +373,12 @@ fn partial_runs_are_compared_as_far_as_they_go_and_say_so() {
 fn a_stack_that_failed_in_one_run_is_missing_with_its_reason() {
     let found = compared(&twin::bill_of_seed(1), &twin::failed());
     let loops = rate(&found, "loop");
-    let reason = match &loops.change.as_it_stands {
+    let reason = match &loops.change.direct {
         MeasuredFigure::Missing { reason } => reason.clone(),
         other => panic!("{other:?}"),
     };
     assert!(reason.starts_with("in the new run: it failed: 3 I/Os failed"), "{reason}");
-    assert_eq!(call(&found, "loop"), LimitCall::CannotTell);
+    assert_eq!(call(&found, "loop"), LimitCall::Undetermined);
     assert!(rate(&found, "fs(xfs)").change.against_own_baseline.bounds().is_some());
 }
 
@@ -399,7 +399,7 @@ fn writes_of_another_regime_or_without_a_steady_state_fail_nothing() {
         for rate in rates {
             assert!(!rate.verdict.is_resolved(), "{}", rate.sentence);
             let limit = rate.limit.as_ref().unwrap();
-            assert!(limit.call == LimitCall::CannotTell, "{}", limit.sentence);
+            assert!(limit.call == LimitCall::Undetermined, "{}", limit.sentence);
             assert!(rate.sentence.contains(why), "{}", rate.sentence);
         }
     }
@@ -415,13 +415,13 @@ fn writes_have_two_rates_and_visits_are_their_own_unit() {
     );
     let file = stack(&found, "file");
     for rate in &file.rates {
-        let value = rate.change.as_it_stands.value().unwrap();
+        let value = rate.change.direct.value().unwrap();
         assert!((value - 0.5).abs() < 1e-9, "{rate:?}");
         assert_eq!(rate.limit.as_ref().unwrap().call, LimitCall::Fails, "{rate:?}");
     }
     let visits = compared(&twin::visits(), &renamed(twin::visits()));
     let lvm = rate(&visits, "lvm");
-    for figure in [&lvm.change.as_it_stands, &lvm.change.against_own_baseline] {
+    for figure in [&lvm.change.direct, &lvm.change.against_own_baseline] {
         assert!(
             matches!(figure, MeasuredFigure::Known { of: SampleUnit::Visits, n: 6, .. }),
             "{figure:?}"
@@ -435,11 +435,11 @@ fn reads_and_writes_apart_have_their_own_known_change() {
     // Half of the writes: of all bytes three quarters are left.
     let found = compared(&twin::mixed(), &renamed(scaled_bytes(twin::mixed(), 0.5)));
     let file = stack(&found, "file");
-    assert!((file.rates[0].change.as_it_stands.value().unwrap() - 0.75).abs() < 0.01);
+    assert!((file.rates[0].change.direct.value().unwrap() - 0.75).abs() < 0.01);
     let [read, write] = file.directions.as_slice() else { panic!("{file:?}") };
     for (one, truth) in [(read, 1.0), (write, 0.5)] {
-        assert!((one.rate.as_it_stands.value().unwrap() - truth).abs() < 1e-9, "{one:?}");
-        assert!((one.latency.as_it_stands.value().unwrap() - 1.0).abs() < 1e-9, "{one:?}");
+        assert!((one.rate.direct.value().unwrap() - truth).abs() < 1e-9, "{one:?}");
+        assert!((one.latency.direct.value().unwrap() - 1.0).abs() < 1e-9, "{one:?}");
     }
     let own = &stack(&found, "loop").directions[1].rate.against_own_baseline;
     assert!(holds(own, 1.0), "both stacks lost half: {own:?}");
@@ -476,13 +476,11 @@ fn latencies_by_other_clocks_and_cpu_time_with_a_neighbours_in_it_do_not_compare
     };
     let found = compared(&scheduled("uring"), &renamed(scheduled("fio 3.33")));
     let latency = &stack(&found, "loop").latency;
-    assert!(
-        missing(&latency.as_it_stands).starts_with("latencies of fio begin when it issues an I/O")
-    );
+    assert!(missing(&latency.direct).starts_with("latencies of fio begin when it issues an I/O"));
     assert!(missing(&latency.against_own_baseline).contains("when it was due"));
-    assert!(stack(&found, "fs(xfs)").latency.as_it_stands.value().is_some());
+    assert!(stack(&found, "fs(xfs)").latency.direct.value().is_some());
     let found = compared(&scheduled("fio 3.33"), &renamed(scheduled("fio 3.33")));
-    assert!(stack(&found, "loop").latency.as_it_stands.value().is_some());
+    assert!(stack(&found, "loop").latency.direct.value().is_some());
     // The new run had company.
     let mut new = renamed(twin::bill_of_seed(9));
     for slice in &mut new.slices {
@@ -490,9 +488,9 @@ fn latencies_by_other_clocks_and_cpu_time_with_a_neighbours_in_it_do_not_compare
             2 * (slice.window_ns + slice.discarded_ns + slice.drain_ns);
     }
     let found = compared(&twin::bill_of_seed(9), &new);
-    let told = missing(&stack(&found, "loop").cpu.as_it_stands);
+    let told = missing(&stack(&found, "loop").cpu.direct);
     assert!(told.starts_with("in the new run 2.0 processors of this host were busy"), "{told}");
-    assert!(stack(&found, "loop").latency.as_it_stands.value().is_some());
+    assert!(stack(&found, "loop").latency.direct.value().is_some());
 }
 
 #[test]

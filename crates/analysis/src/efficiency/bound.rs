@@ -367,7 +367,7 @@ impl BoundCase<'_> {
     }
 }
 
-const UNKNOWN_PART: &str = "on how many of its drives the region of the load is cannot be told: their size is not recorded";
+const UNKNOWN_PART: &str = "how many of its drives the region of the load covers cannot be determined: their size is not recorded";
 const GONE: &str = "more drives are lost than its redundancy makes up for";
 const MANY_LOST: &str = "which copies are left of several lost drives is not known";
 

@@ -76,9 +76,9 @@ pub(super) fn targets<'a>(
     };
     let place = member.place();
     let known = run.places.iter().filter(move |known| known.place == place);
-    let told =
+    let known_targets =
         known.flat_map(|known| known.facts.targets.iter().map(move |target| (known, target)));
-    told.filter(move |(_, target)| {
+    known_targets.filter(move |(_, target)| {
         Some(&target.path) == path || Some(target.path.as_path()) == folder
     })
 }

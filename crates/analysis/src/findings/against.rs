@@ -141,7 +141,8 @@ pub struct DirectionChange {
 pub struct RunChange {
     /// Plain ratio of the new run to the old: its interval includes the drift of the machine
     /// between the runs.
-    pub as_it_stands: MeasuredFigure,
+    #[serde(rename = "as_it_stands")]
+    pub direct: MeasuredFigure,
     /// Change of the ratio between the stack and the baseline of its own run.
     pub against_own_baseline: MeasuredFigure,
 }
@@ -171,7 +172,9 @@ pub struct RateChange {
 pub enum VerdictBasis {
     /// The ratio of ratios.
     AgainstOwnBaseline,
-    AsItStands,
+    /// The plain ratio.
+    #[serde(rename = "as_it_stands")]
+    Direct,
 }
 
 /// A figure judged against the limit.
@@ -188,7 +191,8 @@ pub struct LimitLine {
 pub enum LimitCall {
     Fails,
     Passes,
-    CannotTell,
+    #[serde(rename = "cannot_tell")]
+    Undetermined,
 }
 
 /// Something that only one run has.

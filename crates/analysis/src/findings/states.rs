@@ -9,7 +9,8 @@ pub struct ArrayStates {
     /// The stack as it was set up, which is healthy.
     pub stack: String,
     /// Source that reports the state: `sysfs`, `zpool status`.
-    pub told_by: &'static str,
+    #[serde(rename = "told_by")]
+    pub reported_by: &'static str,
     /// States in their order.
     pub states: Vec<StateFindings>,
     /// Reported states, in words.
@@ -25,10 +26,12 @@ pub struct StateFindings {
     /// Slices that the figures are made of.
     pub slices: u64,
     /// Number of these slices after which the array reported its state.
-    pub told: u64,
+    #[serde(rename = "told")]
+    pub reported: u64,
     /// States that the array reported after these slices, in its own words: `rebuilding, 3 to 61 %
     /// done`.
-    pub told_as: Vec<String>,
+    #[serde(rename = "told_as")]
+    pub reported_as: Vec<String>,
     /// Slices that were left out because the array was in another state after them. They were run
     /// again.
     pub left_out: u64,

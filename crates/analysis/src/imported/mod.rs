@@ -92,7 +92,7 @@ fn figure(
             MeasuredFigure::missing(
                 sample
                     .and_then(|sample| sample.missing.as_deref())
-                    .unwrap_or("the output does not tell it"),
+                    .unwrap_or("the output does not report it"),
             )
         }
         Some(value) => known(value, unit, runs),
@@ -229,7 +229,7 @@ fn percentiles(run: &RunData, group: &SystemGroup) -> Vec<ImportedPercentile> {
 /// Returns the percentiles that every run printed.
 fn printed(group: &SystemGroup) -> Vec<ImportedPercentile> {
     let Some((first, others)) = group.results.split_first() else { return Vec::new() };
-    let told = first.percentiles.iter().filter_map(|one| {
+    let in_all = first.percentiles.iter().filter_map(|one| {
         let mut ends = (one.ns, one.ns);
         for other in others {
             let ns = other.percentiles.iter().find(|other| other.percent == one.percent)?.ns;
@@ -242,7 +242,7 @@ fn printed(group: &SystemGroup) -> Vec<ImportedPercentile> {
             from: "printed",
         })
     });
-    told.collect()
+    in_all.collect()
 }
 
 /// Merges the histograms; `None` unless every run has one.
@@ -283,9 +283,9 @@ pub(super) fn no_headline(found: &ImportedFindings) -> String {
         (0, _) => "imported figures, of which none are compared".to_owned(),
         (all, resolved) => {
             format!(
-                "imported figures; of {} {resolved} {} a difference or that there is none",
+                "imported figures; {resolved} of {} {} resolved",
                 counted(all as u64, "comparison", "comparisons"),
-                if resolved == 1 { "tells" } else { "tell" }
+                if resolved == 1 { "is" } else { "are" }
             )
         }
     }
@@ -300,7 +300,7 @@ pub(super) fn not_excluded(found: &ImportedFindings) -> Vec<String> {
         .filter(|row| row.comparison.is_some())
         .count();
     let mut lines = vec![
-        "what the outputs do not tell: the machines and their settings, what else ran, whether the load had become steady".to_owned(),
+        "what the outputs do not report: the machines and their settings, what else ran, whether the load had become steady".to_owned(),
         "slips of those who ran and copied the outputs: `iotax audit` recomputes the figures".to_owned(),
     ];
     if compared > 0 {

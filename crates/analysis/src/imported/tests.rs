@@ -218,8 +218,7 @@ fn an_imported_run_is_compared_with_a_measured_one_of_the_same_load() {
         "{stack:?}"
     );
     assert!(
-        stack.rates[0].change.as_it_stands.value().is_some()
-            && stack.latency.as_it_stands.value().is_some()
+        stack.rates[0].change.direct.value().is_some() && stack.latency.direct.value().is_some()
     );
     assert!(
         found.only.iter().any(|one| one.run == "old" && one.what == "workload"),

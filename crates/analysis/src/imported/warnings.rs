@@ -175,7 +175,8 @@ fn tools(run: &RunData, loads: &[LoadResults]) -> Option<WarningReport> {
     let mixed: BTreeSet<String> =
         tables.into_iter().filter(|tools| tools.len() > 1).flatten().collect();
     let names = || show_names(&mixed);
-    let text =
-        || format!("results of {} stand in one table: what they count and round differs", names());
+    let text = || {
+        format!("results of {} are in one table: they differ in what they count and round", names())
+    };
     (!mixed.is_empty()).then(|| WarningReport::new("tools", "", text()))
 }

@@ -51,7 +51,7 @@ fn what(load: &ReportedLoad) -> String {
     match (known.is_empty(), &load.name) {
         (false, _) => known,
         (true, Some(name)) => name.clone(),
-        (true, None) => "a load that the output does not tell".to_owned(),
+        (true, None) => "a load that the output does not describe".to_owned(),
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(subject(&named, ImportedDirection::Read, None), "mixed: reads");
         assert_eq!(
             subject(&ReportedLoad::default(), ImportedDirection::Both, None),
-            "a load that the output does not tell: reads and writes together"
+            "a load that the output does not describe: reads and writes together"
         );
     }
 }

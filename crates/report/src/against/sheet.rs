@@ -21,13 +21,13 @@ pub(super) fn legend() -> String {
 type Pick = fn(&StackChange) -> Option<&MeasuredFigure>;
 /// Columns: head, rank, and the function that picks the figure.
 const COLUMNS: &[(&str, u8, Pick)] = &[
-    ("rate", 0, |stack| Some(&stack.rates.first()?.change.as_it_stands)),
+    ("rate", 0, |stack| Some(&stack.rates.first()?.change.direct)),
     ("rate/base", 0, |stack| Some(&stack.rates.first()?.change.against_own_baseline)),
-    ("durable", 2, |stack| Some(&stack.rates.get(1)?.change.as_it_stands)),
+    ("durable", 2, |stack| Some(&stack.rates.get(1)?.change.direct)),
     ("durable/base", 2, |stack| Some(&stack.rates.get(1)?.change.against_own_baseline)),
-    ("latency", 1, |stack| Some(&stack.latency.as_it_stands)),
+    ("latency", 1, |stack| Some(&stack.latency.direct)),
     ("latency/base", 4, |stack| Some(&stack.latency.against_own_baseline)),
-    ("CPU", 3, |stack| Some(&stack.cpu.as_it_stands)),
+    ("CPU", 3, |stack| Some(&stack.cpu.direct)),
     ("CPU/base", 5, |stack| Some(&stack.cpu.against_own_baseline)),
 ];
 
@@ -84,9 +84,9 @@ fn figure<'a>(
 
 fn of_direction<'a>(direction: &'a DirectionChange, head: &str) -> Option<&'a MeasuredFigure> {
     match head {
-        "rate" => Some(&direction.rate.as_it_stands),
+        "rate" => Some(&direction.rate.direct),
         "rate/base" => Some(&direction.rate.against_own_baseline),
-        "latency" => Some(&direction.latency.as_it_stands),
+        "latency" => Some(&direction.latency.direct),
         "latency/base" => Some(&direction.latency.against_own_baseline),
         _ => None,
     }
@@ -128,9 +128,8 @@ pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
     let mut about: BTreeMap<(bool, &str), Vec<&str>> = BTreeMap::new();
     for stack in &workload.stacks {
         for rate in &stack.rates {
-            let names = about
-                .entry((rate.judged == VerdictBasis::AsItStands, rate.why.as_str()))
-                .or_default();
+            let names =
+                about.entry((rate.judged == VerdictBasis::Direct, rate.why.as_str())).or_default();
             if !names.contains(&stack.stack.as_str()) {
                 names.push(&stack.stack);
             }

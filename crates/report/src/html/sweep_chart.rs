@@ -162,11 +162,11 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
         aside: true,
     };
     let (above, below) = (frame.y.height_at(zone), frame.y.height_at(-zone));
-    let behind = html! {
+    let background = html! {
         rect class="zone" x=(percent(0.0)) width={ (format!("{:.2}", RIGHT - LEFT)) "%" } y=(px(above)) height=(px(below - above)) {}
         line class="zero" x1=(percent(0.0)) x2=(percent(1.0)) y1=(px(frame.y.height_at(0.0))) y2=(px(frame.y.height_at(0.0))) {}
     };
-    frame.drawn(series, behind, words)
+    frame.drawn(series, background, words)
 }
 
 /// Draws throughput against mean latency, both logarithmic: points of equal power lie on diagonals.
@@ -204,11 +204,11 @@ fn rate_words(rate: f64) -> String {
 }
 
 impl SweepFrame {
-    fn drawn(&self, series: &[Series], behind: Markup, words: &str) -> Markup {
+    fn drawn(&self, series: &[Series], background: Markup, words: &str) -> Markup {
         html! {
             svg height=(px(HEIGHT + 24.0)) role="img" aria-label=(words) {
                 title { (words) }
-                (behind)
+                (background)
                 (self.axes())
                 @for (number, one) in series.iter().enumerate() { (self.line(one, self.shift(number, series.len()))) }
                 @if !self.aside { (self.labels(series)) }
