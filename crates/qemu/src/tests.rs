@@ -134,7 +134,7 @@ impl Lab {
     fn arguments(&self) -> Vec<OsString> {
         let mut arguments = qemu::command_line(&self.spec).unwrap();
         let append = arguments.iter().position(|word| word == "-append").unwrap();
-        arguments[append + 1].push(" -- --exact guest::tests::inside --ignored --nocapture");
+        arguments[append + 1].push(" -- --exact tests::inside --ignored --nocapture");
         arguments
     }
 
