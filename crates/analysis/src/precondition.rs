@@ -170,8 +170,7 @@ fn loaded(loads: &[LoadReport]) -> Vec<String> {
             (steady, all) => format!("steady in {steady} of {all} set-ups"),
         };
         let round = show_ns(loads.first().map_or(0.0, |load| load.round_ns as f64));
-        let often =
-            if all > loads.len() as u64 && steady == all { " after each set-up" } else { "" };
+        let often = if all > loads.len() as u64 && steady == all { " in each set-up" } else { "" };
         let written = show_bytes(sum(|load| load.written));
         let freely =
             if loads.iter().any(|load| load.without_rate) { " without its rate" } else { "" };

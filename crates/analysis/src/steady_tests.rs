@@ -310,7 +310,7 @@ fn what_was_preconditioned_until_it_was_level_is_steady() {
         report
             .sentences
             .iter()
-            .any(|line| line.contains("behind 6 rounds of preconditioning: 42 of 42"))
+            .any(|line| line.contains("after 6 rounds of preconditioning: 42 of 42"))
     );
     assert!(!kinds(&found).contains(&"not_preconditioned"));
     // The preconditioning fills a known cache.
