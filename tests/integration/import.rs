@@ -148,7 +148,7 @@ fn runs_are_compared_by_what_is_known_of_them() {
     let measured = measured[measured.len() - 2].to_str().unwrap().to_owned();
     let text = flat(&rig.expect(0, &["compare", &measured, &one]));
     says(&text, &["one imported run: no spread of it is known", "each has one system only"]);
-    says(&text, &["nothing is known there of region"]);
+    says(&text, &["its region, direct I/O and distribution are not known"]);
 }
 
 #[test]
