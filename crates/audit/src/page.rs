@@ -236,19 +236,19 @@ mod listing {
         if padding > 6 || !bare.starts_with(|first: char| first.is_ascii_digit()) {
             return None;
         }
-        let behind = bare.strip_prefix(number.to_string().as_str())?;
-        let digit = |at: usize| behind.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+        let after = bare.strip_prefix(number.to_string().as_str())?;
+        let digit = |at: usize| after.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         // Decimals belong to a figure; in `2...` the dots begin a line of fio's after its number.
-        let melted = digit(0) || behind.starts_with('.') && digit(1);
-        Some((u32::try_from(line.len() - behind.len()).unwrap_or(0), melted))
+        let melted = digit(0) || after.starts_with('.') && digit(1);
+        Some((u32::try_from(line.len() - after.len()).unwrap_or(0), melted))
     }
 
     /// Returns the bytes of `s1: ` in front of a line of a tool that ran several times at once.
     fn speaker(line: &str) -> Option<u32> {
         let digits = line.strip_prefix('s')?.bytes().take_while(u8::is_ascii_digit).count();
-        let behind = line[1 + digits..].strip_prefix(':')?;
-        let space = usize::from(behind.starts_with(' '));
-        let fits = (1..=3).contains(&digits) && (space == 1 || behind.is_empty());
+        let after = line[1 + digits..].strip_prefix(':')?;
+        let space = usize::from(after.starts_with(' '));
+        let fits = (1..=3).contains(&digits) && (space == 1 || after.is_empty());
         fits.then_some(2 + digits as u32 + space as u32)
     }
 }

@@ -70,12 +70,12 @@ fn ends_sentence(line: &str, at: usize, letter: char) -> bool {
     match letter {
         '。' | '!' | '?' | '！' | '？' | ';' | '；' => true,
         '.' => {
-            let behind = &line[at + 1..];
+            let after = &line[at + 1..];
             let word =
                 line[..at].rsplit(|letter: char| !letter.is_alphabetic()).next().unwrap_or("");
             let short = ["vs", "approx", "ca", "resp", "bzw", "incl"]
                 .contains(&word.to_lowercase().as_str());
-            !short && (behind.is_empty() || behind.starts_with([' ', '\u{a0}']))
+            !short && (after.is_empty() || after.starts_with([' ', '\u{a0}']))
         }
         _ => false,
     }
@@ -119,14 +119,14 @@ pub(crate) fn block_size(text: &str) -> Option<BlockSize<'_>> {
                 && before != '.'
                 && (before != '=' || text[..start].to_lowercase().ends_with("bs="))
         });
-        let behind = text[from..].trim_start_matches([' ', '-']);
-        let factor = match behind.as_bytes().first() {
+        let after = text[from..].trim_start_matches([' ', '-']);
+        let factor = match after.as_bytes().first() {
             Some(b'k' | b'K') => 1024.0,
             Some(b'M' | b'm') => 1_048_576.0,
             _ => continue,
         };
-        let rest = behind[1..].strip_prefix("iB").or(behind[1..].strip_prefix(['B', 'b']));
-        let rest = rest.unwrap_or(&behind[1..]);
+        let rest = after[1..].strip_prefix("iB").or(after[1..].strip_prefix(['B', 'b']));
+        let rest = rest.unwrap_or(&after[1..]);
         // `4kqd1`, `4KQ32T1`: the depth follows.
         let depth = rest.trim_start_matches(['q', 'Q', 'd', 'D']);
         let depth =
@@ -135,7 +135,7 @@ pub(crate) fn block_size(text: &str) -> Option<BlockSize<'_>> {
             || !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');
         let number: Option<f64> = text[start..start + digits].parse().ok();
         if let (true, true, Some(number)) = (free, ends, number) {
-            let unit = behind.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or("");
+            let unit = after.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or("");
             sizes.push(BlockSize { bytes: number * factor, unit });
         }
     }

@@ -232,8 +232,8 @@ fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
     .cast();
     let before = whole.align_offset(HUGE);
     // SAFETY: `before` is less than a huge page, so `mapped` bytes of the room follow it.
-    let (base, behind) = unsafe { (whole.add(before), whole.add(before + mapped)) };
-    for (start, length) in [(whole, before), (behind, HUGE - before)] {
+    let (base, after) = unsafe { (whole.add(before), whole.add(before + mapped)) };
+    for (start, length) in [(whole, before), (after, HUGE - before)] {
         // SAFETY: nobody uses these ends of the mapping made above, and they are whole pages.
         let given_back = length == 0 || unsafe { rustix::mm::munmap(start.cast(), length) }.is_ok();
         debug_assert!(given_back);
@@ -265,9 +265,9 @@ fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
 /// of /proc/self/smaps). If the kernel has merged a mapping with its neighbours, only the part in
 /// the range counts.
 fn huge_bytes(within: std::ops::Range<usize>) -> io::Result<usize> {
-    let told = std::fs::read_to_string("/proc/self/smaps")?;
+    let text = std::fs::read_to_string("/proc/self/smaps")?;
     let (mut overlap, mut huge) = (0, 0);
-    for line in told.lines() {
+    for line in text.lines() {
         if let Some(range) = line.split(' ').next().and_then(addresses) {
             overlap = range.end.min(within.end).saturating_sub(range.start.max(within.start));
         } else if let Some(rest) = line.strip_prefix("AnonHugePages:") {

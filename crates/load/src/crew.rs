@@ -321,7 +321,7 @@ impl LoadCrew {
         self.check()?;
         let threads = orders.len();
         for (index, order) in orders.into_iter().enumerate() {
-            self.tell(index, lane, order);
+            self.send(index, lane, order);
         }
         self.gather(threads, watch).map_err(LoadError::Thread)
     }
@@ -338,7 +338,7 @@ impl LoadCrew {
         LoadError::Thread(why)
     }
 
-    fn tell(&self, index: usize, lane: u32, order: CrewOrder) {
+    fn send(&self, index: usize, lane: u32, order: CrewOrder) {
         let member = &self.members[index];
         member.beat_ns.store(clock::now(), Ordering::Relaxed);
         // A thread that has ended has reported that, and `gather` receives it.

@@ -359,7 +359,7 @@ impl<E: Engine + 'static> Lane<E> {
             self.syncs_in_flight += 1;
             self.beat(now_ns);
         } else {
-            self.tally.issued_behind(ready_ns.saturating_sub(now_ns));
+            self.tally.issued_late(ready_ns.saturating_sub(now_ns));
         }
         let io = Io { op, slot, len, offset, buffer };
         // SAFETY: the buffer is the slot's own, of `bs` bytes; the slot came from `ready` and goes
@@ -451,7 +451,7 @@ impl<E: Engine + 'static> Lane<E> {
     }
 
     /// Records the I/Os of an open loop that were to start within the slice and could not.
-    fn tell_overtaken(&mut self, end_ns: u64, drained_ns: u64) {
+    fn count_overtaken(&mut self, end_ns: u64, drained_ns: u64) {
         let (source, tally) = (&mut self.source, &mut self.tally);
         self.pace.iter_mut().for_each(|pace| {
             pace.overtaken(end_ns, |intended_ns, number| {
@@ -513,7 +513,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
         let cpu = ThreadCpu::of_thread().plus(self.engine.helpers_cpu()).since(before);
         let aborted = order.gate.abort.load(Ordering::Relaxed);
         if matches!(order.stop, SliceStop::Time { .. }) {
-            self.tell_overtaken(end_ns, drained_ns);
+            self.count_overtaken(end_ns, drained_ns);
         }
         Ok(self.result(start_ns, drained_ns, aborted, cpu))
     }

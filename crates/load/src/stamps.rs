@@ -175,17 +175,17 @@ fn ticks() -> Option<u64> {
 /// Returns true if the kernel uses the counter for its own time.
 fn is_trusted() -> bool {
     // Allocates nothing, because the loop of a slice calls this too.
-    let mut told = [0; 64];
+    let mut bytes = [0; 64];
     let read = rustix::fs::open(SOURCE, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty())
-        .and_then(|file| rustix::io::read(file, &mut told));
-    let source = read.ok().and_then(|length| std::str::from_utf8(&told[..length]).ok());
+        .and_then(|file| rustix::io::read(file, &mut bytes));
+    let source = read.ok().and_then(|length| std::str::from_utf8(&bytes[..length]).ok());
     source.is_some_and(|source| MADE_OF_IT.contains(&source.trim()))
 }
 
 /// Returns true if the kernel found that the counter runs at one rate in all processor states.
 fn is_invariant() -> bool {
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let flags = told.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags = text.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
     has("constant_tsc") && has("nonstop_tsc")
 }

@@ -43,7 +43,7 @@ pub(crate) struct Tally {
     /// Reads and writes in flight, summed over the window's nanoseconds.
     pub(crate) in_flight_ns: u64,
     /// Time since the last look for which the I/Os issued since then were not in flight, as a sum.
-    behind_ns: u64,
+    late_ns: u64,
     /// Time from issue to end, summed over the I/Os that ended in the window.
     pub(crate) served_ns: u64,
     /// Times from issue to end, if latencies begin earlier.
@@ -80,7 +80,7 @@ impl Tally {
             sync_latency: Histogram::preallocated(),
             reap_gap: Histogram::preallocated(),
             in_flight_ns: 0,
-            behind_ns: 0,
+            late_ns: 0,
             served_ns: 0,
             service: if paced { Histogram::preallocated() } else { Histogram::new() },
             paced,
@@ -102,7 +102,7 @@ impl Tally {
         self.sync_latency.clear();
         self.reap_gap.clear();
         self.in_flight_ns = 0;
-        self.behind_ns = 0;
+        self.late_ns = 0;
         self.served_ns = 0;
         self.service.clear();
         self.discarded_ios = 0;
@@ -149,8 +149,8 @@ impl Tally {
 
     /// Records that an I/O was issued `ns` nanoseconds after the last look.
     #[inline]
-    pub(crate) fn issued_behind(&mut self, ns: u64) {
-        self.behind_ns += ns;
+    pub(crate) fn issued_late(&mut self, ns: u64) {
+        self.late_ns += ns;
     }
 
     /// Records that `in_flight` reads and writes were in flight from the last look to this one;
@@ -160,13 +160,13 @@ impl Tally {
         if !self.timed {
             return;
         }
-        let behind_ns = std::mem::take(&mut self.behind_ns);
+        let late_ns = std::mem::take(&mut self.late_ns);
         let (begin_ns, end_ns) =
             (since_ns.start.max(self.window_ns.start), since_ns.end.min(self.window_ns.end));
         if begin_ns >= end_ns {
             return;
         }
-        self.in_flight_ns += ((end_ns - begin_ns) * in_flight).saturating_sub(behind_ns);
+        self.in_flight_ns += ((end_ns - begin_ns) * in_flight).saturating_sub(late_ns);
         if gap && end_ns == since_ns.end {
             self.reap_gap.record(since_ns.end - since_ns.start);
         }

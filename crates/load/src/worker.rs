@@ -221,9 +221,9 @@ impl Worker {
 
     /// Reads back every block that was written by jobs with `verify`. The threads that wrote the
     /// blocks read them, in the way of their jobs: with O_DIRECT, or after an fsync that empties
-    /// the page cache. `tell` gets the finished share now and then, and may break. Without `read`,
-    /// or after a break, the result holds for the other blocks only what the load's own reads have
-    /// shown. The result reports these reads once.
+    /// the page cache. `watch_share` gets the finished share now and then, and may break. Without
+    /// `read`, or after a break, the result holds for the other blocks only what the load's own
+    /// reads have shown. The result reports these reads once.
     ///
     /// # Errors
     /// [`LoadError::Thread`] when a load thread died or is stuck, [`LoadError::System`] when fsync
@@ -231,7 +231,7 @@ impl Worker {
     pub fn verify(
         &mut self,
         read: bool,
-        tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
+        watch_share: &mut dyn FnMut(f64) -> ControlFlow<()>,
     ) -> Result<VerifiedWorker, LoadError> {
         let begin_ns = clock::now();
         if read && self.cached {
@@ -245,7 +245,7 @@ impl Worker {
         let done = orders.first().map(|order| Arc::clone(&order.done)).unwrap_or_default();
         let share = || done.load(Ordering::Relaxed) as f64 / total.max(1) as f64;
         let mut watch = || {
-            if tell(share()).is_break() {
+            if watch_share(share()).is_break() {
                 stop.store(true, Ordering::Relaxed);
             }
         };

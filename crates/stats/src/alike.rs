@@ -41,7 +41,7 @@ fn range(words: &[&str]) -> String {
     numbers.sort_by(|a, b| a.value.total_cmp(&b.value));
     match (numbers.first(), numbers.last()) {
         (Some(least), Some(most)) => {
-            format!("{}{} to {}{}", least.before, least.digits, most.digits, most.behind)
+            format!("{}{} to {}{}", least.before, least.digits, most.digits, most.after)
         }
         _ => words.join(" or "),
     }
@@ -51,7 +51,7 @@ fn range(words: &[&str]) -> String {
 struct Number<'a> {
     before: &'a str,
     digits: &'a str,
-    behind: &'a str,
+    after: &'a str,
     value: f64,
 }
 
@@ -62,11 +62,11 @@ impl<'a> Number<'a> {
         let digits = word.get(from..to)?;
         let is_plain = digits.chars().all(|c| c.is_ascii_digit() || "+-.,".contains(c));
         let value = digits.replace(',', "").parse().ok().filter(|_| is_plain)?;
-        Some(Number { before: &word[..from], digits, behind: &word[to..], value })
+        Some(Number { before: &word[..from], digits, after: &word[to..], value })
     }
 
     fn is_in_place_of(&self, other: &Number) -> bool {
-        (self.before, self.behind) == (other.before, other.behind)
+        (self.before, self.after) == (other.before, other.after)
     }
 }
 

@@ -177,7 +177,7 @@ pub fn find(course: &[(f64, f64)]) -> Result<CourseShape, Unfit> {
     let scaled: Vec<(f64, f64)> = course.iter().map(|(t, a)| (t / seconds, a / amount)).collect();
     let rate_unit = amount / seconds;
     let (knee, head) = best_knee(&scaled);
-    let tail = Tail::from_points(behind_knee(&scaled[knee + 1..]));
+    let tail = Tail::from_points(after_knee(&scaled[knee + 1..]));
     let burst = tail.intercept.times(amount);
     let rate = tail.slope.times(rate_unit);
     let faster = head / tail.slope.value.max(f64::MIN_POSITIVE);
@@ -413,7 +413,7 @@ fn best_knee(course: &[(f64, f64)]) -> (usize, f64) {
 
 /// Drops the first points that are far off the line of the others: where the first line is ragged,
 /// the knee may be found a few points early.
-fn behind_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
+fn after_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
     let sums = Sums::from_points(points);
     let (slope, intercept, _) = sums.line();
     let off = |(t, a): &(f64, f64)| (a - intercept - slope * t).abs();

@@ -55,8 +55,8 @@ impl Serialize for Charge {
 }
 
 impl Charge {
-    /// Returns the change that the conclusion rests on. There is none without an interval, nor for
-    /// a conclusion of no difference.
+    /// Returns the change that the conclusion rests on; `None` without an interval, and for a
+    /// conclusion of no difference.
     pub fn change(&self) -> Option<RatioChange> {
         let change = self.0.change()?;
         Some(if self.is_resolved() { change.turned() } else { change })
@@ -97,7 +97,8 @@ impl Charge {
             }
             _ => return self.0.about(&format!("CPU per I/O of {subject}")),
         };
-        let behind = |said: Phrase, words: &str| said.words(format!(" {more} CPU per I/O{words}"));
+        let with_unit =
+            |said: Phrase, words: &str| said.words(format!(" {more} CPU per I/O{words}"));
         let end = format!(" for {subject}");
         match (found.zip(ratio), more == "less") {
             (Some((found, ratio)), less) if found.is_sure(less) => {
@@ -105,10 +106,10 @@ impl Charge {
                 let value = found.value.abs();
                 let bounds = (value - found.half_width, value + found.half_width);
                 let time = Digits::for_value(value, Some(bounds), "ns").words();
-                let said = behind(Phrase::of_size(value).words("takes ").figure(time), " (");
+                let said = with_unit(Phrase::of_size(value).words("takes ").figure(time), " (");
                 said.figure_of(format!("x {ratio:.decimals$}"), ratio).words(")").words(end)
             }
-            (_, less) => behind(
+            (_, less) => with_unit(
                 Phrase::of_size(size.value).words("takes ").figure(size_words(size, less)),
                 "",
             )

@@ -196,7 +196,7 @@ impl fmt::Display for Refusal {
             }
             Refusal::LengthMatters { found } => write!(
                 out,
-                "longer slices tell another cost ({:.1} %, by {:+.1} points), so that starting is part of the figure",
+                "longer slices show another cost ({:.1} %, by {:+.1} points), so that starting is part of the figure",
                 100.0 * (1.0 - found.ratio),
                 -100.0 * found.difference * found.ratio
             ),
@@ -220,7 +220,7 @@ impl fmt::Display for Refusal {
                 };
                 write!(
                     out,
-                    "the steady regime was not shown: {} written to a drive in one visit, {cache}, and no lasting fall of pace with as much written behind it",
+                    "the steady regime was not shown: {} written to a drive in one visit, {cache}, and no lasting fall of pace with as much written after it",
                     show_bytes(*written)
                 )
             }
@@ -260,7 +260,7 @@ fn regimes(split: &LevelSplit) -> String {
         let cost = Digits::size(1.0 - regime.ratio, (low, high), true);
         format!("costs {} in {} rounds", cost.words(), regime.rounds)
     };
-    format!("{} before, {} behind", side(&split.before), side(&split.after))
+    format!("{} before, {} after", side(&split.before), side(&split.after))
 }
 
 impl Refusal {

@@ -10,7 +10,7 @@ pub struct Digits {
     pub value: String,
     /// Margin printed beside the value.
     pub margin: Margin,
-    /// Unit after both; empty if there is none.
+    /// Unit after both; empty if the value has none.
     pub unit: &'static str,
 }
 

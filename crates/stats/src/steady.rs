@@ -261,19 +261,19 @@ impl StackCourse {
     /// until it was level has shown its steady regime, unless the pace falls later.
     fn reached(&self, spec: &SteadySpec) -> Option<(usize, Why)> {
         // The round at the change may have slices on both sides of it.
-        let behind_change = self.change.map(|change| (change.at + 1, change.written));
+        let after_fall = self.change.map(|change| (change.at + 1, change.written));
         let past_cache = spec.known_cache.filter(|cache| self.in_all() > *cache);
-        match (past_cache, behind_change) {
-            (Some(cache), behind) => {
-                let behind_cache = 1 + self.got.iter().position(|got| *got > cache)?;
-                let later = behind.filter(|(at, _)| *at > behind_cache);
+        match (past_cache, after_fall) {
+            (Some(cache), fall) => {
+                let after_cache = 1 + self.got.iter().position(|got| *got > cache)?;
+                let later = fall.filter(|(at, _)| *at > after_cache);
                 let fell = later.map(|(at, written)| (at, Why::PastChange { written }));
-                Some(fell.unwrap_or((behind_cache, Why::PastCache { cache })))
+                Some(fell.unwrap_or((after_cache, Why::PastCache { cache })))
             }
-            (None, behind) => {
-                let fell = behind.filter(|(_, written)| self.in_all() >= 2.0 * written);
+            (None, fall) => {
+                let fell = fall.filter(|(_, written)| self.in_all() >= 2.0 * written);
                 let level =
-                    self.preconditioned.filter(|_| spec.known_cache.is_none() && behind.is_none());
+                    self.preconditioned.filter(|_| spec.known_cache.is_none() && fall.is_none());
                 let level = level.map(|rounds| (rounds, Why::Preconditioned { rounds }));
                 level.or(fell.map(|(at, written)| (at, Why::PastChange { written })))
             }

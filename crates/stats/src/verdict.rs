@@ -77,8 +77,8 @@ impl From<Conclusion> for Verdict {
 }
 
 impl Verdict {
-    /// Returns the change that the verdict rests on. There is none without an interval, nor for a
-    /// verdict of no difference.
+    /// Returns the change that the verdict rests on; `None` without an interval, and for a verdict
+    /// of no difference.
     pub fn change(&self) -> Option<RatioChange> {
         match self {
             Verdict::Costs { cost, low, high, .. } => {

@@ -115,13 +115,13 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
 
 /// Lists the first lines in which something could not be decoded.
 pub(super) fn undecodable(page: &AuditedPage, encoding: &str) -> Vec<UnreadRange> {
-    const TOLD: usize = 8;
+    const MOST_LISTED: usize = 8;
     let broken: Vec<usize> =
         (0..page.len()).filter(|at| page.line(*at).contains('\u{fffd}')).collect();
     let why = format!("bytes that are no {encoding} text");
-    let (told, more) = broken.split_at(broken.len().min(TOLD));
+    let (listed, more) = broken.split_at(broken.len().min(MOST_LISTED));
     let mut unread: Vec<UnreadRange> =
-        told.iter().map(|at| page.unread(*at..at + 1, why.clone())).collect();
+        listed.iter().map(|at| page.unread(*at..at + 1, why.clone())).collect();
     if let (Some(next), Some(last)) = (more.first(), more.last()) {
         unread.push(
             page.unread(*next..last + 1, format!("{why}, in {} more lines between", more.len())),

@@ -9,7 +9,7 @@ use crate::page::AuditedPage;
 pub(crate) const FORMAT: Format = Format {
     name: "command",
     example: "[root@vm ~]# sudo fio --name=test --rw=randread \\\n    --bs=4k --iodepth=32 /tmp/x.fio\n",
-    begins: |line| behind_fio(line).is_some(),
+    begins: |line| after_fio(line).is_some(),
     read,
 };
 
@@ -20,8 +20,8 @@ const MOST_LINES: usize = 200;
 
 /// Returns the text after the name of the program, if only a prompt, its path, wrappers with their
 /// options, and assignments precede it.
-fn behind_fio(line: &str) -> Option<&str> {
-    let (before, behind) = line.split_once("fio ")?;
+fn after_fio(line: &str) -> Option<&str> {
+    let (before, after) = line.split_once("fio ")?;
     let own = before.rsplit(['$', '#', '%', '>', ';', '&', '|']).next()?;
     let path = own.rsplit([' ', '\t', '`']).next()?;
     let is_before = |word: &str| {
@@ -33,7 +33,7 @@ fn behind_fio(line: &str) -> Option<&str> {
     let alone = own[..own.len() - path.len()]
         .split([' ', '\t', '`'])
         .all(|word| word.is_empty() || is_before(word));
-    (fits && alone).then_some(behind)
+    (fits && alone).then_some(after)
 }
 
 /// Returns an option without its dashes, which typesetting may have made longer (`–direct=1`).
@@ -45,7 +45,7 @@ fn option_name(word: &str) -> Option<&str> {
 
 fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let (mut words, mut end) = (Vec::new(), line);
-    let mut text = Some(behind_fio(page.bare(line).0)?);
+    let mut text = Some(after_fio(page.bare(line).0)?);
     while let Some(own) =
         text.map(str::trim_end).filter(|_| end < page.len() && end - line < MOST_LINES)
     {

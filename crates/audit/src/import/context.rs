@@ -10,7 +10,7 @@ pub(super) fn attribute(outputs: &mut [ToolOutput]) {
     let mut asked: Vec<FioJobLine> = Vec::new();
     for output in &mut *outputs {
         match &mut output.said {
-            ToolReport::Asked(told) => asked.clone_from(told),
+            ToolReport::Asked(settings) => asked.clone_from(settings),
             ToolReport::Fio(fio)
                 if lacks_its_head(fio)
                     && fio.jobs.iter().all(|job| asked_of(job, &asked).is_some()) =>

@@ -90,12 +90,12 @@ impl<'a> UnnumberedLine<'a> {
             }
             any = part.ends_with('*');
             if part.ends_with('#') {
-                let (figure, behind) = self.number(rest, 1.0)?;
+                let (figure, after) = self.number(rest, 1.0)?;
                 figures.push(figure);
-                rest = behind;
+                rest = after;
             } else if part.ends_with('@') {
-                let (scale, behind) = prefixed_bytes(rest.trim_start())?;
-                rest = behind;
+                let (scale, after) = prefixed_bytes(rest.trim_start())?;
+                rest = after;
                 figures.last_mut().into_iter().for_each(|last| *last = last.scaled(scale));
             }
         }

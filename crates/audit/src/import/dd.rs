@@ -119,18 +119,18 @@ fn last_line(line: &UnnumberedLine, sheet: &mut Sheet) -> Option<()> {
         .find('(')
         .filter(|at| !rest[..*at].contains(char::is_numeric) && !rest[*at..].contains("bytes/sec"))
     {
-        let (sizes, behind) = rest[open + 1..].split_once(')')?;
+        let (sizes, after) = rest[open + 1..].split_once(')')?;
         let mut inside = sizes;
         for name in SIZES {
             if inside.is_empty() {
                 break;
             }
-            let (size, behind) = sized(line, inside, name)?;
+            let (size, after) = sized(line, inside, name)?;
             sheet.add(Metric::Total, size);
-            inside = behind.trim_start_matches([',', ' ', '，']);
+            inside = after.trim_start_matches([',', ' ', '，']);
         }
         inside.is_empty().then_some(())?;
-        rest = behind;
+        rest = after;
     }
     let (seconds, rest) = local_number(line, &rest[number(rest)?..])?;
     sheet.add(Metric::Runtime, named(TIME, "s", seconds.scaled(1e9)));

@@ -120,21 +120,21 @@ impl DiskspdReader {
             self.targets.push(DiskspdTarget::default());
         }
         let target = self.targets.last_mut()?;
-        let behind = |label: &str| text.strip_prefix(label);
-        if let Some(block) = behind("block size: ") {
+        let after = |label: &str| text.strip_prefix(label);
+        if let Some(block) = after("block size: ") {
             target.block = block.split_whitespace().next().and_then(size);
-        } else if let Some(ratio) = behind("performing mix test (read/write ratio: ") {
+        } else if let Some(ratio) = after("performing mix test (read/write ratio: ") {
             target.writes = ratio
                 .trim_end_matches(')')
                 .split_once('/')
                 .and_then(|(_, writes)| writes.parse().ok());
-        } else if let Some(way) = behind("performing ").filter(|rest| rest.ends_with(" test")) {
+        } else if let Some(way) = after("performing ").filter(|rest| rest.ends_with(" test")) {
             target.writes = Some(if way.contains("write") { 100.0 } else { 0.0 });
         } else if text.starts_with("using ") && text.contains("I/O") {
             let random = text.contains("random").then_some(true);
             target.random =
                 target.random.or(random).or(text.contains("sequential").then_some(false));
-        } else if let Some(number) = behind("number of outstanding I/O operations") {
+        } else if let Some(number) = after("number of outstanding I/O operations") {
             target.outstanding = number.rsplit(' ').next().and_then(|number| number.parse().ok());
         } else {
             const KNOWN: [&str; 4] = ["path: ", "timespan:", "duration:", "threads per file: "];

@@ -92,16 +92,16 @@ struct SysbenchOptions {
 
 impl SysbenchOptions {
     fn take(&mut self, text: &str) -> bool {
-        let behind = |labels: &[&str]| labels.iter().find_map(|label| text.strip_prefix(label));
+        let after = |labels: &[&str]| labels.iter().find_map(|label| text.strip_prefix(label));
         if let Some(block) =
-            behind(&["Block size ", "block size: ", "Memory block size: "]).and_then(size)
+            after(&["Block size ", "block size: ", "Memory block size: "]).and_then(size)
         {
             // Sizes below a KiB are printed as zero.
             self.block = Some(block).filter(|block| *block > 0);
             return true;
         }
-        let doing = || behind(&["Doing "]).filter(|rest| rest.ends_with(" test"));
-        let operation = behind(&["operation: ", "Memory operations type: "]).or_else(doing);
+        let doing = || after(&["Doing "]).filter(|rest| rest.ends_with(" test"));
+        let operation = after(&["operation: ", "Memory operations type: "]).or_else(doing);
         self.operation =
             operation.map(|operation| operation.trim().to_owned()).or(self.operation.take());
         // The latencies include the wait for a requested rate, so they are not summed here.

@@ -59,12 +59,12 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
         } else if let Some((_, running)) = text.split_once("in system; running ") {
             copies = running.split(' ').next().and_then(|copies| copies.parse().ok());
         } else {
-            let told = sheet(here, at, table.as_deref());
+            let found = sheet(here, at, table.as_deref());
             let drawn = text.bytes().all(|sign| sign == b'=');
-            if told.is_none() && !drawn && !(text.starts_with("Benchmark Run: ") && at == line) {
+            if found.is_none() && !drawn && !(text.starts_with("Benchmark Run: ") && at == line) {
                 return None;
             }
-            sheets.extend(told);
+            sheets.extend(found);
         }
         Some(true)
     });

@@ -14,7 +14,7 @@ pub(super) fn links(page: &AuditedPage, sentences: &[Sentence]) -> Vec<DerivedLi
 
 fn link(line: &str, sentence: &Sentence) -> Option<DerivedLink> {
     let [one, two, three] = <[Quantity; 3]>::try_from(sentence.figures.as_slice()).ok()?;
-    let (first, second, derived, is_behind) = match [one, two, three].each_ref().map(is_ratio) {
+    let (first, second, derived, is_last) = match [one, two, three].each_ref().map(is_ratio) {
         [false, false, true] => (one, two, three, true),
         [true, false, false] => (two, three, one, false),
         _ => return None,
@@ -23,14 +23,14 @@ fn link(line: &str, sentence: &Sentence) -> Option<DerivedLink> {
     let between = |left: &Quantity, right: &Quantity| {
         line.get(left.figure.spot.end as usize..right.figure.spot.start as usize)
     };
-    let glue = if is_behind { between(&second, &derived)? } else { between(&derived, &first)? };
+    let glue = if is_last { between(&second, &derived)? } else { between(&derived, &first)? };
     let plain = |one: &Quantity| one.hedge == NumberHedge::Plain && one.figure.low > 0.0;
     let sound = plain(&first)
         && plain(&second)
         && matches!(derived.hedge, NumberHedge::Plain | NumberHedge::About)
         && is_change(line, sentence, &first, between(&first, &second)?)
         && is_glue(glue)
-        && ends_behind(line, sentence, if is_behind { &derived } else { &second })
+        && ends_after(line, sentence, if is_last { &derived } else { &second })
         && !says(text, OF_OTHERS | SETTINGS);
     sound.then_some(())?;
     let pairs: Vec<[Quantity; 2]> = alike(first, second);
@@ -58,10 +58,10 @@ fn is_change(line: &str, sentence: &Sentence, first: &Quantity, between: &str) -
 }
 
 /// Returns true if only words of a change follow a figure, up to a stop or bracket.
-fn ends_behind(line: &str, sentence: &Sentence, last: &Quantity) -> bool {
-    let behind = line.get(last.figure.spot.end as usize..sentence.bytes.end).unwrap_or("");
+fn ends_after(line: &str, sentence: &Sentence, last: &Quantity) -> bool {
+    let after = line.get(last.figure.spot.end as usize..sentence.bytes.end).unwrap_or("");
     let ends = [')', ']', ',', ';', ':', '，', '）', '。', '(', '、'];
-    is_glue(behind.split(ends).next().unwrap_or(""))
+    is_glue(after.split(ends).next().unwrap_or(""))
 }
 
 /// Returns true if a text has only words of a change, words that tie it to its ends, and signs.

@@ -235,11 +235,11 @@ fn results(at: usize, text: &str) -> Vec<Quantity> {
     let mut figures = quantities(at, text);
     let numbers = |figure: &Quantity| {
         let plain = figure.unit == NumberUnit::Bare && figure.scale == 1.0 && figure.decimals == 0;
-        let behind = text
+        let after = text
             .get(figure.figure.spot.end as usize..)
             .unwrap_or("")
             .trim_start_matches(['*', '`']);
-        plain && behind.starts_with([':', '.', ')', '：', '、', '）'])
+        plain && after.starts_with([':', '.', ')', '：', '、', '）'])
     };
     if figures.len() > 1 && numbers(&figures[0]) {
         figures.remove(0);
@@ -325,13 +325,9 @@ fn of_lines<'a>(page: &'a AuditedPage, lines: &[GridLine], title: String) -> Gri
         let to = line.figures[at].figure.spot.start as usize;
         let words = text.get(from..to).unwrap_or("");
         // Words after the last figure may also say what it is: `98368 random`.
-        let behind = text.get(line.figures[at].figure.spot.end as usize..).unwrap_or("");
-        let behind = behind.split([',', ';', '|', '(', ')', '/']).next().unwrap_or("");
-        format!(
-            "{} {}",
-            words.trim(),
-            if at + 1 == line.figures.len() { behind.trim() } else { "" }
-        )
+        let after = text.get(line.figures[at].figure.spot.end as usize..).unwrap_or("");
+        let after = after.split([',', ';', '|', '(', ')', '/']).next().unwrap_or("");
+        format!("{} {}", words.trim(), if at + 1 == line.figures.len() { after.trim() } else { "" })
     };
     let cells = lines.iter().map(|line| {
         let mut row = vec![None; keys.len()];

@@ -32,8 +32,8 @@ pub(crate) fn is_near(printed: &Quantity, given: Interval) -> bool {
     }
     // Zeros at the end may come from rounding.
     let own = digits(own.round());
-    let told = own.len() - own.iter().rev().take_while(|digit| **digit == b'0').count();
-    told >= 3 && are_near(&own, low, high)
+    let significant = own.len() - own.iter().rev().take_while(|digit| **digit == b'0').count();
+    significant >= 3 && are_near(&own, low, high)
 }
 
 fn digits(value: f64) -> Vec<u8> {

@@ -237,12 +237,12 @@ fn may_compare(grid: &Grid) -> bool {
     let ratios = (0..grid.heads.len()).filter(|at| grid.column(*at).flatten().any(is_ratio));
     let count = ratios.clone().count();
     let says = |lists: List| lists & (RATIO | CHANGE | VERSUS | LOSS | GAIN) != 0;
-    let told = |at: usize| {
+    let says_ratio = |at: usize| {
         grid.heads[at].text.trim_start().starts_with(['(', '（', '[']) || says(grid.heads[at].lists)
     };
     !grid.is_text
         || count <= 2
-            && (ratios.clone().all(told) || grid.heads.iter().any(|head| says(head.lists)))
+            && (ratios.clone().all(says_ratio) || grid.heads.iter().any(|head| says(head.lists)))
 }
 
 /// Returns true if a column of ratios is 100 % all the way down. It is then the base's own column,
@@ -291,7 +291,7 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
     let mut operands: Vec<Vec<Option<Quantity>>> = Vec::new();
     let mut words: Vec<Vec<String>> = Vec::new();
     for derived in 0..grid.heads.len() {
-        let Some((unit, told)) = derived_as(grid, derived).filter(|_| !is_base(grid, derived))
+        let Some((unit, evidence)) = derived_as(grid, derived).filter(|_| !is_base(grid, derived))
         else {
             continue;
         };
@@ -320,10 +320,10 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
         }
         // A slash may mean many things: if no names match, many rows must confirm it.
         let named = readings.iter().any(|reading| reading.named);
-        if told == RatioEvidence::Names && named {
+        if evidence == RatioEvidence::Names && named {
             readings.retain(|reading| reading.named);
         }
-        let enough = if told == RatioEvidence::Names && !named { MANY } else { ENOUGH };
+        let enough = if evidence == RatioEvidence::Names && !named { MANY } else { ENOUGH };
         // `run 5 against run 2 (%)` is about no other columns.
         let spelt = |reading: &RatioReading| {
             let names = reading.trials[0].names.map(|at| grid.heads[at].text.trim());
@@ -449,7 +449,7 @@ struct Sequence<'a> {
 impl Sequence<'_> {
     /// Returns true if the head or the signs show that the ratios are changes. In a table, brackets
     /// are enough.
-    fn is_told(&self) -> bool {
+    fn is_marked(&self) -> bool {
         let says = self.head.lists & (RATIO | CHANGE | GAIN | LOSS | VERSUS) != 0;
         let signed = self.head.text.trim_end().ends_with(['+', '-'])
             || self
@@ -495,8 +495,8 @@ fn sequences(grid: &Grid, found: &mut Vec<RatioLinks>) {
     };
     let mut pooled = Vec::new();
     for (derived, head) in grid.heads.iter().enumerate() {
-        let Some((unit, told)) = derived_as(grid, derived) else { continue };
-        if told == RatioEvidence::Names {
+        let Some((unit, evidence)) = derived_as(grid, derived) else { continue };
+        if evidence == RatioEvidence::Names {
             continue;
         }
         if head.slot != GridColumn::Figure {
@@ -598,7 +598,7 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
     }
     let mut readings = Vec::new();
     // `(0.6 %)` after a figure in a line may be anything; `(+0.6 %)` is a change.
-    let told = pool.iter().flatten().any(|one| one.is_told());
+    let is_marked = pool.iter().flatten().any(|one| one.is_marked());
     let of_base = |at: usize, base: RatioBase, form: LinkForm, rows: Range<usize>| {
         let mut trials = Vec::new();
         for (index, sequence) in pool[at].iter().enumerate() {
@@ -627,7 +627,7 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
     };
     settle(
         readings,
-        EnoughCells { bits: ENOUGH, held: if told { 1 } else { 2 } },
+        EnoughCells { bits: ENOUGH, held: if is_marked { 1 } else { 2 } },
         rest,
         name,
         found,
@@ -658,8 +658,14 @@ fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>
         [one, other] => first.is_text && worded && trials.len() == 1 && one.label == other.label,
         _ => false,
     };
-    let told = (signed || worded) && held >= 1 && 2 * held >= trials.len();
-    (told || pair).then_some(RatioReading { form, trials, source: None, prior: 0.0, named: false })
+    let is_shown = (signed || worded) && held >= 1 && 2 * held >= trials.len();
+    (is_shown || pair).then_some(RatioReading {
+        form,
+        trials,
+        source: None,
+        prior: 0.0,
+        named: false,
+    })
 }
 
 /// Reads shares of a whole table against its one cell that is 100 %.

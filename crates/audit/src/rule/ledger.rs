@@ -155,14 +155,14 @@ impl<'a> Ledger<'a> {
         for (named, _) in self.failed.iter().flat_map(|(said, _)| said) {
             *votes.entry(named.figure.spot).or_default() += 1;
         }
-        let mut told: HashSet<TextSpan> = HashSet::new();
+        let mut blamed_spots: HashSet<TextSpan> = HashSet::new();
         for (said, arithmetic) in &self.failed {
             let blamed = self.blamed(said, &votes);
-            if told.insert(said[blamed].0.figure.spot) {
+            if blamed_spots.insert(said[blamed].0.figure.spot) {
                 sink.finds(self.finding(said, blamed).by(arithmetic.clone()));
             }
         }
-        let fine = |figure: &&PrintedNumber| !told.contains(&figure.spot);
+        let fine = |figure: &&PrintedNumber| !blamed_spots.contains(&figure.spot);
         self.held.iter().filter(fine).for_each(|figure| sink.holds(self.rule, figure));
         self.bounded.iter().filter(fine).for_each(|figure| sink.plausible(self.rule, figure));
     }

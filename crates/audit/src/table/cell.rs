@@ -114,12 +114,12 @@ fn places(text: &str, found: &[Quantity]) -> Option<Vec<CellPosition>> {
     // word after a lone figure counts it.
     let ratios =
         found.iter().all(|one| matches!(one.unit, NumberUnit::Percent | NumberUnit::Times));
-    let behind = |one: &Quantity| text[one.figure.spot.end as usize..].trim();
+    let after = |one: &Quantity| text[one.figure.spot.end as usize..].trim();
     let word = |text: &str| {
         !text.is_empty() && text.chars().all(|letter| letter.is_alphabetic() || letter == '/')
     };
     let counted = match found {
-        [only] if word(behind(only)) => behind(only).split('/').count(),
+        [only] if word(after(only)) => after(only).split('/').count(),
         _ => 0,
     };
     let free = if ratios { 6 } else { counted };

@@ -199,11 +199,11 @@ fn without_targets(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("](") {
-        let (before, behind) = (&rest[..at], &rest[at + 2..]);
-        let (Some(opens), Some(closes)) = (before.rfind('['), behind.find(')')) else { break };
+        let (before, after) = (&rest[..at], &rest[at + 2..]);
+        let (Some(opens), Some(closes)) = (before.rfind('['), after.find(')')) else { break };
         shown.push_str(before[..opens].trim_end_matches('!'));
         shown.push_str(&before[opens + 1..]);
-        rest = &behind[closes + 1..];
+        rest = &after[closes + 1..];
     }
     shown.push_str(rest);
     shown

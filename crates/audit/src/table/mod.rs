@@ -104,13 +104,14 @@ pub fn scan(page: &AuditedPage, taken: &[Range<usize>]) -> ScannedTables {
     let mut taken: Vec<Range<usize>> = taken.to_vec();
     taken.sort_by_key(|lines| lines.start);
     taken.push(page.len()..page.len());
-    let mut scanner = Scanner { page, scanned: ScannedTables::default(), fenced: false, behind: 0 };
+    let mut scanner =
+        Scanner { page, scanned: ScannedTables::default(), fenced: false, after_last: 0 };
     let mut from = 0;
     for lines in taken {
         scanner.stretch(from, lines.start.min(page.len()));
         (from.max(lines.start)..lines.end.min(page.len())).for_each(|line| scanner.fence(line));
         from = from.max(lines.end);
-        scanner.behind = from;
+        scanner.after_last = from;
     }
     scanner.scanned
 }
@@ -120,7 +121,7 @@ struct Scanner<'a> {
     scanned: ScannedTables,
     fenced: bool,
     /// Index of the line after the last table or output.
-    behind: usize,
+    after_last: usize,
 }
 
 impl Scanner<'_> {
@@ -131,7 +132,7 @@ impl Scanner<'_> {
             self.fence(at);
             let next = self.ask(&TableQuery { page: self.page, at, floor, end }, &mut settled);
             if next > at {
-                (floor, self.behind) = (next, next);
+                (floor, self.after_last) = (next, next);
                 (at + 1..next).for_each(|line| self.fence(line));
                 settled.fill(next);
             }
@@ -157,13 +158,14 @@ impl Scanner<'_> {
     /// Adds a table, or records why not; returns the line after it.
     fn add(&mut self, grid: Grid) -> usize {
         let (page, lines) = (self.page, grid.lines.clone());
-        let behind = self.behind.min(lines.start);
-        let title = title::above(page, lines.start, behind, self.fenced).or_else(|| {
-            let before = self.scanned.tables.last().filter(|before| before.lines.end == behind)?;
-            let adjacent = (behind..lines.start).all(|line| page.line(line).trim().is_empty());
+        let after_last = self.after_last.min(lines.start);
+        let title = title::above(page, lines.start, after_last, self.fenced).or_else(|| {
+            let before =
+                self.scanned.tables.last().filter(|before| before.lines.end == after_last)?;
+            let adjacent = (after_last..lines.start).all(|line| page.line(line).trim().is_empty());
             before.title.clone().filter(|_| adjacent)
         });
-        self.behind = lines.end;
+        self.after_last = lines.end;
         if let Some(why) = grid.refusal() {
             self.scanned.unread.push(page.unread(lines.clone(), why));
             self.scanned.refused.push(lines.clone());

@@ -187,19 +187,19 @@ fn loose(page: &AuditedPage, heads: usize, lines: Range<usize>) -> Result<Grid, 
     for line in lines.take_while(|line| begins(page.line(*line))) {
         let text = page.line(line);
         let cells = figures(text);
-        let behind = cells
+        let trailing = cells
             .iter()
             .rev()
             .take_while(|part| cell::is_figure(&text[part.bytes.clone()]))
             .count();
-        let Some(last) = (cells.len() - behind).checked_sub(1) else { break };
+        let Some(last) = (cells.len() - trailing).checked_sub(1) else { break };
         let label = cells[0].bytes.start..cells[last].bytes.end;
         let named = &text[label.clone()];
         let is_named = named.contains(char::is_alphabetic) && !setting(named) && !sentence(named);
-        if behind < 2 || !rows.is_empty() && behind != count || !is_named {
+        if trailing < 2 || !rows.is_empty() && trailing != count || !is_named {
             break;
         }
-        count = behind;
+        count = trailing;
         let figures = cells.into_iter().skip(last + 1).map(|part| part.bytes);
         rows.push(RuledLine {
             line,

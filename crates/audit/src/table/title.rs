@@ -46,15 +46,15 @@ pub(super) fn fence(line: &str) -> bool {
 
 /// Returns true for Markdown's headings, and false for comments of a script.
 fn hashes(line: &str) -> bool {
-    let behind = line.trim_start_matches('#');
-    (1..7).contains(&(line.len() - behind.len())) && behind.starts_with(' ')
+    let after = line.trim_start_matches('#');
+    (1..7).contains(&(line.len() - after.len())) && after.starts_with(' ')
 }
 
 /// Returns true for `2.1 MDADM`, `3. NVMe-oF`, `4、结果`.
 fn numbered(line: &str) -> bool {
-    let behind = line.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-    let number = &line[..line.len() - behind.len()];
-    let sign = number.contains('.') && behind.starts_with(' ') || behind.starts_with('、');
+    let after = line.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    let number = &line[..line.len() - after.len()];
+    let sign = number.contains('.') && after.starts_with(' ') || after.starts_with('、');
     (1..6).contains(&number.len()) && !number.starts_with('.') && sign
 }
 

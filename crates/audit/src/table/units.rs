@@ -35,9 +35,9 @@ pub(crate) fn of_head(head: &str) -> Option<Measure> {
             head.strip_prefix('%').is_some_and(|rest| rest.starts_with(' ') && !rest.contains('%'));
         of.then_some(Measure { unit: NumberUnit::Percent, scale: 1.0, base: PrefixBase::None })
     };
-    let behind =
-        || head.rsplit_once([',', '，']).and_then(|(_, behind)| trusted(behind.trim(), false));
-    trusted(head, true).or_else(behind).or_else(percent).or_else(|| last_word(head))
+    let after =
+        || head.rsplit_once([',', '，']).and_then(|(_, after)| trusted(after.trim(), false));
+    trusted(head, true).or_else(after).or_else(percent).or_else(|| last_word(head))
 }
 
 /// Gives a figure without a unit that of its head; its own unit stays.

@@ -256,16 +256,16 @@ impl Aio {
         let time = time.as_ref().map_or(std::ptr::null(), |time| time as *const libc::timespec);
         // SAFETY: there is room for as many events as are asked for; `time` is null or a timespec
         // that lives.
-        let told =
+        let received =
             unsafe { libc::syscall(libc::SYS_io_getevents, context, least, room, events, time) };
-        if told < 0 {
+        if received < 0 {
             return match io::Error::last_os_error() {
                 error if error.raw_os_error() == Some(libc::EINTR) => Ok(()),
                 error => Err(error),
             };
         }
-        done.extend(self.events[..told as usize].iter().map(completion));
-        self.in_flight -= told as usize;
+        done.extend(self.events[..received as usize].iter().map(completion));
+        self.in_flight -= received as usize;
         Ok(())
     }
 

@@ -86,8 +86,8 @@ impl Workers {
 
 /// Reads a thread's time on a processor: the first figure of schedstat.
 fn run_ns(thread: u32) -> io::Result<u64> {
-    let told = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat"))?;
-    let first = told.split_whitespace().next().and_then(|word| word.parse().ok());
+    let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat"))?;
+    let first = text.split_whitespace().next().and_then(|word| word.parse().ok());
     first.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 

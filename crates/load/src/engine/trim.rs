@@ -56,9 +56,9 @@ impl Trimmer {
 /// # Errors
 /// A clause that says why not, with a hint.
 pub(crate) fn check(file: &File, offset: u64, bytes: u64) -> Result<(), String> {
-    let told = |error: io::Error| format!("it cannot be asked whether it trims: {error}");
-    let meta = file.metadata().map_err(told)?;
-    match Trimmer::for_file(file).map_err(told)? {
+    let failed = |error: io::Error| format!("it cannot be asked whether it trims: {error}");
+    let meta = file.metadata().map_err(failed)?;
+    match Trimmer::for_file(file).map_err(failed)? {
         Trimmer::Device => check_device(meta.rdev(), offset, bytes),
         Trimmer::File => {
             let unit = meta.blksize();
@@ -69,8 +69,8 @@ pub(crate) fn check(file: &File, offset: u64, bytes: u64) -> Result<(), String> 
             }
             // Beyond the end of the file, and of the space allocated for it, there is nothing to
             // lose.
-            let behind = meta.size().max(meta.blocks() * 512).next_multiple_of(1 << 20);
-            match Trimmer::File.trim(file, behind, bytes) {
+            let beyond = meta.size().max(meta.blocks() * 512).next_multiple_of(1 << 20);
+            match Trimmer::File.trim(file, beyond, bytes) {
                 Ok(()) => Ok(()),
                 Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
                     Err("its file system punches no holes; hint: ext4, xfs, btrfs or tmpfs".into())

@@ -30,7 +30,7 @@ pub(crate) struct LedgerState {
     group: u64,
     /// Distance from the first write that may be there to the last one issued. It reaches back to 0
     /// if the block may hold none of the writes. At its maximum: not known.
-    behind: u64,
+    reach_back: u64,
 }
 
 impl LedgerState {
@@ -40,7 +40,7 @@ impl LedgerState {
             issued: take(0, ISSUED_BITS),
             in_flight: take(ISSUED_BITS, FLIGHT_BITS),
             group: take(ISSUED_BITS + FLIGHT_BITS, GROUP_BITS),
-            behind: take(ISSUED_BITS + FLIGHT_BITS + GROUP_BITS, GROUP_BITS),
+            reach_back: take(ISSUED_BITS + FLIGHT_BITS + GROUP_BITS, GROUP_BITS),
         }
     }
 
@@ -49,7 +49,7 @@ impl LedgerState {
         self.issued
             | self.in_flight << flight
             | self.group << group
-            | self.behind << (group + GROUP_BITS)
+            | self.reach_back << (group + GROUP_BITS)
     }
 
     fn issue(self) -> LedgerState {
@@ -57,7 +57,7 @@ impl LedgerState {
             issued: (self.issued + 1).min(u64::from(u32::MAX)),
             in_flight: (self.in_flight + 1).min(MOST_IN_FLIGHT),
             group: if self.in_flight == 0 { 1 } else { (self.group + 1).min(MOST_IN_GROUP) },
-            behind: (self.behind + 1).min(MOST_IN_GROUP),
+            reach_back: (self.reach_back + 1).min(MOST_IN_GROUP),
         }
     }
 
@@ -69,12 +69,12 @@ impl LedgerState {
         };
         // A write of the group is there now: nothing from before it. If the group's counter is at
         // its maximum, the group's first write is not known.
-        let behind = if self.group == MOST_IN_GROUP {
-            self.behind
+        let reach_back = if self.group == MOST_IN_GROUP {
+            self.reach_back
         } else {
-            self.behind.min(self.group.saturating_sub(1))
+            self.reach_back.min(self.group.saturating_sub(1))
         };
-        LedgerState { in_flight, behind, ..self }
+        LedgerState { in_flight, reach_back, ..self }
     }
 
     /// Returns the generation of the last write issued.
@@ -85,11 +85,11 @@ impl LedgerState {
     /// Returns the first generation that may be there; 0 means the data from before all writes, as
     /// far as is known.
     pub(crate) fn first(self) -> u64 {
-        match self.behind {
+        match self.reach_back {
             // With so many writes issued, some have ended, unless the number of those in flight is
             // not known.
             MOST_IN_GROUP => u64::from(self.in_flight < MOST_IN_FLIGHT),
-            behind => self.issued.saturating_sub(behind),
+            reach_back => self.issued.saturating_sub(reach_back),
         }
     }
 

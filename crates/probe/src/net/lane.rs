@@ -29,11 +29,11 @@ impl Lane {
     pub(super) fn start(index: u32, mut flow: Flow, cpu: Option<u32>) -> io::Result<Lane> {
         let (orders, asked) = channel::<FlowOrder>();
         let (answer, shares) = channel();
-        let (tell, seated) = channel();
+        let (seat_result, seated) = channel();
         let body = move || {
             let sat = cpu.map_or(Ok(()), sit);
             let may_work = sat.is_ok();
-            if tell.send(sat).is_err() || !may_work {
+            if seat_result.send(sat).is_err() || !may_work {
                 return;
             }
             while let Ok(order) = asked.recv() {

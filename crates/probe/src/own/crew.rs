@@ -121,7 +121,7 @@ impl ProbeThread {
     ) -> Result<(ProbeThread, Receiver<Result<u64, ProbeError>>), ProbeError> {
         let (orders, asked) = channel::<CrewRun>();
         let (answer, shares) = channel();
-        let (tell, ready) = channel();
+        let (made_result, ready) = channel();
         let spec = spec.clone();
         let body = move || {
             let made = sit(cpu).and_then(|()| make(&spec)).and_then(|mut work| {
@@ -130,9 +130,9 @@ impl ProbeThread {
             });
             let (mut work, batch) = match made {
                 Ok(made) => made,
-                Err(error) => return drop(tell.send(Err(error))),
+                Err(error) => return drop(made_result.send(Err(error))),
             };
-            if tell.send(Ok(work.bytes())).is_err() {
+            if made_result.send(Ok(work.bytes())).is_err() {
                 return;
             }
             while let Ok(run) = asked.recv() {

@@ -1,7 +1,7 @@
 //! iperf3 as the client's end, read from its JSON.
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, ask, bytes, last_words, ns, version_behind,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask, bytes, last_words, ns, version_after,
 };
 use crate::{Argument, Definition, Exchange, ExchangeDirection, ProbeSpec, ProbeUnit};
 use iotax_load::Direction;
@@ -41,7 +41,7 @@ pub(super) const DEFINITION: Definition = Definition {
 const TOOL: Tool = Tool {
     label: "iperf3",
     program: "iperf3",
-    version: |program| Ok(version_behind("iperf", &ask(program, &["--version"])?)),
+    version: |program| Ok(version_after("iperf", &ask(program, &["--version"])?)),
     copies: false,
     arguments: |asked| {
         let (seconds, streams) = (asked.seconds().to_string(), asked.spec.numjobs.to_string());

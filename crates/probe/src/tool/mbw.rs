@@ -6,7 +6,7 @@
 //! `printout` of its mbw.c; twice as fast here).
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, ask, ns, number, shown, version_behind,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask, ns, number, shown, version_after,
     whole_number,
 };
 use crate::{Argument, Definition, ProbeError, ProbeUnit};
@@ -68,7 +68,7 @@ const TOOL: Tool = Tool {
 
 /// Returns the version that mbw reports, or for old ones that of the Debian package.
 fn version(program: &Path) -> Result<Option<String>, ProbeError> {
-    let own = version_behind("mbw", &ask(program, &["-h"])?);
+    let own = version_after("mbw", &ask(program, &["-h"])?);
     if own.is_some() || program != Path::new("/usr/bin/mbw") {
         return Ok(own);
     }

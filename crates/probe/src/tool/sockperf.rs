@@ -3,7 +3,7 @@
 use super::iperf3::end;
 use super::visit::{
     self, Tool, ToolReading, ToolRequest, ToolText, ask, last_words, ns, number, shown,
-    version_behind, whole_number,
+    version_after, whole_number,
 };
 use crate::{Argument, Definition, ProbeSpec, ProbeUnit};
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ pub(super) const DEFINITION: Definition = Definition {
 const TOOL: Tool = Tool {
     label: "sockperf",
     program: "sockperf",
-    version: |program| Ok(version_behind("sockperf, version", &ask(program, &["--version"])?)),
+    version: |program| Ok(version_after("sockperf, version", &ask(program, &["--version"])?)),
     copies: true,
     arguments: |asked| {
         let ([address, port], seconds) = (end(asked.spec.peer), asked.seconds().to_string());

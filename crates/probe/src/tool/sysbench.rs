@@ -2,7 +2,7 @@
 
 use super::visit::{
     self, Tool, ToolReading, ToolRequest, ToolText, after_text, ask, ns, number, units,
-    version_behind, whole_number,
+    version_after, whole_number,
 };
 use crate::{Argument, Definition, ProbeUnit};
 use iotax_load::Direction;
@@ -48,7 +48,7 @@ pub(super) const DEFINITION: Definition = Definition {
 const TOOL: Tool = Tool {
     label: "sysbench",
     program: "sysbench",
-    version: |program| Ok(version_behind("sysbench", &ask(program, &["--version"])?)),
+    version: |program| Ok(version_after("sysbench", &ask(program, &["--version"])?)),
     copies: false,
     arguments: |asked| {
         let mut words = vec![

@@ -150,7 +150,7 @@ pub(super) fn ask(program: &Path, question: &[&str]) -> Result<String, ProbeErro
 
 /// Returns the first word after a label that looks like a version: `3.12` of `iperf 3.12 (cJSON
 /// 1.7.15)`.
-pub(super) fn version_behind(label: &str, text: &str) -> Option<String> {
+pub(super) fn version_after(label: &str, text: &str) -> Option<String> {
     let (_, rest) = text.split_once(label)?;
     let mut words = rest.lines().next()?.split([' ', ',', '\t']);
     let is_version =
@@ -439,7 +439,7 @@ mod tests {
     const SCRIPTED: Tool = Tool {
         label: "scripted",
         program: "iotax-scripted",
-        version: |program| Ok(version_behind("scripted", &ask(program, &["--version"])?)),
+        version: |program| Ok(version_after("scripted", &ask(program, &["--version"])?)),
         copies: true,
         arguments: |asked| vec![asked.seconds().to_string()],
         expected: |asked| Duration::from_secs(asked.seconds()),
@@ -562,7 +562,7 @@ mod tests {
 
     #[test]
     fn versions_are_found() {
-        let of = |label, text| version_behind(label, text).unwrap_or_default();
+        let of = |label, text| version_after(label, text).unwrap_or_default();
         assert_eq!(of("iperf", "iperf 3.12 (cJSON 1.7.15)\n"), "3.12");
         assert_eq!(of("sockperf, version", "sockperf, version 3.7-no.git\n"), "3.7-no.git");
         assert_eq!(of("mbw", "Usage: mbw [options] array_size_in_MiB\n"), "");

@@ -179,13 +179,13 @@ impl SimulatedCell {
 }
 
 /// Runs all repetitions of all cells, spread over the machine's cores. The result does not depend
-/// on the number of cores. `tell` is called before each repetition and may end the whole run, which
-/// then returns `None`.
+/// on the number of cores. `go_on` is called before each repetition and may end the whole run,
+/// which then returns `None`.
 pub fn repeat(
     cells: &[SimulatedCell],
     reps: u64,
     seed: u64,
-    tell: &(dyn Fn() -> ControlFlow<()> + Sync),
+    go_on: &(dyn Fn() -> ControlFlow<()> + Sync),
 ) -> Option<Vec<Vec<Repetition>>> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
     // Small seeds differ in few bits, and so do repetitions: without mixing, one seed's repetitions
@@ -195,7 +195,7 @@ pub fn repeat(
     let share = |thread: u64| -> Option<Vec<Vec<Repetition>>> {
         let of = |(at, cell): (usize, &SimulatedCell)| {
             let ours = (thread..reps).step_by(threads as usize);
-            let one = |rep| tell().is_continue().then(|| cell.once(seed_of(at, rep)));
+            let one = |rep| go_on().is_continue().then(|| cell.once(seed_of(at, rep)));
             ours.map(one).collect()
         };
         cells.iter().enumerate().map(of).collect()

@@ -176,7 +176,7 @@ pub const ALL: &[NoiseKind] = &[
     },
     NoiseKind {
         name: "small long episodes of B",
-        help: "only B: 97 % for 10 s, every 30 s; too small to be told from white noise in a minute",
+        help: "only B: 97 % for 10 s, every 30 s; too small to be distinguished from white noise in a minute",
         class: Class::Hard,
         make: |noise| turns(noise, LONG_EPISODES),
         own_mean: || expected(LONG_EPISODES),

@@ -84,7 +84,7 @@ impl Findings {
             group.iter().for_each(|one| line(&mut out, &row(one)));
             out.push('\n');
         }
-        line(&mut out, "What lies behind it");
+        line(&mut out, "Details by kind of noise");
         for kind in self.details.chunk_by(|one, next| one.kind == next.kind) {
             kind_lines(&mut out, kind, columns);
         }

@@ -27,10 +27,10 @@ pub fn knows(bytes: &[u8]) -> bool {
         head.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
     // Comments and declarations may precede it.
     for (opens, closes) in [("<!--", "-->"), ("<?xml", "?>")] {
-        while let Some((_, behind)) =
+        while let Some((_, after)) =
             head.strip_prefix(opens).and_then(|rest| rest.split_once(closes))
         {
-            head = behind.trim_start();
+            head = after.trim_start();
         }
     }
     let begins = |names: &str| {
@@ -117,9 +117,9 @@ pub(super) fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
 /// Returns the encoding that `<meta charset=...>` declares.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = plain::head(bytes, 4096).to_ascii_lowercase();
-    let (_, behind) = head.split_once("charset=")?;
+    let (_, after) = head.split_once("charset=")?;
     let part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
-    let label = behind.trim_start_matches(['"', '\'']).split(|letter| !part(letter)).next()?;
+    let label = after.trim_start_matches(['"', '\'']).split(|letter| !part(letter)).next()?;
     let wide =
         |encoding: &&Encoding| [encoding_rs::UTF_16LE, encoding_rs::UTF_16BE].contains(encoding);
     // A declaration readable as ASCII cannot be UTF-16: the page was converted since. The HTML

@@ -80,7 +80,7 @@ impl HtmlRenderer {
         // An element that is being dropped ends nothing else: it must end first.
         if let Some((name, _, line)) = self.dropped.take() {
             let name = String::from_utf8_lossy(&name);
-            let why = format!("HTML: <{name}> is never closed, what is behind it is not shown");
+            let why = format!("HTML: <{name}> is never closed, what follows it is not shown");
             self.lost = Some(UnreadRange { line, last: self.line, why });
         }
         self.break_line();

@@ -211,8 +211,8 @@ impl FioJsonReader<'_> {
         key: &str,
     ) -> (Option<FioLatency>, Option<Percentiles>) {
         let nanoseconds = node.get(key).map(|node| (node, 1.0, WholeNumber::Exact));
-        let told = nanoseconds.or_else(|| Some((node.get(of)?, 1e3, WholeNumber::Cut)));
-        let Some((node, unit, whole)) = told else { return (None, None) };
+        let latency_node = nanoseconds.or_else(|| Some((node.get(of)?, 1e3, WholeNumber::Cut)));
+        let Some((node, unit, whole)) = latency_node else { return (None, None) };
         if node.get("N").and_then(JsonNode::number) == Some(0.0)
             || nothing(node, &["min", "max", "mean"])
         {

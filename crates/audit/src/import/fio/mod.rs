@@ -209,9 +209,9 @@ impl Fio {
         (least == most).then_some(least)
     }
 
-    pub(crate) fn figures(&self, tell: &mut dyn FnMut(OutputFigure)) {
+    pub(crate) fn figures(&self, add: &mut dyn FnMut(OutputFigure)) {
         let mut say = |metric, unit, figures: &[Option<PrintedNumber>]| {
-            figures.iter().flatten().for_each(|figure| tell((metric, unit, *figure)));
+            figures.iter().flatten().for_each(|figure| add((metric, unit, *figure)));
         };
         if let Some(eta) = &self.eta {
             say(Metric::Interval, NumberUnit::BytesPerSecond, &eta.bytes_per_second);
@@ -295,10 +295,10 @@ impl FioReport {
         }
         if let Some(issued) = &self.issued {
             // JSON prints issued I/Os once; the direction has them too.
-            let told = |figure: &Option<PrintedNumber>| {
+            let is_printed = |figure: &Option<PrintedNumber>| {
                 self.directions.iter().any(|one| one.ios == *figure)
             };
-            let total = issued.total.map(|figure| figure.filter(|_| !told(&figure)));
+            let total = issued.total.map(|figure| figure.filter(|_| !is_printed(&figure)));
             [total, issued.short, issued.dropped]
                 .iter()
                 .for_each(|all| say(Metric::Issued, NumberUnit::Things, all));

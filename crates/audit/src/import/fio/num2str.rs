@@ -74,10 +74,10 @@ pub fn carried(printed: &str, figure: &PrintedNumber, era: DigitStyle) -> Option
 /// Returns a text with a point in place of its decimal comma (before one or two digits, as in fio's
 /// figures).
 fn point(text: &str) -> std::borrow::Cow<'_, str> {
-    let behind = text
+    let digits_after = text
         .split_once(',')
         .map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
-    if matches!(behind, 1 | 2) { text.replacen(',', ".", 1).into() } else { text.into() }
+    if matches!(digits_after, 1 | 2) { text.replacen(',', ".", 1).into() } else { text.into() }
 }
 
 #[cfg(test)]

@@ -41,11 +41,11 @@ pub(crate) fn caps(job: &FioReport) -> Vec<String> {
     let options = plain_options(job);
     let value =
         |key: &str| options.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
-    let told = |key| Some(format!("{key}={}", value(key).filter(|value| *value != "0")?));
+    let assignment = |key| Some(format!("{key}={}", value(key).filter(|value| *value != "0")?));
     // `randread:8` continues for eight blocks in a row; `4k,64k` has a size for each direction.
     let sequence = value("rw").filter(|rw| rw.contains(':')).map(|rw| format!("rw={rw}"));
     let sizes = value("bs").filter(|bs| bs.contains(',')).map(|bs| format!("bs={bs}"));
-    OF_LOAD.split_whitespace().filter_map(told).chain(sequence).chain(sizes).collect()
+    OF_LOAD.split_whitespace().filter_map(assignment).chain(sequence).chain(sizes).collect()
 }
 
 /// Returns `direct=1` for each option that may change the result, in a fixed order: those of

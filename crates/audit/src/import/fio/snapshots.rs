@@ -44,8 +44,8 @@ pub(crate) fn followers(outputs: &[ToolOutput]) -> Vec<Option<usize>> {
 fn goes_on(before: &Fio, later: &Fio) -> bool {
     // A text has its head once, above its first output; the settings and the version are passed on
     // from there.
-    let anew = later.form == FioForm::Text && later.started;
-    !anew
+    let starts_again = later.form == FioForm::Text && later.started;
+    !starts_again
         && !unlike(before.version, later.version)
         && before.jobs.len() == later.jobs.len()
         && !later.jobs.is_empty()
@@ -94,8 +94,9 @@ fn rise(before: &[Option<PrintedNumber>], later: &[Option<PrintedNumber>]) -> bo
 /// from `job_start`, or else from the time that passed between the two, if another run would not
 /// fit in it.
 fn began_once(before: &Fio, later: &Fio) -> bool {
-    let told = |fio: &Fio| fio.jobs.iter().map(|job| job.began_ms).collect::<Option<Vec<_>>>();
-    if told(before).is_some() && told(before) == told(later) {
+    let begin_times =
+        |fio: &Fio| fio.jobs.iter().map(|job| job.began_ms).collect::<Option<Vec<_>>>();
+    if begin_times(before).is_some() && begin_times(before) == begin_times(later) {
         return true;
     }
     let Some((passed, open)) = passed_ms(before, later) else { return false };

@@ -55,16 +55,18 @@ impl IperfJsonReader<'_> {
     }
 
     fn rows(&mut self, node: &JsonNode, ended: bool) {
-        let mut told: Vec<(&str, &JsonNode, bool)> = Vec::new();
+        let mut row_nodes: Vec<(&str, &JsonNode, bool)> = Vec::new();
         for stream in node.get("streams").map_or(&[][..], JsonNode::elements) {
             match ended {
-                true => told.extend(stream.members().iter().map(|(key, told)| (*key, told, false))),
-                false => told.push(("", stream, false)),
+                true => {
+                    row_nodes.extend(stream.members().iter().map(|(key, node)| (*key, node, false)))
+                }
+                false => row_nodes.push(("", stream, false)),
             }
         }
         let sums = node.members().iter().filter(|(key, _)| key.starts_with("sum"));
-        told.extend(sums.map(|(key, sum)| (*key, sum, true)));
-        for (key, node, sum) in told {
+        row_nodes.extend(sums.map(|(key, sum)| (*key, sum, true)));
+        for (key, node, sum) in row_nodes {
             // The name of a sum shows a bidirectional test, which old versions report nowhere else.
             self.test.bidirectional |= key.ends_with("bidir_reverse");
             let end = match key {

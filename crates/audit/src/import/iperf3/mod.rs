@@ -69,7 +69,7 @@ pub(crate) struct IperfRow {
 }
 
 impl IperfRow {
-    fn figures(&self, tell: &mut dyn FnMut(OutputFigure)) {
+    fn figures(&self, add: &mut dyn FnMut(OutputFigure)) {
         let metric = |of_end| if self.end.is_some() { of_end } else { Metric::Interval };
         let nanoseconds = |time: Option<PrintedNumber>, scale| time.map(|time| time.scaled(scale));
         for (metric, unit, figure) in [
@@ -82,7 +82,7 @@ impl IperfRow {
             (metric(Metric::Issued), NumberUnit::Things, self.datagrams),
             (Metric::Ratio, NumberUnit::Percent, self.lost_share),
         ] {
-            figure.into_iter().for_each(|figure| tell((metric, unit, figure)));
+            figure.into_iter().for_each(|figure| add((metric, unit, figure)));
         }
     }
 }
@@ -130,7 +130,7 @@ impl IperfTest {
             (other.role, other.stream, other.end) == (row.role, row.stream, Some(IperfEnd::Sender))
         };
         let resent = row.retransmits.or_else(|| self.ends.iter().find(same)?.retransmits);
-        let told = [
+        let figures = [
             (name, "bit/s", true, row.rate),
             ("retransmits", "", false, resent),
             ("jitter", "ms", false, row.jitter_ms),
@@ -139,7 +139,7 @@ impl IperfTest {
         let made = |(name, unit, more, figure): (&str, &str, bool, Option<PrintedNumber>)| {
             Some(other(name, unit, more, figure?))
         };
-        let others: Vec<OtherToolResult> = told.into_iter().filter_map(made).collect();
+        let others: Vec<OtherToolResult> = figures.into_iter().filter_map(made).collect();
         ToolResult {
             bytes: row.bytes,
             others,
@@ -151,9 +151,9 @@ impl IperfTest {
 }
 
 impl Iperf3 {
-    pub(crate) fn figures(&self, tell: &mut dyn FnMut(OutputFigure)) {
+    pub(crate) fn figures(&self, add: &mut dyn FnMut(OutputFigure)) {
         let rows = self.tests.iter().flat_map(|test| test.intervals.iter().chain(&test.ends));
-        rows.for_each(|row| row.figures(tell));
+        rows.for_each(|row| row.figures(add));
     }
 
     pub(crate) fn readings(&self) -> Vec<ToolResult> {

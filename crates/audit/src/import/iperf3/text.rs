@@ -47,9 +47,10 @@ const SOON: usize = 64;
 const BLANKS: usize = 2;
 
 fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
-    let mut reader = IperfTextReader { page, tests: Vec::new(), unread: Vec::new(), told: false };
+    let mut reader =
+        IperfTextReader { page, tests: Vec::new(), unread: Vec::new(), has_rows: false };
     let (mut at, mut end) = (line, line);
-    while at < page.len() && at <= end + BLANKS && (reader.told || at - line < SOON) {
+    while at < page.len() && at <= end + BLANKS && (reader.has_rows || at - line < SOON) {
         let Some(taken) = reader.line(at) else { break };
         at += 1;
         end = if taken == LineOutcome::Aside { end } else { at };
@@ -59,7 +60,11 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     }
     reader.tests.retain(|test| !test.intervals.is_empty() || !test.ends.is_empty());
     let said = ToolReport::Iperf3(Box::new(Iperf3 { tests: reader.tests }));
-    reader.told.then_some(ImportedOutputs { said, end: end.max(line + 1), unread: reader.unread })
+    reader.has_rows.then_some(ImportedOutputs {
+        said,
+        end: end.max(line + 1),
+        unread: reader.unread,
+    })
 }
 
 /// Outcome of a line: part of the output, an aside that does not hold it together, or the last
@@ -75,7 +80,7 @@ struct IperfTextReader<'p> {
     page: &'p AuditedPage,
     tests: Vec<IperfTest>,
     unread: Vec<UnreadRange>,
-    told: bool,
+    has_rows: bool,
 }
 
 impl<'p> IperfTextReader<'p> {
@@ -103,15 +108,15 @@ impl<'p> IperfTextReader<'p> {
         let begun = |test: &IperfTest| !test.ends.is_empty() || !test.intervals.is_empty();
         let bare = self.page.bare(at).0;
         let text = bare.trim();
-        if let Some((name, behind)) = bracket(bare) {
-            return self.bracketed(at, name, behind);
+        if let Some((name, after)) = bracket(bare) {
+            return self.bracketed(at, name, after);
         }
         if let Some(version) =
             text.strip_prefix("iperf ").filter(|version| version.starts_with("3."))
         {
             self.test(at, begun).version = version.split_whitespace().next().map(str::to_owned);
         } else if begins_with(text, STARTS) {
-            if self.told && self.speaker(at).is_none() {
+            if self.has_rows && self.speaker(at).is_none() {
                 return None;
             }
             self.test(at, begun);
@@ -141,21 +146,21 @@ impl<'p> IperfTextReader<'p> {
         Some(LineOutcome::Line)
     }
 
-    fn bracketed(&mut self, at: usize, name: &str, behind: &str) -> Option<LineOutcome> {
+    fn bracketed(&mut self, at: usize, name: &str, after: &str) -> Option<LineOutcome> {
         let ended = |test: &IperfTest| !test.ends.is_empty();
         if name == "ID" {
-            behind.contains("Interval").then_some(())?;
+            after.contains("Interval").then_some(())?;
             let test = self.test(at, ended);
-            test.bidirectional |= behind.contains("[Role]");
-            if behind.contains("Datagrams") || behind.contains("Retr") {
-                test.udp = Some(behind.contains("Datagrams"));
+            test.bidirectional |= after.contains("[Role]");
+            if after.contains("Datagrams") || after.contains("Retr") {
+                test.udp = Some(after.contains("Datagrams"));
             }
             return Some(LineOutcome::Line);
         }
-        if behind.trim_start().starts_with("local ") {
+        if after.trim_start().starts_with("local ") {
             let test = self.test(at, ended);
             test.streams = Some(test.streams.unwrap_or(0) + 1);
-            let ports = behind
+            let ports = after
                 .split(" port ")
                 .skip(1)
                 .map(|part| leading(part).map(|(port, ..)| port as u64));
@@ -173,11 +178,11 @@ impl<'p> IperfTextReader<'p> {
             &UnnumberedLine::from_page(page, at),
             at,
             name,
-            behind,
+            after,
             last.and_then(|test| test.udp),
             unended,
         ) {
-            self.told = true;
+            self.has_rows = true;
             let same = |known: &IperfRow| {
                 (known.stream, known.role, known.end) == (row.stream, row.role, row.end)
             };
@@ -185,12 +190,12 @@ impl<'p> IperfTextReader<'p> {
                 true => self.test(at, |test| test.ends.iter().any(same)).ends.push(row),
                 false => self.test(at, ended).intervals.push(row),
             }
-        } else if behind.contains(" sec ") && !behind.contains("out-of-order") {
+        } else if after.contains(" sec ") && !after.contains("out-of-order") {
             let why = "a row of iperf3 with other columns than it prints";
             self.unread.push(page.unread(at..at + 1, why));
         } else {
             let signs = [" sec ", "datagrams", "statistics not available"];
-            signs.iter().any(|sign| behind.contains(sign)).then_some(())?;
+            signs.iter().any(|sign| after.contains(sign)).then_some(())?;
         }
         Some(LineOutcome::Line)
     }
@@ -202,16 +207,15 @@ fn row(
     line: &UnnumberedLine,
     at: usize,
     name: &str,
-    behind: &str,
+    after: &str,
     udp: Option<bool>,
     unended: bool,
 ) -> Option<IperfRow> {
     let stream =
         if name == "SUM" { IperfStream::Sum } else { IperfStream::One(name.parse().ok()?) };
     let mut row = IperfRow { line: at, stream, ..IperfRow::default() };
-    row.role = ROLES.into_iter().find(|role| behind.starts_with(*role));
-    let whole: Vec<&str> =
-        behind[row.role.map_or(0, str::len)..].split_ascii_whitespace().collect();
+    row.role = ROLES.into_iter().find(|role| after.starts_with(*role));
+    let whole: Vec<&str> = after[row.role.map_or(0, str::len)..].split_ascii_whitespace().collect();
     // `0.00-10.00`, also with a space after the dash.
     let (from, to) = whole.first()?.split_once('-')?;
     let to = if to.is_empty() { whole.get(1)? } else { to };

@@ -140,15 +140,15 @@ pub(super) fn size<'g>(grid: &'g Grid, row: usize, columns: [usize; 2]) -> Optio
 
 /// Returns the value that all sentences and commands of a page agree on: the only depth, the only
 /// block size.
-pub(super) fn only(evidence: &Evidence, told: fn(&str) -> Option<f64>) -> Option<f64> {
+pub(super) fn only(evidence: &Evidence, value_of: fn(&str) -> Option<f64>) -> Option<f64> {
     let lines = evidence
         .text_lines()
         .take(2000)
         .map(|at| evidence.page.line(at))
         .filter(|line| line.len() < 300);
-    let mut told = lines.filter_map(told);
-    let first = told.next()?;
-    told.all(|other| other == first).then_some(first)
+    let mut values = lines.filter_map(value_of);
+    let first = values.next()?;
+    values.all(|other| other == first).then_some(first)
 }
 
 /// Returns the number of I/Os in flight for a row: from a column of depths times one of jobs, or
@@ -156,13 +156,13 @@ pub(super) fn only(evidence: &Evidence, told: fn(&str) -> Option<f64>) -> Option
 pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
     let columns =
         (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(ColumnKind::Depth));
-    let told: Vec<(bool, f64)> = columns
+    let depths: Vec<(bool, f64)> = columns
         .filter_map(|at| {
             Some((grid.heads[at].lists & CLIENTS != 0, grid.quantity_at(row, at)?.figure.value))
         })
         .collect();
     // Clients are the whole depth, whatever threads drive them.
-    if let Some((_, all)) = told.iter().find(|(all, _)| *all) {
+    if let Some((_, all)) = depths.iter().find(|(all, _)| *all) {
         return Some(*all);
     }
     // `| threads | QPS |`: the labels are the depths.
@@ -170,8 +170,8 @@ pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
     if label.is_some() {
         return label;
     }
-    if !told.is_empty() {
-        return Some(told.iter().map(|(_, depth)| depth).product());
+    if !depths.is_empty() {
+        return Some(depths.iter().map(|(_, depth)| depth).product());
     }
     let texts = [
         grid.labels[row],
@@ -188,7 +188,7 @@ pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
 pub(super) fn depth_of(text: &str) -> Option<f64> {
     const BEFORE: &[&str] =
         &["iodepth", "qd", "q", "t", "numjobs", "jobs", "depth", "threads", "clients"];
-    const BEHIND: &[&str] =
+    const AFTER: &[&str] =
         &["depth", "threads", "thread", "clients", "jobs", "connections", "并发", "线程", "поток"];
     let lower = text.to_lowercase();
     let mut product = None;
@@ -202,11 +202,12 @@ pub(super) fn depth_of(text: &str) -> Option<f64> {
             before.rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
         // `T1Q1`: the letter after a digit begins a word.
         let word = before.get(word_start..).unwrap_or("");
-        let behind = lower[from..].trim_start_matches([' ', '-', '个']);
-        let told = BEFORE.contains(&word) || BEHIND.iter().any(|unit| behind.starts_with(unit));
+        let after = lower[from..].trim_start_matches([' ', '-', '个']);
+        let names_depth =
+            BEFORE.contains(&word) || AFTER.iter().any(|unit| after.starts_with(unit));
         let number: Option<f64> = lower[start..from].parse().ok();
         if let (true, Some(number)) =
-            (told, number.filter(|number| (1.0..=65536.0).contains(number)))
+            (names_depth, number.filter(|number| (1.0..=65536.0).contains(number)))
         {
             product = Some(product.unwrap_or(1.0) * number);
         }

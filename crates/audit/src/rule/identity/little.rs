@@ -120,7 +120,7 @@ fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut Evi
         let far = off.low > FAR || off.high < 1.0 / FAR;
         if proven && far || impossible || (held >= 3 && 3 * held >= 2 * rows.len() && is_slip(row))
         {
-            tell(page, row, held, rows.len(), sink);
+            report_row(page, row, held, rows.len(), sink);
         }
     }
 }
@@ -134,7 +134,13 @@ fn is_slip(row: &LittleRow) -> bool {
         || needed(row.latency.interval()).is_some_and(|given| near::is_near(row.rate, given))
 }
 
-fn tell(page: &AuditedPage, row: &LittleRow, held: usize, of: usize, sink: &mut EvidenceSink) {
+fn report_row(
+    page: &AuditedPage,
+    row: &LittleRow,
+    held: usize,
+    of: usize,
+    sink: &mut EvidenceSink,
+) {
     let (rate, latency) = (page.quote(row.rate.figure.spot), page.quote(row.latency.figure.spot));
     let flight = row.flight.middle();
     let shown = if flight < 10.0 { format!("{flight:.2}") } else { format!("{flight:.0}") };

@@ -78,16 +78,16 @@ fn of_grid<'a>(
             else {
                 continue;
             };
-            let told = size(grid, row, [rate, bandwidth])
+            let size_of_row = size(grid, row, [rate, bandwidth])
                 .or(of_page.map(|bytes| BlockSize { bytes, unit: "" }));
             let bits = if of_bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
             let pair = RatePair {
                 rate: of_rate,
                 bandwidth: of_bandwidth,
-                size: bits * told.map_or(0.0, |size| size.bytes),
-                literal: told.and_then(BlockSize::literal).map(|size| bits * size),
-                bare_k: told.is_some_and(|size| size.unit.eq_ignore_ascii_case("k")),
-                stated: told.is_some(),
+                size: bits * size_of_row.map_or(0.0, |size| size.bytes),
+                literal: size_of_row.and_then(BlockSize::literal).map(|size| bits * size),
+                bare_k: size_of_row.is_some_and(|size| size.unit.eq_ignore_ascii_case("k")),
+                stated: size_of_row.is_some(),
             };
             if of_rate.figure.value <= 0.0 || of_bandwidth.figure.value <= 0.0 {
                 continue;
@@ -168,8 +168,8 @@ fn judge(page: &AuditedPage, pairs: &[RatePair], sink: &mut EvidenceSink) {
     // With the units taken literally, it is right.
     let literal = |pair: &&RatePair| pair.literal.is_some_and(|size| agrees_by(pair, size, 1.0));
     // A size that is not stated needs more rows.
-    let told = pairs.len() >= 4 || pairs.iter().all(|pair| pair.stated);
-    if proven && told && base > 0 && pairs.iter().filter(literal).count() < count(base) {
+    let is_certain = pairs.len() >= 4 || pairs.iter().all(|pair| pair.stated);
+    if proven && is_certain && base > 0 && pairs.iter().filter(literal).count() < count(base) {
         unit_is_another(page, pairs, base, count(base), sink);
     }
     for pair in pairs {

@@ -31,9 +31,9 @@ pub(super) fn pairs<'a>(line: &UnnumberedLine<'a>) -> impl Iterator<Item = (&'a 
             None => Some(0).filter(|_| near == 0)?,
         };
         let start = sign + 1 + bytes[sign + 1..].iter().take_while(|byte| **byte == b' ').count();
-        let behind = &bytes[start..];
-        let end = behind.iter().take(LONGEST + 1).position(|byte| ends(*byte));
-        let length = end.or(Some(behind.len()).filter(|length| *length <= LONGEST))?;
+        let after = &bytes[start..];
+        let end = after.iter().take(LONGEST + 1).position(|byte| ends(*byte));
+        let length = end.or(Some(after.len()).filter(|length| *length <= LONGEST))?;
         Some((text.get(from..sign)?, text.get(start..start + length)?))
     })
 }

@@ -12,8 +12,8 @@ use crate::number::{PrintedNumber, leading};
 
 /// Reads the version from `hostname=a, ..., fio=fio-3.33, flags=1`.
 pub(super) fn version_of_client(text: &str) -> Option<FioVersion> {
-    let (_, behind) = text.split_once("fio=")?;
-    FioVersion::read(behind.split([',', ' ']).next()?)
+    let (_, after) = text.split_once("fio=")?;
+    FioVersion::read(after.split([',', ' ']).next()?)
 }
 
 /// Reads `test: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) ..., ioengine=libaio, iodepth=1`.
@@ -31,9 +31,9 @@ pub(super) fn asked(line: &UnnumberedLine, index: usize) -> Option<FioJobLine> {
 /// Reads `bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B`, or `bs=4K-4K/4K-4K/4K-4K`, or
 /// `bs=4K-4K,ioengine`, into the form of options.
 fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
-    let behind =
+    let after =
         text.split_once("bs=")?.1.split(", ioengine").next()?.replace("iB", "").replace('/', ",");
-    let ranges = behind.split(',').map(|part| part.rsplit(' ').next().unwrap_or(part));
+    let ranges = after.split(',').map(|part| part.rsplit(' ').next().unwrap_or(part));
     Some(options::sizes(None, Some(&ranges.collect::<Vec<_>>().join(","))))
 }
 
@@ -55,7 +55,7 @@ pub(super) fn eta(line: &UnnumberedLine) -> Option<FioEta> {
 pub(super) fn job(line: &UnnumberedLine, index: usize) -> FioReport {
     let text = line.text;
     let whole = |key: &str| value(line, key).and_then(leading).map(|(value, ..)| value as u64);
-    let ended = text.split_once(" pid=").and_then(|(_, behind)| behind.split_once(": "));
+    let ended = text.split_once(" pid=").and_then(|(_, after)| after.split_once(": "));
     FioReport {
         name: text.trim_start().split(": (groupid=").next().unwrap_or("").to_owned(),
         line: index,
@@ -211,9 +211,9 @@ fn latency(line: &UnnumberedLine) -> Option<FioLatency> {
 
 /// Reads `|  1.00th=[   48],  5.00th=[   51],`.
 fn points(line: &UnnumberedLine, unit_ns: f64) -> Vec<(f64, PrintedNumber)> {
-    let one = |(before, behind): (&str, &str)| {
+    let one = |(before, after): (&str, &str)| {
         let percent = before.rsplit([' ', '|', ',']).next().and_then(leading)?.0;
-        let printed = plain(line, behind.split(']').next()?.trim_start())?;
+        let printed = plain(line, after.split(']').next()?.trim_start())?;
         let value = printed.value * unit_ns;
         // fio rounds percentiles up when it scales them.
         let low = if unit_ns > 1.0 { value - unit_ns } else { value };
