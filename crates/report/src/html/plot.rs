@@ -187,7 +187,8 @@ pub(super) fn course(course: &CourseFinding) -> Markup {
         Some(CourseShape::Cap { rate }) => Some((0.0, rate.value)),
         _ => None,
     };
-    let (step, grid) = (nice_step(seconds / 5.0), nice_step(most / 4.0));
+    let unit = if course.unit == "bytes" { f64::from(1 << 20) } else { 1.0 };
+    let (step, grid) = (nice_step(seconds / 5.0), unit * nice_step(most / unit / 4.0));
     let ticks =
         |step: f64, end: f64| (0..=(end / step) as u32).map(move |tick| step * f64::from(tick));
     html! {
