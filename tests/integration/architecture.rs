@@ -46,12 +46,13 @@ fn uses(name: &str) -> BTreeSet<String> {
     ours.map(str::to_owned).collect()
 }
 
-fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
+fn files_below(folder: &Path, endings: &[&str], into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
+        let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
         match path.is_dir() {
-            true => rust_files(&path, into),
-            false if path.extension().is_some_and(|ending| ending == "rs") => into.push(path),
+            true => files_below(&path, endings, into),
+            false if endings.contains(&ending.as_str()) => into.push(path),
             false => {}
         }
     }
@@ -62,7 +63,7 @@ fn sources(name: &str) -> Vec<(PathBuf, String)> {
     let (mut files, source) = (Vec::new(), folder(name).join("src"));
     // A crate may be tests alone.
     if source.exists() {
-        rust_files(&source, &mut files);
+        files_below(&source, &["rs"], &mut files);
     }
     files.into_iter().map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect()
 }
@@ -247,14 +248,14 @@ fn conditions_chain_no_lets_which_the_rust_that_debian_packages_does_not_know() 
     assert!(chained_lets(plain).is_empty());
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    ["src", "tests"].iter().for_each(|folder| rust_files(&root.join(folder), &mut files));
+    ["src", "tests"].iter().for_each(|folder| files_below(&root.join(folder), &["rs"], &mut files));
     for part in fs::read_dir(root.join("crates")).unwrap() {
         let part = part.unwrap().path();
         let folders = ["src", "tests", "examples", "benches"].map(|folder| part.join(folder));
         folders
             .iter()
             .filter(|folder| folder.is_dir())
-            .for_each(|folder| rust_files(folder, &mut files));
+            .for_each(|folder| files_below(folder, &["rs"], &mut files));
     }
     let own = root.join(file!());
     let wrong: Vec<String> = files
@@ -345,7 +346,7 @@ fn no_sentence_has_two_blanks_in_a_row() {
     assert_eq!(texts_of("f(\"a \\\n      b\");").iter().filter(|text| gap(text)).count(), 0);
     let mut files = Vec::new();
     for folder in ["src", "crates"] {
-        rust_files(&root().join(folder), &mut files);
+        files_below(&root().join(folder), &["rs"], &mut files);
     }
     // Examples print columns and are not shipped.
     let is_example = |path: &Path| path.components().any(|part| part.as_os_str() == "examples");
@@ -354,6 +355,40 @@ fn no_sentence_has_two_blanks_in_a_row() {
     let found: Vec<String> =
         sources.flat_map(|path| texts_of(&fs::read_to_string(path).unwrap())).filter(gap).collect();
     assert_eq!(found, Vec::<String>::new());
+}
+
+/// Paths in backticks of pages and comments: from the root, below `crates/`, or below the crate of
+/// the file (of a page on the audit, below that crate).
+#[test]
+fn paths_in_pages_and_comments_exist() {
+    let (mut files, mut gone) = (Vec::new(), Vec::new());
+    for name in ["src", "crates", "tests", "docs"] {
+        files_below(&root().join(name), &["rs", "md"], &mut files);
+    }
+    files.extend(["README.md", "METHOD.md", "ARCHITECTURE.md"].map(|name| root().join(name)));
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let is_code = file.extension().is_some_and(|ending| ending == "rs");
+        let lines = text.lines().filter(|line| !is_code || line.trim_start().starts_with("//"));
+        for path in lines.flat_map(|line| line.split('`').skip(1).step_by(2)) {
+            let is_path = path.contains("/src/")
+                || ["crates/", "src/", "tests/", "docs/", "tools/", "scenarios/"]
+                    .iter()
+                    .any(|start| path.starts_with(start));
+            let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+            if !is_path || !is_plain || path.starts_with('/') {
+                continue;
+            }
+            let parts: Vec<_> = file.strip_prefix(root()).unwrap().iter().collect();
+            let own = parts.get(1).filter(|_| parts[0] == "crates");
+            let own = own.map_or("audit".into(), |own| own.to_string_lossy().into_owned());
+            let below = [root().to_owned(), root().join("crates"), root().join("crates").join(own)];
+            if !below.iter().any(|folder| folder.join(path).exists()) {
+                gone.push(format!("{}: {path}", file.display()));
+            }
+        }
+    }
+    assert!(gone.is_empty(), "no such files: {gone:#?}");
 }
 
 #[test]

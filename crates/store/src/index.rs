@@ -76,7 +76,7 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> ParsedLine {
 }
 
 /// Kinds of this version; a test compares them with [`RunRecord`].
-const KINDS: [&str; 27] = [
+const KINDS: [&str; 29] = [
     "run",
     "place",
     "volume",
@@ -96,6 +96,8 @@ const KINDS: [&str; 27] = [
     "transient",
     "device_traffic",
     "trial",
+    "path_limits",
+    "course",
     "verified",
     "imported_file",
     "imported",
