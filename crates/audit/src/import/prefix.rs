@@ -67,11 +67,7 @@ fn lines(output: &ToolOutput) -> Range<usize> {
 
 /// Returns the longest prefix of a line after which an output may begin, and which the lines after
 /// it share.
-fn prefix_of_output(
-    page: &AuditedPage,
-    at: usize,
-    begins: impl Fn(&str) -> bool,
-) -> Option<&str> {
+fn prefix_of_output(page: &AuditedPage, at: usize, begins: impl Fn(&str) -> bool) -> Option<&str> {
     let line = page.line(at);
     let shared = |bytes: usize| {
         (at + 1..at + LEAST).all(|next| length_before(page.line(next), &line[..bytes]).is_some())
