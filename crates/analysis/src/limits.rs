@@ -4,12 +4,9 @@ use super::findings::limits::{CourseFinding, LimitFindings};
 use super::findings::{Interval, MeasuredFigure, SampleUnit};
 use iotax_facts::limit::{LimitUnit, SetLimit};
 use iotax_model::record::course::{CourseDirection, CourseLoad, LimitCourse, PathLimits};
-use iotax_stats::bucket::{CourseShape, UncertainValue, Unfit, find};
+use iotax_stats::bucket::{CourseShape, SAME_RATE, UncertainValue, Unfit, find};
 use iotax_store::RunData;
 use iotax_units::{grouped, show_bytes};
-
-/// Relative difference up to which two rates count as the same limit.
-const SAME_RATE: f64 = 0.03;
 
 /// Returns the findings of a search for limits; `None` for any other run.
 pub fn limits(run: &RunData) -> Option<LimitFindings> {
@@ -128,13 +125,14 @@ fn course_finding(shaped: &ShapedCourse, all: &[ShapedCourse], set: &[SetLimit])
         note,
         settings: holds.cloned().collect(),
         points: course.points.clone(),
-        block: if load.counts_bytes() { load.block_bytes() as f64 } else { 1.0 },
+        block: match load {
+            CourseLoad::SmallBlocks => 1.0,
+            // 0 for a network, whose requests are small.
+            _ => load.block_bytes() as f64,
+        },
         sentence: String::new(),
         detail: String::new(),
     };
-    if load.is_of_network() {
-        finding.block = 0.0;
-    }
     finding.sentence = format!("{}: {}", direction.phrase(), finding.shape_phrase());
     finding.detail = finding.detail_phrase();
     finding

@@ -24,7 +24,7 @@ use iotax_plan::sets::SetLayout;
 use iotax_probe::ProbeSpec;
 use iotax_qemu::qmp::Qmp;
 use iotax_qemu::throttle;
-use iotax_stats::bucket::{Bucket, CourseShape, Unfit, find};
+use iotax_stats::bucket::{Bucket, CourseShape, SAME_RATE, Unfit, find};
 use iotax_units::exit::Failed;
 use iotax_wire::message::{Response, WireRequest, slice_limit};
 use std::path::{Path, PathBuf};
@@ -47,8 +47,6 @@ const LOOKS_EVERY_S: f64 = 0.5;
 /// Least number of blocks in a burst. With fewer, the burst is known to worse than 5 %: a limiter
 /// may let the block pass that overflows its bucket.
 const FEW_BLOCKS: f64 = 20.0;
-/// Largest difference between rates of one limit.
-const SAME_RATE: f64 = 0.03;
 /// Standard errors of rate and burst at which a course ends early ...
 const SURE: [f64; 2] = [0.002, 0.01];
 /// ... if the rate has been seen for at least this long.
@@ -81,6 +79,18 @@ const OF_NETWORK: [CourseKind; 4] = [
     (CourseDirection::Send, CourseLoad::Datagrams),
     (CourseDirection::Receive, CourseLoad::Datagrams),
 ];
+
+/// What a course is run on, and how.
+#[derive(Clone, Copy)]
+struct CourseAim<'a> {
+    search: &'a LimitSearch,
+    ready: &'a StackUnderLoad,
+    /// The only place of the load.
+    member: &'a LoadedMember,
+    kind: CourseKind,
+    /// Seconds that the largest bucket found so far takes to be full again.
+    refill_s: f64,
+}
 
 /// Returns the load of a network.
 fn probe_spec((direction, load): CourseKind, step_ns: u64) -> Result<ProbeSpec> {
@@ -280,7 +290,8 @@ impl Session<'_> {
             |(direction, _): &CourseKind| *direction != CourseDirection::Write || search.writes;
         let mut refill_s: f64 = 0.0;
         for kind in kinds.into_iter().filter(is_asked) {
-            let Some(course) = self.course(search, refill_s, places, (ready, member), kind)? else {
+            let aim = CourseAim { search, ready, member, kind, refill_s };
+            let Some(course) = self.course(places, aim)? else {
                 return Ok(RunOutcome::Interrupted);
             };
             // Reads and writes, I/Os and bytes may share one bucket.
@@ -289,44 +300,37 @@ impl Session<'_> {
                 self.store.append(&RunRecord::Course(course))?;
                 continue;
             }
-            let kind = (kind.0, CourseLoad::FineBlocks);
             // A bucket that is not known yet is full again after as long as it was drawn from.
-            let rest_s =
-                if bucket(&course).is_some() { refill_s } else { refill_s.max(course.seconds()) };
-            let Some(finer) = self.course(search, rest_s, places, (ready, member), kind)? else {
-                return Ok(RunOutcome::Interrupted);
-            };
-            let better = if is_shown_by(&course, &finer) { finer } else { course };
+            let drawn_s = if bucket(&course).is_some() { 0.0 } else { course.seconds() };
+            let kind = (kind.0, CourseLoad::FineBlocks);
+            let aim = CourseAim { kind, refill_s: refill_s.max(drawn_s), ..aim };
+            let finer = self.course(places, aim)?;
+            let is_cut_short = finer.is_none();
+            let better = finer.filter(|finer| is_shown_by(&course, finer)).unwrap_or(course);
             self.store.append(&RunRecord::Course(better))?;
+            if is_cut_short {
+                return Ok(RunOutcome::Interrupted);
+            }
         }
         self.store.sync()?;
         Ok(RunOutcome::Complete)
     }
 
     /// Runs one course; `None` if it was interrupted.
-    fn course(
-        &mut self,
-        search: &LimitSearch,
-        refill_s: f64,
-        places: &mut Places,
-        on: (&StackUnderLoad, &LoadedMember),
-        kind: CourseKind,
-    ) -> Result<Option<LimitCourse>> {
-        match kind.1.is_of_network() {
-            true => self.network_course(search, refill_s, places, on, kind),
-            false => self.device_course(search, refill_s, places, on, kind),
+    fn course(&mut self, places: &mut Places, aim: CourseAim) -> Result<Option<LimitCourse>> {
+        match aim.kind.1.is_of_network() {
+            true => self.network_course(places, aim),
+            false => self.device_course(places, aim),
         }
     }
 
     /// Runs one slice, whose receiving end records what arrives; `None` if it was interrupted.
     fn network_course(
         &mut self,
-        search: &LimitSearch,
-        refill_s: f64,
         places: &mut Places,
-        (ready, member): (&StackUnderLoad, &LoadedMember),
-        kind: CourseKind,
+        aim: CourseAim,
     ) -> Result<Option<LimitCourse>> {
+        let CourseAim { search, ready, member, kind, refill_s } = aim;
         let (direction, load) = kind;
         let seconds = search.seconds.min(LONGEST_NETWORK_S);
         let step_s = NETWORK_STEP_S.max(seconds / NETWORK_STEPS);
@@ -368,12 +372,10 @@ impl Session<'_> {
     /// Runs consecutive slices; `None` if they were interrupted.
     fn device_course(
         &mut self,
-        search: &LimitSearch,
-        refill_s: f64,
         places: &mut Places,
-        (ready, member): (&StackUnderLoad, &LoadedMember),
-        kind: CourseKind,
+        aim: CourseAim,
     ) -> Result<Option<LimitCourse>> {
+        let CourseAim { search, ready, member, kind, refill_s } = aim;
         let (direction, load) = kind;
         let peer = &mut places.get(&member.place)?.peer;
         peer.prepare(0, &member.targets, &[job(kind)], None, PREPARE_LIMIT)

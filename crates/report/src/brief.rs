@@ -139,8 +139,7 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
         let order = if said.class == "cost" { 0 } else { 3 };
         all.push((order, 0.0, said.text));
     }
-    let courses = limits::sentences(findings).into_iter();
-    all.extend(courses.map(|said| (0, 0.0, limits::after_headline(said.text, headline))));
+    all.extend(limits::sentences(findings, headline).into_iter().map(|said| (0, 0.0, said.text)));
     let curves = findings.sweeps.iter().flat_map(|one| &one.curves);
     all.extend(curves.flat_map(sweep::sentences).map(|text| (1, 0.0, text.to_owned())));
     for workload in findings.workloads.iter().filter(|workload| !sheet::is_empty(workload)) {
@@ -313,8 +312,9 @@ impl OneTable {
                 ..plain(Vec::new(), table)?
             });
         }
-        if let Some(table) = limits::table(findings) {
-            return plain(Vec::new(), table);
+        // The sentences of courses have all figures of their table.
+        if findings.limits.is_some() {
+            return None;
         }
         if let Some(section) = imported::sections(findings).into_iter().next() {
             return plain(vec![section.title], section.table);

@@ -53,8 +53,9 @@ fn with_half(figure: &MeasuredFigure, shown: &dyn Fn(f64) -> String) -> String {
     }
 }
 
-/// Returns what each course shows, then limits on processors, which no course shows.
-pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
+/// Returns what each course shows, then limits on processors, which no course shows. What the
+/// headline above says of a course is left out.
+pub(super) fn sentences(findings: &Findings, headline: &str) -> Vec<VerdictSentence> {
     let class = |course: &CourseFinding| match course.found {
         Some(CourseShape::Bucket(_)) => "cost",
         Some(_) => "none",
@@ -62,23 +63,15 @@ pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
     };
     let shown = courses(findings).iter().map(|course| VerdictSentence {
         class: class(course),
-        text: format!("{} ({})", course.sentence, course.detail),
+        text: match headline.ends_with(&course.sentence) {
+            true => capital(&course.detail),
+            false => format!("{} ({})", course.sentence, course.detail),
+        },
     });
     let processors = findings.limits.iter().flat_map(LimitFindings::set_on_processors);
     let processors =
         processors.map(|set| VerdictSentence { class: "none", text: format!("set: {set}") });
     shown.chain(processors).collect()
-}
-
-/// Returns a sentence of [`sentences`] as it is shown below a headline, which may have its first
-/// half already.
-pub(super) fn after_headline(text: String, headline: &str) -> String {
-    match text.split_once(" (") {
-        Some((shown, detail)) if headline.ends_with(shown) => {
-            capital(detail.strip_suffix(')').unwrap_or(detail))
-        }
-        _ => text,
-    }
 }
 
 /// Legend of the columns of [`table`].

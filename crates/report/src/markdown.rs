@@ -99,7 +99,7 @@ fn asked(findings: &Findings) -> String {
 /// Returns the courses of load, if limits were looked for.
 fn courses(findings: &Findings) -> String {
     let Some(table) = limits::table(findings) else { return String::new() };
-    let said = limits::sentences(findings).into_iter().map(|said| said.text).collect();
+    let said = limits::sentences(findings, "").into_iter().map(|said| said.text).collect();
     format!("## Limits\n\n{}{}\n{}.\n\n", list("", said), table.markdown(), escaped(limits::LEGEND))
 }
 

@@ -94,7 +94,7 @@ fn asked(findings: &Findings, width: usize) -> String {
 /// Returns the courses of load, if limits were looked for.
 fn courses(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let Some(table) = limits::table(findings) else { return String::new() };
-    let said = limits::sentences(findings).into_iter().map(|said| said.text);
+    let said = limits::sentences(findings, "").into_iter().map(|said| said.text);
     format!(
         "{}\n{}{}",
         list("", said, width),

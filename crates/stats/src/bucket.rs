@@ -10,6 +10,8 @@
 use serde::Serialize;
 use std::fmt;
 
+/// Relative difference up to which two rates are the same limit's.
+pub const SAME_RATE: f64 = 0.03;
 /// Smallest number of points that a course may have.
 pub const LEAST_POINTS: usize = 48;
 /// Smallest number of points after the knee, and at least one in [`TAIL_SHARE`] of all points.

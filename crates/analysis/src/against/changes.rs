@@ -459,7 +459,7 @@ fn why(matched: &MatchedWorkload, judged: VerdictBasis, own: &ChangeEstimate) ->
     }
 }
 
-fn undetermined(reason: &str) -> LimitLine {
+pub(super) fn undetermined(reason: &str) -> LimitLine {
     LimitLine { call: LimitCall::Undetermined, sentence: format!("cannot be determined: {reason}") }
 }
 
@@ -499,13 +499,17 @@ fn judged_in_words(
         Ok(found) => found,
         Err(reason) => return undetermined(&reason.to_string()),
     };
-    let settle = || settle(found, judged, limit);
-    let (call, sentence) = match LimitOutcome::against_limit(
-        found.ratio,
-        found.low,
-        found.high,
-        limit,
-    ) {
+    let outcome = LimitOutcome::against_limit(found.ratio, found.low, found.high, limit);
+    limit_line(outcome, beyond, || settle(found, judged, limit))
+}
+
+/// Returns the line of an outcome; `settle` says what would settle an open one.
+pub(super) fn limit_line(
+    outcome: LimitOutcome,
+    beyond: &str,
+    settle: impl Fn() -> String,
+) -> LimitLine {
+    let (call, sentence) = match outcome {
         LimitOutcome::Fails => {
             (LimitCall::Fails, format!("fails: all of the interval is {beyond}"))
         }

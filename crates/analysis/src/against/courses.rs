@@ -1,27 +1,33 @@
 //! Comparison of two searches for limits: rate and burst of each course, new over old. A rate
 //! without an interval is compared without a verdict.
 
-use super::{LimitCall, LimitLine, RegressionLimits, RunComparison, RunMismatch};
+use super::{LimitLine, OnlyIn, RegressionLimits, RunComparison, RunMismatch, changes};
 use crate::findings::against::CourseChange;
 use crate::findings::limits::CourseFinding;
-use crate::findings::{Interval, MeasuredFigure, SampleUnit};
+use crate::findings::{Interval, MeasuredFigure, SampleUnit, WarningReport};
 use crate::{identity, limits};
 use iotax_stats::unpaired::LimitOutcome;
 use iotax_store::RunData;
 
-/// Returns true if both runs searched for limits.
-pub(super) fn both(runs: [&RunData; 2]) -> bool {
-    runs.iter().all(|run| run.start.scenario.limits.is_some())
+/// Returns true if either run searched for limits.
+pub(super) fn any(runs: [&RunData; 2]) -> bool {
+    runs.iter().any(|run| run.start.scenario.limits.is_some())
 }
 
 /// Compares the two runs.
 ///
 /// # Errors
-/// [`RunMismatch`], when they have no course in common.
+/// [`RunMismatch`]: one of them did not search, or they have no course in common.
 pub(super) fn against(
     runs: [&RunData; 2],
     accepted: RegressionLimits,
 ) -> Result<RunComparison, RunMismatch> {
+    for [search, other] in [runs, [runs[1], runs[0]]] {
+        if other.start.scenario.limits.is_none() {
+            let [search, other] = [search, other].map(|run| run.start.id.clone());
+            return Err(RunMismatch::SearchAndLoads { search, other });
+        }
+    }
     let [old, new] = runs.map(|run| limits::limits(run).map_or(Vec::new(), |found| found.courses));
     for (run, courses) in runs.iter().zip([&old, &new]) {
         if courses.is_empty() {
@@ -29,7 +35,7 @@ pub(super) fn against(
         }
     }
     let pairs = new.iter().filter_map(|new| {
-        let old = old.iter().find(|old| old.load == new.load)?;
+        let old = old.iter().find(|old| is_same(old, new))?;
         Some([change(old, new, "rate", accepted.rate), change(old, new, "burst", None)])
     });
     let courses: Vec<CourseChange> = pairs.flatten().flatten().collect();
@@ -49,10 +55,10 @@ pub(super) fn against(
         emulated: super::emulated(runs),
         workloads: Vec::new(),
         courses,
-        only: Vec::new(),
+        only: [only_in("old", &old, &new), only_in("new", &new, &old)].concat(),
         limits: accepted,
         result: None,
-        warnings: Vec::new(),
+        warnings: other_target(runs).into_iter().collect(),
         not_excluded: vec![
             "a change of the machine or of what else used it between the runs: a course has no baseline beside it"
                 .to_owned(),
@@ -60,6 +66,14 @@ pub(super) fn against(
     };
     found.result = super::result(&found);
     Ok(found)
+}
+
+/// Returns a warning if the runs had different targets.
+fn other_target(runs: [&RunData; 2]) -> Option<WarningReport> {
+    let [old, new] = runs.map(|run| run.start.scenario.stacks.first().map(|stack| &stack.text));
+    let (old, new) = (old?, new?);
+    let text = format!("the old run has the limits of {old}, the new one those of {new}");
+    (old != new).then(|| WarningReport::new("stack", new, text))
 }
 
 /// Returns the change of a rate or a burst; `None` if neither run has it.
@@ -129,14 +143,89 @@ fn ratio(old: &MeasuredFigure, new: &MeasuredFigure) -> MeasuredFigure {
 
 fn judge(change: &MeasuredFigure, accepted: f64) -> LimitLine {
     let (Some(ratio), Some((low, high))) = (change.value(), change.bounds()) else {
-        let sentence = "cannot be determined: no limit holds the rate in both runs".to_owned();
-        return LimitLine { call: LimitCall::Undetermined, sentence };
+        return changes::undetermined("no limit holds the rate in both runs");
     };
-    let (call, word) = match LimitOutcome::against_limit(ratio, low, high, accepted) {
-        LimitOutcome::Fails => (LimitCall::Fails, "fails"),
-        LimitOutcome::Passes => (LimitCall::Passes, "passes"),
-        _ => (LimitCall::Undetermined, "cannot be determined"),
+    let beyond = format!("a loss beyond {}", changes::percent_word(accepted));
+    let outcome = LimitOutcome::against_limit(ratio, low, high, accepted);
+    changes::limit_line(outcome, &beyond, || "longer courses (--seconds) narrow it".to_owned())
+}
+
+/// Returns the courses of which the other run has none.
+fn only_in(run: &'static str, own: &[CourseFinding], other: &[CourseFinding]) -> Vec<OnlyIn> {
+    let alone = own.iter().filter(|one| !other.iter().any(|other| is_same(one, other)));
+    let line = |one: &CourseFinding| OnlyIn {
+        run,
+        what: "course",
+        name: one.load.clone(),
+        detail: one.sentence.clone(),
     };
-    let beyond = super::changes::percent_word(accepted);
-    LimitLine { call, sentence: format!("{word}: a loss beyond {beyond}") }
+    alone.map(line).collect()
+}
+
+/// Returns true if two courses look for the same limit; blocks of 64 KiB replace those of 1 MiB
+/// where these are too coarse.
+fn is_same(one: &CourseFinding, other: &CourseFinding) -> bool {
+    (one.direction, one.unit) == (other.direction, other.unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::against;
+    use super::*;
+    use crate::findings::against::LimitCall;
+    use crate::twin::limits_of;
+    use iotax_model::record::course::{CourseDirection, CourseLoad};
+
+    const READS: (CourseDirection, CourseLoad) = (CourseDirection::Read, CourseLoad::SmallBlocks);
+
+    fn accepted(rate: f64) -> RegressionLimits {
+        RegressionLimits { rate: Some(rate), ..RegressionLimits::default() }
+    }
+
+    #[test]
+    fn a_lower_limit_fails_and_the_same_limit_passes() {
+        let (old, new) = (limits_of(1, 1000.0, &[READS]), limits_of(2, 800.0, &[READS]));
+        let found = against(&old, &new, accepted(0.05)).unwrap();
+        assert!(found.fails());
+        let sentence = &found.courses[0].sentence;
+        assert!(
+            sentence.starts_with("4k random reads at iodepth 32: rate 1,000 I/Os a second -> 800")
+                && sentence.contains(": -20.0 % +- "),
+            "{sentence}"
+        );
+        let same = limits_of(3, 1000.0, &[READS]);
+        let found = against(&old, &same, accepted(0.05)).unwrap();
+        assert!(!found.fails() && found.courses[0].sentence.contains("no change shown"));
+        let calls = found.courses.iter().map(|one| one.limit.as_ref().map(|limit| limit.call));
+        assert_eq!(calls.collect::<Vec<_>>(), [Some(LimitCall::Passes), None]);
+    }
+
+    #[test]
+    fn finer_blocks_are_matched_and_what_one_run_has_alone_is_named() {
+        let large = (CourseDirection::Read, CourseLoad::LargeBlocks);
+        let fine = (CourseDirection::Read, CourseLoad::FineBlocks);
+        let writes = (CourseDirection::Write, CourseLoad::SmallBlocks);
+        let old = limits_of(1, 1e8, &[large, writes]);
+        let mut new = limits_of(2, 1e8, &[fine]);
+        new.start.scenario.stacks[0].text = "/dev/other".into();
+        let found = against(&old, &new, RegressionLimits::default()).unwrap();
+        assert_eq!(found.courses.len(), 2, "rate and burst");
+        let [only] = found.only.as_slice() else { panic!("{:?}", found.only) };
+        assert!(only.to_sentence().starts_with("only in the old run: course 4k random writes"));
+        assert!(found.warnings.iter().any(|one| one.text.contains("/dev/other")), "another target");
+    }
+
+    #[test]
+    fn a_search_is_not_compared_with_loads() {
+        let old = limits_of(1, 1000.0, &[READS]);
+        let mut new = limits_of(2, 1000.0, &[]);
+        let why = |new: &RunData| against(&old, new, accepted(0.05)).unwrap_err().to_string();
+        assert!(why(&new).contains("measured nothing"), "{}", why(&new));
+        new.start.scenario.limits = None;
+        let why = why(&new);
+        assert!(
+            why.contains("searched for limits, and the run") && why.contains("hint: "),
+            "{why}"
+        );
+    }
 }

@@ -60,6 +60,10 @@ pub enum RunMismatch {
         "the run {0} has durability trials, which are not compared; hint: set their reports side by side: `iotax report {0} OTHER`"
     )]
     Trials(String),
+    #[error(
+        "the run {search} searched for limits, and the run {other} did not; hint: compare two runs of `iotax limits`, or two of `iotax run`"
+    )]
+    SearchAndLoads { search: String, other: String },
     /// No workload or no stack in common.
     #[error(
         "the two runs have no {what} in common: the old one has {old}, the new one {new}; hint: {hint}"
@@ -90,7 +94,7 @@ pub fn against(
     if imported::any(runs) {
         return imported::against(runs, &readings, limits);
     }
-    if courses::both(runs) {
+    if courses::any(runs) {
         return courses::against(runs, limits);
     }
     for (run, readings) in runs.iter().zip(&readings) {

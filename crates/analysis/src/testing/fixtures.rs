@@ -1,8 +1,10 @@
 //! Simulated runs: one for everything that a report must cope with.
 
 use super::*;
+use iotax_facts::limit::{LimitUnit, SetLimit};
 use iotax_facts::machine::{Device, PcieLink, TargetFacts};
 use iotax_load::{VerifiedWorker, verify};
+use iotax_model::record::course::{CourseDirection, CourseLoad, LimitCourse};
 use iotax_model::record::imported::{
     Import, ImportedDirection, ImportedFile, ImportedPart, ImportedResult, ImportedSample,
     PrintedPercentile, ReportedLoad, Uncounted, UnreadLines,
@@ -12,14 +14,14 @@ use iotax_model::record::verification::Verification;
 use iotax_model::record::{
     Better, DeviceCounts, DeviceReading, DeviceTraffic, IssuedIo, LayerUp, PlaceTraffic,
 };
-use iotax_model::scenario::{Kill, Rating, TableGroup, TableSpec, rating};
+use iotax_model::scenario::{Kill, LimitSearch, Rating, TableGroup, TableSpec, rating};
 use iotax_model::stack::InState;
 use iotax_model::state::AskedState;
 use iotax_probe::ProbeSpec;
 
 /// Name and maker of a simulated run.
 pub type Fixture = (&'static str, fn() -> RunData);
-pub const FIXTURES: [Fixture; 30] = [
+pub const FIXTURES: [Fixture; 31] = [
     ("bill", bill),
     ("failed", failed),
     ("a_against_a", a_against_a),
@@ -42,6 +44,7 @@ pub const FIXTURES: [Fixture; 30] = [
     ("disturbed", disturbed),
     ("named_bill", named_bill),
     ("durability", durability),
+    ("limits", limits),
     ("verified", verified),
     ("published", published),
     ("arrays", arrays),
@@ -817,6 +820,60 @@ fn saturating(seed: u64, servers: f64) -> Twin {
 
 /// Two stacks with 20 kills each of the guest and of QEMU: one keeps everything, the other has an
 /// overlay that is lost with QEMU.
+pub fn limits() -> RunData {
+    let (small, large) = (CourseLoad::SmallBlocks, CourseLoad::LargeBlocks);
+    let (read, write) = (CourseDirection::Read, CourseDirection::Write);
+    let loads = [(read, small), (read, large), (write, small)];
+    let mut run = limits_of(57, 1000.0, &loads);
+    // Large blocks meet no limit: each step of the amount is the drive's own.
+    let (mut amount, mut state) = (0.0, 1_u32);
+    for point in &mut run.courses[1].points {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        amount += 1e7 * (0.5 + f64::from(state >> 8) / f64::from(1 << 24));
+        point.1 = amount;
+    }
+    run.path_limits.near = vec![
+        SetLimit {
+            of: LimitUnit::ReadIos,
+            rate: 1000.0,
+            burst: None,
+            on: "sda".into(),
+            set_in: "/sys/fs/cgroup/x.service/io.max".into(),
+        },
+        SetLimit {
+            of: LimitUnit::Processors,
+            rate: 1.5,
+            burst: None,
+            on: "x.service".into(),
+            set_in: "/sys/fs/cgroup/x.service/cpu.max".into(),
+        },
+    ];
+    run
+}
+
+/// A search for limits: for each load, the course of a limiter that lets a burst of three seconds
+/// and `rate` a second through, on something 20 times as fast.
+pub fn limits_of(seed: u64, rate: f64, loads: &[(CourseDirection, CourseLoad)]) -> RunData {
+    let mut run = Twin::new(seed, vec![stack("file", "file:/srv/iotax.img", 90_000.0)]).data;
+    let search = LimitSearch { writes: true, seconds: 6.0, rest_s: 10.0, qmp: None };
+    run.start.scenario.limits = Some(Box::new(search));
+    run.outcome = Some("complete".into());
+    let burst = 3.0 * rate;
+    let points = (1..=600).map(|at| f64::from(at) * 0.01);
+    let points = points.map(|t| (t, (20.0 * rate * t).min(burst + rate * t)));
+    let course = |(direction, load): &(CourseDirection, CourseLoad)| LimitCourse {
+        direction: *direction,
+        load: *load,
+        rested_s: 10.0,
+        ios: 9000,
+        bytes: 9000 << 12,
+        frame: None,
+        points: points.clone().collect(),
+    };
+    run.courses = loads.iter().map(course).collect();
+    run
+}
+
 pub fn durability() -> RunData {
     let vm = |name, text| TwinStack { place: "vm", ..stack(name, text, 900_000.0) };
     let stacks = vec![

@@ -275,7 +275,7 @@ fn courses(findings: &Findings) -> Markup {
         @if let Some(found) = limits::table(findings) {
             section {
                 h2 { "Limits" }
-                (verdict_list(&limits::sentences(findings)))
+                (verdict_list(&limits::sentences(findings, "")))
                 @for course in limits::courses(findings) {
                     h3 { (capital(&course.load)) }
                     (plot::course(course))
