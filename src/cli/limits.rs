@@ -5,7 +5,7 @@ use super::output::{say, say_aside};
 use super::progress::ProgressPrinter;
 use super::{report, run};
 use anyhow::{Context, Result};
-use iotax_analysis::limits::limits;
+use iotax_analysis::results::limits::limits;
 use iotax_measure::limit_courses::qemu_limits;
 use iotax_measure::session::RunOutcome;
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments};

@@ -187,7 +187,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Limits(args) => limits::run(&args, &runs()?),
         Command::Doctor(args) => doctor::run(&args, guest::FINDINGS),
         Command::Lab(args) => lab::run(&args),
-        Command::Selfcheck(args) => selfcheck::run(&args, &runs()?),
+        Command::Selfcheck(args) => selfcheck::run(&args),
         Command::Demo(args) => demo::run(&args, &runs()?),
         Command::Agent(args) => agent::run(&args).map(|()| DONE),
     }

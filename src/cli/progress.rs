@@ -241,7 +241,9 @@ impl Observer for ProgressPrinter {
             RunEvent::LongPhase { what } => self.line(&what),
             RunEvent::Round(live) => match &self.bar {
                 Some(bar) => {
-                    bar.set_message(lines(&lines_of(&live, self.budget_s, screen())).into_owned())
+                    let (columns, rows) = screen();
+                    let text = lines_of(&live, self.budget_s, columns, rows);
+                    bar.set_message(lines(&text).into_owned())
                 }
                 None => self.status(show_live(&live, self.budget_s)),
             },
@@ -320,37 +322,6 @@ impl Drop for Simulating {
     }
 }
 
-/// Shows the seconds of a recording while it lives; quiet if standard error is not a terminal.
-pub struct Recording(Option<ProgressBar>);
-
-impl Recording {
-    pub fn new(target: &str) -> Recording {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new_spinner();
-            bar.set_prefix(lines(&format!("recording {target}")).into_owned());
-            let style = ProgressStyle::with_template("{prefix}: {wide_msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            bar
-        });
-        Recording(bar)
-    }
-
-    /// Shows how many of the seconds are done.
-    pub fn show_progress(&self, done_s: f64, seconds: f64) {
-        if let Some(bar) = &self.0 {
-            bar.set_message(format!("{done_s:.0} of {seconds:.0} s"));
-        }
-    }
-}
-
-impl Drop for Recording {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
-}
-
 /// Returns the columns and rows of the terminal.
 fn screen() -> (usize, usize) {
     let rows = terminal_size::terminal_size().map_or(24, |(_, rows)| usize::from(rows.0));
@@ -384,7 +355,7 @@ fn show_time(live: &LiveState, budget_s: f64) -> String {
 
 /// Returns the time, and below it a line for each stack of which something is known, its figure
 /// first. If the stacks take more than half of the screen, it says how many there are.
-fn lines_of(live: &LiveState, budget_s: f64, (columns, rows): (usize, usize)) -> String {
+fn lines_of(live: &LiveState, budget_s: f64, columns: usize, rows: usize) -> String {
     let most = (rows / 2).max(3);
     let room = columns.saturating_sub(1);
     let known: Vec<(&LiveComparison, String)> =
@@ -449,14 +420,14 @@ mod tests {
             "vm cache=none,num-queues=2",
             "vm cache=writeback,num-queues=1",
         ];
-        let text = lines_of(&live(&names), 60.0, (80, 24));
+        let text = lines_of(&live(&names), 60.0, 80, 24);
         let expected = [
             "round 12, 14 s, about 46 s of these rounds left",
             "   costs 0.0 +- 1.2 %  vm cache=none,num-queues=1",
             "  costs 10.0 +- 1.2 %  vm cache=writeback,num-queues=1",
         ];
         assert_eq!(text, expected.join("\n"), "of the second nothing is known");
-        let many = lines_of(&live(&["a"; 9]), 60.0, (80, 10));
+        let many = lines_of(&live(&["a"; 9]), 60.0, 80, 10);
         assert_eq!((many.lines().count(), many.lines().last()), (7, Some("  and 3 more stacks")));
         assert_eq!(
             show_live(&live(&["vm", "unknown"]), 60.0),
@@ -484,7 +455,7 @@ mod tests {
         let names =
             ["4 drives | mdraid(level=5,chunk=64KiB) | split(8) | vm(vcpus=6,num-queues=1)"; 3];
         for columns in [40, 60, 80] {
-            let text = lines_of(&live(&names), 60.0, (columns, 24));
+            let text = lines_of(&live(&names), 60.0, columns, 24);
             let stacks: Vec<&str> = text.lines().skip(1).collect();
             assert_eq!(stacks.len(), 2);
             assert!(

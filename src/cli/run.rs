@@ -5,7 +5,7 @@ use super::output::{columns, say, say_aside};
 use super::progress::ProgressPrinter;
 use super::{plan, ratings, report, stop};
 use anyhow::{Context, Result};
-use iotax_analysis::slo;
+use iotax_analysis::results::slo;
 use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::system;
 use iotax_drivers::system::boot_id;

@@ -47,15 +47,15 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
     (
         "loop",
         "a kind of device of the kernel",
-        &["efficiency/hardware.rs", "analysis/src/neighbours.rs", "guard/kernel_users.rs"],
+        &["efficiency/hardware.rs", "analysis/src/validity/neighbours.rs", "guard/kernel_users.rs"],
     ),
     ("loop", "a transport of NVMe over fabrics", &["layer/nvmf.rs", "fabric/nvmf.rs"]),
-    ("nbd", "a kind of device of the kernel", &["analysis/src/neighbours.rs"]),
+    ("nbd", "a kind of device of the kernel", &["analysis/src/validity/neighbours.rs"]),
     ("domain", "a part of a PCI address in libvirt's XML", &["hypervisor/libvirt.rs"]),
     (
         "bcache",
         "a kind of device of the kernel, and a signature",
-        &["analysis/src/neighbours.rs", "guard/judge.rs", "guard/signature.rs"],
+        &["analysis/src/validity/neighbours.rs", "guard/judge.rs", "guard/signature.rs"],
     ),
     (
         "partition",

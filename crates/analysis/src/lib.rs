@@ -1,89 +1,51 @@
 //! Turns a loaded run into findings, without side effects. A partial run is read like a whole one
 //! and says so. Figures that are missing or failed keep the reason.
 //!
-//! Modules:
+//! Modules, in the order of the data; none uses one that follows, but for the refusals of
+//! `validity` that `gather` asks for:
 //!
-//! * Results: [`findings`], types only.
-//! * A stack's slices: `gather` and `reading`.
-//! * Comparisons and the bill: `compare`, `verdicts`, `lines`. Reads and writes separately:
-//!   `directions`.
-//! * Limits of the hardware: `ceiling`, `efficiency/`.
-//! * Causes of an unfair comparison: `confounders`, `doubts`, `neighbours`, `conservation`,
-//!   `found_data`, `arc`, `baseline`.
-//! * Loads in steps: `sweep`, `knee`, `course`. Arrays: `states`, `rebuild`.
-//! * Other kinds of results: `durability`, `limits`, `verification`, `published`, `imported/`.
-//! * Two runs: `against/`.
+//! * `gather`: slices to rounds, sides and pairs.
+//! * `ceilings`: limits of the hardware and limits that are set.
+//! * `validity`: causes of an unfair comparison.
+//! * `compare`: a stack's own figures, its comparisons and their verdicts.
+//! * `bill`: prefix after prefix. `arrays`: states and rebuilds.
+//! * [`results`]: sweeps, service levels, durability, limits, published and imported figures.
+//! * [`against`]: two runs.
+//! * [`findings`]: the types of all results; nothing to compute.
 #![forbid(unsafe_code)]
 
 pub mod against;
-mod arc;
-mod at_limit;
-mod baseline;
-mod caveats;
-mod ceiling;
-mod charges;
-mod clusters;
+mod arrays;
+mod bill;
+mod ceilings;
 mod compare;
-mod confounders;
-mod conservation;
-mod course;
-mod crowd;
-mod directions;
-#[cfg(test)]
-mod directions_tests;
-mod doubts;
-pub mod durability;
-mod efficiency;
 pub mod findings;
-mod found_data;
 mod gather;
-mod generator;
-mod headline;
-mod identity;
-mod imported;
-mod judged;
-mod knee;
-mod layers;
-pub mod limits;
-mod lines;
-mod machines;
-mod neighbours;
-mod pairing;
-pub mod precondition;
-mod probes;
-mod published;
-mod ratios;
-mod reading;
-mod rebuild;
-mod remedy;
-mod resized;
-mod rows;
-mod simultaneous;
-pub mod slo;
-mod standing;
-mod states;
-mod steady;
-mod subject;
-mod sweep;
-mod tails;
+pub mod results;
 #[cfg(test)]
 mod tests;
-mod timeline;
 #[cfg(any(test, feature = "testing"))]
 #[path = "testing/twin.rs"]
 pub mod twin;
-mod verdicts;
-mod verification;
-mod warnings;
+mod validity;
 
+pub use compare::headline::EMULATED;
 pub use findings::Findings;
-pub use headline::EMULATED;
+pub use gather::{precondition, subject::who};
 pub use iotax_store::RunData;
-pub use subject::who;
 
+use arrays::{clusters, states};
+use bill::{layers, lines};
+use ceilings::efficiency;
+use compare::judged::{self, JudgedPairs, WorkloadEstimates};
+use compare::{baseline, charges, directions, headline, rows};
 use findings::{ProbeReport, WorkloadFindings};
-use judged::{JudgedPairs, WorkloadEstimates};
-use reading::WorkloadView;
+use gather::{reading::WorkloadView, subject};
+use results::{
+    crowd, durability, identity, imported, limits, published, ratios, slo, sweep, verification,
+    warnings,
+};
+use validity::{caveats, conservation, generator, neighbours};
 
 /// Returns everything that can be said about a run.
 pub fn findings(run: &RunData) -> Findings {

@@ -1,7 +1,7 @@
 //! Known truth in, known truth out: the twin's costs must be found within their intervals.
 
-use super::findings::{BillLine, Interval, MeasuredFigure, SampleUnit};
-use super::{Findings, RunData, findings, twin};
+use crate::findings::{BillLine, Interval, MeasuredFigure, SampleUnit};
+use crate::{Findings, RunData, findings, twin};
 use iotax_load::Job;
 use iotax_model::record::{
     DesignUp, Place, PlaceFacts, Purpose, SampleValue, Slice, Warning, WorkerUp,
@@ -504,7 +504,10 @@ fn a_failed_sample_spoils_its_round_only() {
 fn torn_histograms_are_said_and_the_rest_is_used() {
     let mut run = twin::a_against_a();
     let whole = run.histograms;
-    run.histograms = Box::new(move |offset: u64| if offset == 0 { None } else { whole(offset) });
+    run.histograms =
+        iotax_store::SegmentSource::new(
+            move |offset: u64| if offset == 0 { None } else { whole.at(offset) },
+        );
     let found = findings(&run);
     assert!(found.warnings.iter().any(|warning| warning.kind == "torn_histograms"));
     assert!(found.workloads[0].rows.iter().all(|row| row.latency[0].p50.value().is_some()));

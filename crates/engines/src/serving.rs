@@ -239,11 +239,11 @@ fn answer_all<W: Write>(
         let began = Instant::now();
         *hold(&line.far) = None;
         *hold(under_way) = Some((id, began));
-        let mut report =
-            |acknowledged| match progress(writer, id, began, (Some(acknowledged), None)) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
-            };
+        let mut report = |acknowledged| match progress(writer, id, began, Some(acknowledged), None)
+        {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        };
         let answer = agent.answer(&frame, &mut report);
         // Stop reporting progress of this request from here on: it would come after its answer.
         *hold(under_way) = None;
@@ -270,7 +270,7 @@ fn report_progress<W: Write>(
         let request = hold(under_way);
         let late = request.filter(|(_, began)| began.elapsed() >= PROGRESS_EVERY / 2);
         let far = hold(&line.far).clone();
-        if late.is_some_and(|(id, began)| progress(writer, id, began, (None, far)).is_err()) {
+        if late.is_some_and(|(id, began)| progress(writer, id, began, None, far).is_err()) {
             return;
         }
     }
@@ -280,7 +280,8 @@ fn progress<W: Write>(
     writer: &Mutex<W>,
     id: u64,
     began: Instant,
-    (acknowledged, far): (Option<u64>, Option<serde_json::Value>),
+    acknowledged: Option<u64>,
+    far: Option<serde_json::Value>,
 ) -> Result<(), FrameError> {
     let body = WireProgress { running_ms: began.elapsed().as_millis() as u64, acknowledged, far };
     send(writer, FrameKind::Progress, id, &body, Vec::new())
@@ -347,7 +348,7 @@ impl ServingAgent<'_> {
                 self.prepare(worker, &targets, &jobs, engine, probe.as_ref())?
             }
             WireRequest::Listen { worker, probe, bind, port } => {
-                self.listen(worker, &probe, (bind, port))?
+                self.listen(worker, &probe, bind, port)?
             }
             WireRequest::Unlisten { worker } => {
                 self.servers.remove(&worker);
@@ -462,7 +463,8 @@ impl ServingAgent<'_> {
         &mut self,
         number: u32,
         probe: &ProbeSpec,
-        (bind, port): (Option<IpAddr>, Option<u16>),
+        bind: Option<IpAddr>,
+        port: Option<u16>,
     ) -> Result<Response> {
         let server = OtherEnd::listen(probe, bind.unwrap_or(Ipv4Addr::UNSPECIFIED.into()), port);
         let server = server.map_err(|error| Failed::from(EngineError::from(error)))?;

@@ -103,7 +103,8 @@ impl ArrayStep {
 pub fn transition(
     layer: &dyn Layer,
     spec: &LayerSpec,
-    (made, members): (&PathRef, &[PathRef]),
+    made: &PathRef,
+    members: &[PathRef],
     from: AskedState,
     to: AskedState,
 ) -> Result<Vec<(String, Op)>> {

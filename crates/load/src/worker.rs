@@ -456,9 +456,11 @@ fn setups(
                 .map(|(_, walk)| (Cursor::shared(walk), Schedule::default()))
                 .collect();
             for _ in 0..split {
-                for ((fitted, shared), ledger) in on_targets.iter().zip(&shared).zip(ledgers) {
+                for ((fitted, (shared, schedule)), ledger) in
+                    on_targets.iter().zip(&shared).zip(ledgers)
+                {
                     let stream = setups.len() as u64;
-                    let setup = setup(fitted, shared, thread, split, stream)?;
+                    let setup = setup(fitted, shared, schedule, thread, split, stream)?;
                     setups.push(Setup { ledger: ledger.clone(), ..setup });
                 }
             }
@@ -472,7 +474,8 @@ fn setups(
 /// together, and keep one schedule.
 fn setup(
     fitted: &EngineTrial,
-    (shared, schedule): &(CursorShare, Schedule),
+    shared: &CursorShare,
+    schedule: &Schedule,
     thread: u32,
     split: u32,
     stream: u64,

@@ -59,7 +59,7 @@ impl Session<'_> {
                         what: progress_words(&ready.stack, written, what.written()),
                     });
                 };
-                let done = write(places, ready, member, what, (self.stop, &mut report))?;
+                let done = write(places, ready, member, what, self.stop, &mut report)?;
                 let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
                 self.store.append(&RunRecord::LaidOut(done))?;
             }
@@ -104,7 +104,8 @@ pub fn write(
     ready: &StackUnderLoad,
     member: &LoadedMember,
     what: &UnwrittenStack,
-    (stop, report): (&AtomicBool, &mut dyn FnMut(u64)),
+    stop: &AtomicBool,
+    report: &mut dyn FnMut(u64),
 ) -> Result<LaidOut> {
     let mut done = LaidOut {
         stack: ready.stack.clone(),
@@ -252,10 +253,9 @@ mod tests {
         let what = UnwrittenStack { target: 0, order, bytes, parts: 1, data };
         let mut told = 0;
         let mut tell = |bytes: u64| told += bytes;
-        let done = write(&mut places, &ready, &member, &what, (&AtomicBool::new(false), &mut tell))
-            .unwrap();
-        let stopped =
-            write(&mut places, &ready, &member, &what, (&AtomicBool::new(true), &mut tell));
+        let done =
+            write(&mut places, &ready, &member, &what, &AtomicBool::new(false), &mut tell).unwrap();
+        let stopped = write(&mut places, &ready, &member, &what, &AtomicBool::new(true), &mut tell);
         assert_eq!(told, what.written(), "what is told while it goes on ends with all of it");
         assert!(stopped.unwrap_err().to_string().contains("interrupted"));
         (done, std::fs::read(path).unwrap())

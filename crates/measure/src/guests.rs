@@ -99,7 +99,7 @@ fn of_qemu(place: &mut ReachedPlace, guest: &GuestPlan, at: usize) -> Result<Gue
             .map_or(&guest.tag, |daemon| &daemon.tag);
         let process =
             started_process(tag)?.with_context(|| format!("guest {} has ended", guest.place))?;
-        let cache = ceph::cache_reported(&disk.path, (&rbd.pool, &rbd.image), process.pid);
+        let cache = ceph::cache_reported(&disk.path, &rbd.pool, &rbd.image, process.pid);
         reported.extend(ceph::image_settings(&disk.path, &rbd.pool, &rbd.image)?);
         reported.insert(settings::RBD_CACHE.to_owned(), cache);
     }

@@ -4,7 +4,7 @@
 
 use super::progress::{VisitEnd, WorkloadProgress};
 use super::rounds::Visit;
-use super::visit_workers::SlicePosition;
+use super::slice_outcome::SlicePosition;
 use anyhow::Result;
 use iotax_facts::place::Place;
 use iotax_model::record::Purpose;

@@ -340,7 +340,7 @@ impl Session<'_> {
             return Err(Failed::measurement("the other end has no address").into());
         };
         let peer = &mut places.get(&member.place)?.peer;
-        network_peer::prepare(peer, 0, (others, last)).map_err(Failed::from)?;
+        network_peer::prepare(peer, 0, others, last).map_err(Failed::from)?;
         let Some(rested_s) = self.rest(search.rest_s, refill_s) else { return Ok(None) };
         let what = format!("{}, {seconds} s", load.phrase(direction));
         self.observer.notify(RunEvent::Phase { what });

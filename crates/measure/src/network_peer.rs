@@ -68,8 +68,8 @@ fn listening_at(
     end: &FarEnd,
 ) -> Result<Vec<ProbeSpec>> {
     let peer = &mut places.get(&end.place)?.peer;
-    let at = (end.address, end.port);
-    let listening = peer.listen_for(worker, probe, at, PREPARE_LIMIT).map_err(Failed::from)?;
+    let listening = peer.listen_for(worker, probe, end.address, end.port, PREPARE_LIMIT);
+    let listening = listening.map_err(Failed::from)?;
     let is_reachable = |one: &&IpAddr| end.address.is_some() || !one.is_loopback();
     let spec = |address: &IpAddr| ProbeSpec {
         peer: Some(SocketAddr::new(*address, listening.port)),
@@ -89,7 +89,8 @@ fn listening_at(
 pub(super) fn prepare(
     peer: &mut Peer,
     worker: u32,
-    (others, last): (&[ProbeSpec], &ProbeSpec),
+    others: &[ProbeSpec],
+    last: &ProbeSpec,
 ) -> Result<Prepared, WireError> {
     let mut tried = others.iter().map(|spec| peer.prepare_probe(worker, spec, PREPARE_LIMIT));
     match tried.find_map(Result::ok) {

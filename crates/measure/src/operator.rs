@@ -49,7 +49,8 @@ impl Session<'_> {
         &mut self,
         places: &mut Places,
         set: &StackSet,
-        (before, most): (usize, usize),
+        before: usize,
+        most: usize,
     ) -> Result<bool> {
         let mut number = before;
         for index in &set.stacks {

@@ -6,14 +6,15 @@
 use super::interference::Interference;
 use super::observer::{LiveComparison, LiveState, Observer, RunEvent};
 use super::progress::{VisitEnd, VisitLimit, WorkloadProgress};
-use super::series::SettledSlices;
+use super::series::{SeriesPlan, SettledSlices};
+use super::slice_outcome::{SliceOutcome, SlicePosition};
 use super::under_load::StackUnderLoad;
-use super::visit_workers::{Bench, OfferedLoad, SliceOutcome, SlicePosition};
+use super::visit_workers::{Bench, OfferedLoad};
 use super::{matched_rate, series};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
 use iotax_load::SliceBound;
-use iotax_model::record::{DesignUp, Matched, Purpose, RunRecord, SeriesDesign};
+use iotax_model::record::{DesignUp, Matched, Purpose, RunRecord};
 use iotax_model::scenario::{Engine, MeasureSpec, Precondition, Workload};
 use iotax_stats::pilot::{Design, DesignBounds, Pattern, PilotSlice};
 use iotax_stats::rounds::{Round, RoundKind, RoundPart, SliceValue};
@@ -238,9 +239,9 @@ impl Visit<'_> {
                 ControlFlow::Continue(settled) => settled,
                 ControlFlow::Break(ended) => return Ok(Some(ended)),
             };
-            progress.series = in_turn.as_ref().map(|settled| settled.series);
+            progress.series = in_turn.as_ref().map(|settled| settled.plan.design);
             let (design, piloted, why) = match (in_turn, self.measure.slice_ns) {
-                (Some(SettledSlices { window_ns, why, .. }), _) => (mirrored(window_ns), 0, why),
+                (Some(SettledSlices { plan, why }), _) => (mirrored(plan.window_ns), 0, why),
                 (None, Some(asked_ns)) => {
                     (mirrored(self.first_slice_ns()), 0, self.why_fixed(asked_ns))
                 }
@@ -411,9 +412,9 @@ impl Visit<'_> {
                 done.part(stack, writes)
             };
             let round = match progress.series {
-                Some(series) => {
-                    let design = (self.slice_ns(progress), series);
-                    let round = self.series_round(progress, design, Purpose::Plain, &mut trial)?;
+                Some(design) => {
+                    let plan = SeriesPlan { window_ns: self.slice_ns(progress), design };
+                    let round = self.series_round(progress, plan, Purpose::Plain, &mut trial)?;
                     round.map_continue(|(round, done)| {
                         for (stack, done) in &done {
                             part(done, *stack);
@@ -457,7 +458,7 @@ impl Visit<'_> {
             self.report_round(progress, &trial, until);
             let spent_s = progress.elapsed_s - before_s;
             if let Some(ended) =
-                over(&trial, until, (here, spent_s, progress.elapsed_s), RoundPhase::Depth)
+                over(&trial, until, here, spent_s, progress.elapsed_s, RoundPhase::Depth)
             {
                 return Ok(ended);
             }
@@ -583,7 +584,7 @@ impl Visit<'_> {
         &mut self,
         progress: &mut WorkloadProgress,
         until: VisitLimit,
-        series: Option<(u64, SeriesDesign)>,
+        series: Option<SeriesPlan>,
     ) -> Result<VisitEnd> {
         self.drop_rounds_with_lost(progress);
         let mut trial = self.trial(progress, RoundPhase::Matched);
@@ -619,7 +620,7 @@ impl Visit<'_> {
             progress.matched_rounds.push(round);
             let spent_s = progress.matched_s - before_s;
             if let Some(ended) =
-                over(&trial, until, (here, spent_s, progress.matched_s), RoundPhase::Matched)
+                over(&trial, until, here, spent_s, progress.matched_s, RoundPhase::Matched)
             {
                 return Ok(ended);
             }
@@ -687,7 +688,9 @@ enum RoundPhase {
 fn over(
     trial: &RoundTrial,
     until: VisitLimit,
-    (here, spent_s, all_s): (usize, f64, f64),
+    here: usize,
+    spent_s: f64,
+    all_s: f64,
     phase: RoundPhase,
 ) -> Option<VisitEnd> {
     match until {

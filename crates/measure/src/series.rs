@@ -8,11 +8,11 @@ use super::observer::{Observer, RunEvent};
 use super::progress::{VisitEnd, VisitLimit, WorkloadProgress};
 use super::rounds::Visit;
 use super::serving::{ServedApart, ServedBy, ServedTime, served_apart};
+use super::slice_outcome::{SliceOutcome, SlicePosition};
+use super::slice_runs::{MOST_STOPS, overdue_after};
 use super::states::StateKeeper;
 use super::turns::OVERLAPS_ONE_IN;
-use super::visit_workers::{
-    Bench, MOST_STOPS, OfferedLoad, SliceOutcome, SlicePosition, overdue_after,
-};
+use super::visit_workers::{Bench, OfferedLoad};
 use anyhow::Result;
 use iotax_facts::place::Place;
 use iotax_host::caches::WriteCache;
@@ -76,10 +76,22 @@ const BINS_OF_SLICE: u64 = 48;
 /// scenario).
 pub type SeriesRound = (Round, Vec<(usize, SliceOutcome)>);
 
+/// Design of a series, with the length of its slices.
+#[derive(Clone, Copy)]
+pub(super) struct SeriesPlan {
+    pub window_ns: u64,
+    pub design: SeriesDesign,
+}
+
+impl SeriesPlan {
+    fn length(self) -> ShortLength {
+        ShortLength { discard_ns: self.design.discard_ns, window_ns: self.window_ns }
+    }
+}
+
 /// Slices that are long enough for every stack to settle after a change of stack.
 pub(super) struct SettledSlices {
-    pub window_ns: u64,
-    pub series: SeriesDesign,
+    pub plan: SeriesPlan,
     /// Reason why they are not shorter, in words.
     pub why: String,
 }
@@ -325,8 +337,8 @@ impl Visit<'_> {
         };
         let tries = if self.measure.budget_ns >= LEAST_BUDGET_FOR_PILOTS_NS { PILOTS } else { 0 };
         for _ in 0..tries {
-            let Some(design) = self.in_turn(discard_ns, asked_ns) else { break };
-            let (stack, lost_ns) = match self.lost_at_start(progress, design)? {
+            let Some(plan) = self.in_turn(discard_ns, asked_ns) else { break };
+            let (stack, lost_ns) = match self.lost_at_start(progress, plan)? {
                 ControlFlow::Continue(lost) => lost,
                 ControlFlow::Break(ended) => return Ok(ControlFlow::Break(ended)),
             };
@@ -346,17 +358,13 @@ impl Visit<'_> {
                 break;
             }
         }
-        let design = self.in_turn(discard_ns, asked_ns);
-        Ok(ControlFlow::Continue(design.map(|(window_ns, series)| SettledSlices {
-            window_ns,
-            series,
-            why,
-        })))
+        let plan = self.in_turn(discard_ns, asked_ns);
+        Ok(ControlFlow::Continue(plan.map(|plan| SettledSlices { plan, why })))
     }
 
-    /// Returns the length and number of the slices of a series, with `discard_ns` of each
-    /// discarded. `None`: they would be too long.
-    fn in_turn(&self, discard_ns: f64, asked_ns: Option<u64>) -> Option<(u64, SeriesDesign)> {
+    /// Plans a series with `discard_ns` of each slice discarded; `None`: the slices would be too
+    /// long.
+    fn in_turn(&self, discard_ns: f64, asked_ns: Option<u64>) -> Option<SeriesPlan> {
         let settled_ns = LEAST_WINDOW_NS.max(WINDOW_OF_DISCARD * discard_ns);
         let shortest_ns = self.bench.shortest_slice_ns();
         let window_ns = asked_ns.map_or(settled_ns, |asked_ns| asked_ns.max(shortest_ns) as f64);
@@ -365,19 +373,20 @@ impl Visit<'_> {
         }
         let round_ns = 2.0 * self.bench.ready.len() as f64 * (window_ns + discard_ns);
         let rounds = (SERIES_NS / round_ns).ceil().max(1.0) as u32;
-        Some((window_ns as u64, SeriesDesign { discard_ns: discard_ns as u64, rounds }))
+        let design = SeriesDesign { discard_ns: discard_ns as u64, rounds };
+        Some(SeriesPlan { window_ns: window_ns as u64, design })
     }
 
     /// Returns the worker that loses most at the start of a slice, and the loss in nanoseconds.
     fn lost_at_start(
         &mut self,
         progress: &mut WorkloadProgress,
-        (window_ns, series): (u64, SeriesDesign),
+        plan: SeriesPlan,
     ) -> Result<ControlFlow<VisitEnd, (usize, f64)>> {
         let workers = self.bench.ready.len();
         let order: Vec<usize> =
-            (0..series.rounds).flat_map(|_| (0..workers).chain((0..workers).rev())).collect();
-        let length = ShortLength { discard_ns: series.discard_ns, window_ns };
+            (0..plan.design.rounds).flat_map(|_| (0..workers).chain((0..workers).rev())).collect();
+        let length = plan.length();
         let before_s = self.bench.spent_s;
         while self.bench.spent_s - before_s < MOST_OF_PILOT_S
             && !self.bench.has_seen_starts(workers)
@@ -425,7 +434,7 @@ impl Visit<'_> {
     pub(super) fn series_round(
         &mut self,
         progress: &mut WorkloadProgress,
-        (window_ns, series): (u64, SeriesDesign),
+        plan: SeriesPlan,
         purpose: Purpose,
         trial: &mut RoundTrial,
     ) -> Result<ControlFlow<VisitEnd, SeriesRound>> {
@@ -439,11 +448,11 @@ impl Visit<'_> {
         let long = purpose == Purpose::Plain
             && is_chosen(self.measure.seed ^ self.stream, number, LONG_ONE_OF);
         let (purpose, times) = if long { (Purpose::Long, LONG_TIMES) } else { (purpose, 1) };
-        let rounds = (u64::from(series.rounds) / times).max(1);
+        let rounds = (u64::from(plan.design.rounds) / times).max(1);
         let order: Vec<usize> = (0..rounds).flat_map(|_| trial.plan().order).collect();
         let order = order.into_iter().map(|stack| self.worker_of(stack)).collect();
-        let usual = ShortLength { discard_ns: series.discard_ns, window_ns };
-        let length = ShortLength { window_ns: window_ns * times, ..usual };
+        let usual = plan.length();
+        let length = ShortLength { window_ns: usual.window_ns * times, ..usual };
         let spot = SlicePosition { round: number, position: 0, purpose };
         let round = self.bench.series(order, length, bin_ns(usual), spot, self.observer)?;
         progress.next_round += 1;
@@ -476,9 +485,7 @@ impl Visit<'_> {
             ControlFlow::Break(ended) => return Ok(ended),
         };
         let ended = match settled {
-            Some(SettledSlices { window_ns, series, .. }) => {
-                self.matched_rounds(progress, until, Some((window_ns, series)))
-            }
+            Some(settled) => self.matched_rounds(progress, until, Some(settled.plan)),
             // The stacks are slower than a series is made for. At the stated depth they would have
             // been measured in other slices, too.
             None => Ok(VisitEnd::Visit),

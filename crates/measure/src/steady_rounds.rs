@@ -5,7 +5,8 @@
 
 use super::progress::{VisitEnd, WorkloadProgress};
 use super::rounds::{Visit, in_units};
-use super::visit_workers::{OfferedLoad, SlicePosition};
+use super::slice_outcome::SlicePosition;
+use super::visit_workers::OfferedLoad;
 use anyhow::Result;
 use iotax_load::{Job, SliceBound};
 use iotax_model::record::precondition::{Preconditioned, PreconditionedStack};
@@ -67,7 +68,7 @@ impl Visit<'_> {
             self.bench.prepare(OfferedLoad::Jobs(workload.jobs.clone()))?;
         }
         let took_s = self.bench.spent_s - began_s;
-        self.record_preconditioned(&spec, &rounds, why, (took_s, without_rate))?;
+        self.record_preconditioned(&spec, &rounds, why, took_s, without_rate)?;
         progress.preconditioned.extend(rounds.writes);
         Ok((why == INTERRUPTED).then_some(VisitEnd::Interrupted))
     }
@@ -198,7 +199,8 @@ impl Visit<'_> {
         spec: &Precondition,
         rounds: &SteadyRounds,
         why: &str,
-        (took_s, without_rate): (f64, bool),
+        took_s: f64,
+        without_rate: bool,
     ) -> Result<()> {
         let stack = |(ready, window): (&super::under_load::StackUnderLoad, Option<Window>)| {
             PreconditionedStack {

@@ -44,7 +44,7 @@ impl Session<'_> {
         for chain in self.planned_visits(layout) {
             let before = manual_steps;
             manual_steps += operator::steps_of(self.scenario, &layout.sets[chain[0].set]);
-            match self.visit(layout, places, (&chain, before), region)? {
+            match self.visit(layout, places, &chain, before, region)? {
                 VisitOutcome::Done => {}
                 VisitOutcome::Interrupted => return self.interrupted(),
                 VisitOutcome::Disturbed(share) => {
@@ -140,7 +140,8 @@ impl Session<'_> {
         &mut self,
         layout: &SetLayout,
         places: &mut Places,
-        (chain, manual_steps): (&[PlannedVisit], usize),
+        chain: &[PlannedVisit],
+        manual_steps: usize,
         region: u64,
     ) -> Result<VisitOutcome> {
         let Some(last) = chain.iter().rposition(|planned| !self.todo(*planned).is_empty()) else {
@@ -150,7 +151,7 @@ impl Session<'_> {
         let before = self.executor.mark();
         let set = &layout.sets[planned.set];
         let most = operator::most_steps(self.scenario, layout);
-        if !self.await_operator(places, set, (manual_steps, most))? {
+        if !self.await_operator(places, set, manual_steps, most)? {
             return Ok(VisitOutcome::Interrupted);
         }
         let mark = self.executor.mark();

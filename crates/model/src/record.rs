@@ -132,7 +132,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 /// Request of a run, and the program that runs it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunStart {
     /// Id of the run, also the name of its folder.
     pub id: String,

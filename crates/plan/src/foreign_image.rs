@@ -34,7 +34,9 @@ pub struct SeenImage {
 /// Bad input: it is not there, another client has it open, or its cluster is in HEALTH_ERR. An
 /// unmet need: its cluster does not answer.
 pub fn look(
-    (conf, pool, image): (&Path, &str, &str),
+    conf: &Path,
+    pool: &str,
+    image: &str,
     scenario: &Scenario,
     stack: &Stack,
     report: &mut dyn FnMut(String),
@@ -111,7 +113,7 @@ pub fn look(
     if !status.is_healthy() {
         warnings.push(format!("{name}: its cluster is not healthy: {status}"));
     }
-    warnings.extend(not_filled((conf, pool, image), &seen));
+    warnings.extend(not_filled(conf, pool, image, &seen));
     Ok(SeenImage { bytes: seen.bytes, warnings })
 }
 
@@ -145,7 +147,7 @@ fn unfit(status: &ClusterStatus, conf: &Path, writes: bool) -> Option<String> {
     }
 }
 
-fn not_filled((conf, pool, image): (&Path, &str, &str), seen: &Image) -> Option<String> {
+fn not_filled(conf: &Path, pool: &str, image: &str, seen: &Image) -> Option<String> {
     let name = format!("rbd:{pool}/{image}");
     match seen.used {
         Some(used) if used >= seen.bytes => None,
@@ -189,10 +191,8 @@ mod tests {
                 .unwrap()
         };
         let reads = of("randread");
-        let refused = look((&conf, "p", "i"), &reads, &reads.stacks[0], &mut |_| {})
-            .err()
-            .unwrap()
-            .to_string();
+        let refused =
+            look(&conf, "p", "i", &reads, &reads.stacks[0], &mut |_| {}).err().unwrap().to_string();
         assert!(
             refused.contains("ceph.conf does not exist; hint: rbd:p/i@/path/ceph.conf"),
             "{refused}"
@@ -202,7 +202,7 @@ mod tests {
             std::fs::write(&conf, "[global]\nmon_host = 127.0.0.1\n").unwrap();
             std::fs::set_permissions(&conf, std::fs::Permissions::from_mode(0o666)).unwrap();
             let foreign =
-                look((&conf, "p", "i"), &reads, &reads.stacks[0], &mut |_| {}).err().unwrap();
+                look(&conf, "p", "i", &reads, &reads.stacks[0], &mut |_| {}).err().unwrap();
             assert!(
                 foreign.to_string().contains("another user could have named a file or a module"),
                 "{foreign}"
@@ -258,11 +258,11 @@ mod tests {
     #[test]
     fn what_was_never_written_is_warned_of() {
         let image = |used| Image { bytes: 1 << 30, used, watchers: Vec::new() };
-        assert_eq!(not_filled((Path::new("/c.conf"), "p", "i"), &image(Some(1 << 30))), None);
-        let some = not_filled((Path::new("/c.conf"), "p", "i"), &image(Some(4 << 20))).unwrap();
+        assert_eq!(not_filled(Path::new("/c.conf"), "p", "i", &image(Some(1 << 30))), None);
+        let some = not_filled(Path::new("/c.conf"), "p", "i", &image(Some(4 << 20))).unwrap();
         assert!(some.contains("only 4 MiB of 1 GiB was ever written"), "{some}");
         assert!(
-            not_filled((Path::new("/c.conf"), "p", "i"), &image(None))
+            not_filled(Path::new("/c.conf"), "p", "i", &image(None))
                 .unwrap()
                 .contains("no fast-diff")
         );

@@ -169,7 +169,7 @@ pub fn look_over(
     let named: HashSet<&Path> = named.filter_map(path_of_file).collect();
     for (index, stack) in scenario.stacks.iter().enumerate() {
         let mut look =
-            |member| bottom(member, (layout, index), scenario, &named, &mut survey, report);
+            |member| bottom(member, layout, index, scenario, &named, &mut survey, report);
         let found = stack.medium.members().iter().map(&mut look).collect::<Result<Vec<_>>>()?;
         refuse_aliases(stack)?;
         survey.found.push(found);
@@ -190,7 +190,8 @@ const NO_LIMIT: u64 = 1 << 46;
 /// Returns one medium, or one member of several; for a divided file, with all siblings.
 fn bottom(
     member: &Medium,
-    (layout, index): (&SetLayout, usize),
+    layout: &SetLayout,
+    index: usize,
     scenario: &Scenario,
     named: &HashSet<&Path>,
     survey: &mut Survey,
@@ -232,7 +233,7 @@ fn bottom(
             Ok(FoundMedium::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true))
         }
         Medium::Rbd { pool, image, conf } => {
-            let seen = foreign_image::look((conf, pool, image), scenario, stack, report)?;
+            let seen = foreign_image::look(conf, pool, image, scenario, stack, report)?;
             survey.warnings.extend(seen.warnings);
             Ok(FoundMedium::bare(seen.bytes, true, true))
         }

@@ -54,7 +54,7 @@ pub fn transition(
     first: StepId,
 ) -> Result<Vec<Step>> {
     let layer = layer_of(&array.spec).context("a layer that nobody knows")?;
-    let changes = state::transition(layer, &array.spec, (&array.made, &array.members), from, to)?;
+    let changes = state::transition(layer, &array.spec, &array.made, &array.members, from, to)?;
     let step = |(at, (why, op)): (usize, (String, Op))| Step {
         id: first + at as StepId,
         place: array.place.clone(),

@@ -4,8 +4,8 @@
 use super::table::TextTable;
 use super::verdicts::VerdictSentence;
 use iotax_analysis::Findings;
-use iotax_analysis::durability::known_share;
 use iotax_analysis::findings::durability::DurabilityRow;
+use iotax_analysis::results::durability::known_share;
 
 /// Returns the trials as a table; `None` if there are none.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {

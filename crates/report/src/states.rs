@@ -13,7 +13,8 @@ pub(super) fn sentences(array: &ArrayStates) -> Vec<VerdictSentence> {
     let rebuilds =
         rebuilds.map(|rebuild| VerdictSentence { class: "", text: rebuild.sentence.clone() });
     let all = verdicts::sentences_of(
-        (&comparisons(array), &charges(array)),
+        &comparisons(array),
+        &charges(array),
         &|stack| state(array, stack),
         "state",
     );

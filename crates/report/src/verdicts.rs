@@ -83,12 +83,10 @@ pub(super) fn tails(workload: &WorkloadFindings) -> Vec<String> {
 /// effect of the other stacks on the baseline. Similar conclusions about many stacks are one line,
 /// and so are figures that were not measured for one reason.
 pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
-    let of = (
-        workload.comparisons.iter().collect::<Vec<_>>(),
-        workload.charges.iter().collect::<Vec<_>>(),
-    );
+    let rates: Vec<&Comparison> = workload.comparisons.iter().collect();
+    let charges: Vec<&Charges> = workload.charges.iter().collect();
     let mut all: Vec<VerdictSentence> = service_levels(workload).collect();
-    all.extend(sentences_of((&of.0, &of.1), &|stack| stack, "stack"));
+    all.extend(sentences_of(&rates, &charges, &|stack| stack, "stack"));
     all.extend(
         workload.beside.iter().map(|one| VerdictSentence {
             class: class_of(&one.verdict),
@@ -106,17 +104,17 @@ pub(super) fn rates(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
 /// Returns the sentences for any comparisons with one stack. `named` gives the name of each, and
 /// `noun` says what they are.
 pub(super) fn sentences_of<'a>(
-    (rates, charges): (&[&'a Comparison], &[&'a Charges]),
+    rates: &[&'a Comparison],
+    charges: &[&'a Charges],
     named: &dyn Fn(&'a str) -> &'a str,
     noun: &str,
 ) -> Vec<VerdictSentence> {
-    let all_rates = rates;
-    let rates: Vec<One> =
-        all_rates.iter().map(|one| One { stack: named(&one.stack), ..of_rate(one) }).collect();
+    let of_rates: Vec<One> =
+        rates.iter().map(|one| One { stack: named(&one.stack), ..of_rate(one) }).collect();
     let directions =
         |one: &'a Comparison| directions_of(one).map(|it| One { stack: named(&one.stack), ..it });
-    let directions: Vec<One> = all_rates.iter().copied().flat_map(directions).collect();
-    let mut all = grouped::sentences(&rates, noun);
+    let directions: Vec<One> = rates.iter().copied().flat_map(directions).collect();
+    let mut all = grouped::sentences(&of_rates, noun);
     all.extend(grouped::sentences(&directions, noun));
     all.extend(charges_of(charges, named, noun, &|charges| &charges.latency));
     let apart: Vec<&Charges> = charges.iter().copied().filter(|one| says_directions(one)).collect();

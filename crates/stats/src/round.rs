@@ -46,12 +46,7 @@ impl Margin {
 /// on (no change, nothing at all): an interval that does not reach one is not printed as if it did.
 /// The digits follow the width of the whole interval, and bounds are rounded outwards. They are
 /// never finer than `decimals`, except where an edge requires it.
-pub fn printed(
-    value: f64,
-    (low, high): (f64, f64),
-    edges: &[f64],
-    decimals: i32,
-) -> (String, Margin) {
+pub fn printed(value: f64, low: f64, high: f64, edges: &[f64], decimals: i32) -> (String, Margin) {
     let (below, above) = (value - low, high - value);
     let longer = below.max(above);
     let shown = rounded(value, longer, decimals);
@@ -195,7 +190,7 @@ mod tests {
     const CHANGE: &[f64] = &[-100.0, 0.0];
 
     fn said(value: f64, low: f64, high: f64) -> String {
-        match printed(value, (low, high), CHANGE, 2) {
+        match printed(value, low, high, CHANGE, 2) {
             (value, Margin::HalfWidth(half)) => format!("{value} +- {half}"),
             (value, Margin::Bounds(low, high)) => format!("{value} ({low} to {high})"),
             (value, Margin::Unknown) => value,
@@ -250,7 +245,7 @@ mod tests {
         ) {
             let (high, value) = (low + width, low + share * width);
             let number = |text: &str| text.parse::<f64>().unwrap();
-            let (middle, margin) = printed(value, (low, high), CHANGE, 2);
+            let (middle, margin) = printed(value, low, high, CHANGE, 2);
             let middle = number(&middle);
             let (from, to) = match margin {
                 Margin::HalfWidth(half) => (middle - number(&half), middle + number(&half)),

@@ -31,7 +31,7 @@ impl Digits {
         let edges = if unit == "1" { RATIO } else { AMOUNT };
         let (value, margin) = match bounds {
             Some((low, high)) => {
-                printed(value / scale.by, (low / scale.by, high / scale.by), edges, scale.decimals)
+                printed(value / scale.by, low / scale.by, high / scale.by, edges, scale.decimals)
             }
             None => (three_digits(value / scale.by), Margin::Unknown),
         };
@@ -70,7 +70,7 @@ impl Digits {
 
     fn percent(fraction: f64, bounds: Option<(f64, f64)>, edges: &[f64]) -> Digits {
         let (value, margin) = match bounds {
-            Some((low, high)) => printed(100.0 * fraction, (100.0 * low, 100.0 * high), edges, 2),
+            Some((low, high)) => printed(100.0 * fraction, 100.0 * low, 100.0 * high, edges, 2),
             None => (format!("{:.1}", 100.0 * fraction), Margin::Unknown),
         };
         Digits { value, margin, unit: "%" }

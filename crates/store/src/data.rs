@@ -19,13 +19,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
-/// Returns the histogram at an offset as found in a sample; `None` for a torn frame.
-pub type HistogramSource = Box<dyn Fn(u64) -> Option<Histogram>>;
-/// Returns the short slices at an offset as found in a [`SeriesUp`]; `None` for a torn frame.
-pub type ShortSliceSource = Box<dyn Fn(u64) -> Option<Vec<ShortSlice>>>;
+/// Reads a value at an offset of the segment; a torn frame, like an empty source, has none.
+pub struct SegmentSource<T>(Box<dyn Fn(u64) -> Option<T>>);
+
+impl<T> SegmentSource<T> {
+    pub fn new(read: impl Fn(u64) -> Option<T> + 'static) -> SegmentSource<T> {
+        SegmentSource(Box::new(read))
+    }
+
+    pub fn at(&self, offset: u64) -> Option<T> {
+        (self.0)(offset)
+    }
+}
+
+impl<T> Default for SegmentSource<T> {
+    fn default() -> SegmentSource<T> {
+        SegmentSource::new(|_| None)
+    }
+}
 
 /// All records of one run, whole or partial: a run that is still going or was killed is as good as
 /// a finished one.
+#[derive(Default)]
 pub struct RunData {
     /// Request of the run, and the program that ran it.
     pub start: RunStart,
@@ -76,10 +91,10 @@ pub struct RunData {
     pub imported_files: Vec<ImportedFile>,
     /// Results that were imported, in the order of the files.
     pub imported: Vec<ImportedResult>,
-    /// Latencies of the slices.
-    pub histograms: HistogramSource,
-    /// Slices of the series.
-    pub short_slices: ShortSliceSource,
+    /// Latencies of the slices, at the offset of their sample.
+    pub histograms: SegmentSource<Histogram>,
+    /// Slices of the series, at the offset of its [`SeriesUp`].
+    pub short_slices: SegmentSource<Vec<ShortSlice>>,
     /// Warnings, in the order of the record.
     pub warnings: Vec<Warning>,
     /// Times at which it was resumed after a kill.
@@ -102,43 +117,7 @@ impl RunData {
     /// Returns a run that has just begun: only its start is recorded, and its own ratings are not
     /// read.
     pub fn begun(start: RunStart) -> RunData {
-        RunData {
-            start,
-            ratings: known().clone(),
-            places: Vec::new(),
-            layers: Vec::new(),
-            serving: Vec::new(),
-            workers: Vec::new(),
-            designs: Vec::new(),
-            matched: Vec::new(),
-            apart: None,
-            laying_out: Vec::new(),
-            laid_out: Vec::new(),
-            passes: Vec::new(),
-            preconditioned: Vec::new(),
-            clocks: Vec::new(),
-            clusters: Vec::new(),
-            slices: Vec::new(),
-            series: Vec::new(),
-            transients: Vec::new(),
-            device_traffic: Vec::new(),
-            trials: Vec::new(),
-            path_limits: PathLimits::default(),
-            courses: Vec::new(),
-            verified: Vec::new(),
-            imported_files: Vec::new(),
-            imported: Vec::new(),
-            histograms: Box::new(|_| None),
-            short_slices: Box::new(|_| None),
-            warnings: Vec::new(),
-            resumed: Vec::new(),
-            ends: Vec::new(),
-            visits_ended: Vec::new(),
-            outcome: None,
-            is_running: false,
-            torn: 0,
-            unknown: BTreeMap::new(),
-        }
+        RunData { start, ratings: known().clone(), ..RunData::default() }
     }
 
     fn take(&mut self, record: RunRecord) {
@@ -213,8 +192,8 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
     let mut run = run.ok_or_else(|| no_run(folder, "its first record is missing or torn"))?;
     let histograms = Rc::new(Histograms::open(folder, SEGMENT)?);
     let series = Rc::clone(&histograms);
-    run.histograms = Box::new(move |offset| histograms.get(offset));
-    run.short_slices = Box::new(move |offset| series.series(offset));
+    run.histograms = SegmentSource::new(move |offset| histograms.get(offset));
+    run.short_slices = SegmentSource::new(move |offset| series.series(offset));
     let (ratings, unread) = ratings(&run.start.ratings);
     run.ratings = ratings;
     run.warnings.extend(unread);

@@ -14,7 +14,7 @@ mod writer;
 #[cfg(test)]
 mod format_tests;
 
-pub use data::{HistogramSource, RunData, first_line, load};
+pub use data::{RunData, SegmentSource, first_line, load};
 pub use folder::Store;
 pub use iotax_journal::{
     FORMAT, INDEX, JOURNAL, LOCK, SEGMENT, StoreError, appender, default_runs_dir, is_file_of_run,

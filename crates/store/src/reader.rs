@@ -325,8 +325,8 @@ mod tests {
             [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
         writer.append(&RunRecord::Slice(slice(7, at))).unwrap();
         assert_eq!(read().slices, [slice(7, at)]);
-        assert_eq!((read().histograms)(at[0]), Some(latency));
-        assert_eq!((read().histograms)(at[1]), Some(Histogram::new()));
+        assert_eq!(read().histograms.at(at[0]), Some(latency));
+        assert_eq!(read().histograms.at(at[1]), Some(Histogram::new()));
         writer.append(&end()).unwrap();
         writer.sync().unwrap();
         assert_eq!(read().outcome.as_deref(), Some("complete"));
@@ -523,7 +523,7 @@ mod tests {
         let mut sum = Histogram::new();
         for sample in run.slices.iter().flat_map(|slice| &slice.samples) {
             if let SampleValue::Histogram(offset) = sample.value {
-                sum.merge(&(run.histograms)(offset).unwrap());
+                sum.merge(&run.histograms.at(offset).unwrap());
             }
         }
         println!("all histograms read and merged in {:?}", clock.elapsed());

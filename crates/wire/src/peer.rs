@@ -286,7 +286,8 @@ impl Peer {
         &mut self,
         worker: u32,
         probe: &ProbeSpec,
-        (bind, port): (Option<IpAddr>, Option<u16>),
+        bind: Option<IpAddr>,
+        port: Option<u16>,
         limit: Duration,
     ) -> Result<Listening, WireError> {
         match self.call(WireRequest::Listen { worker, probe: probe.clone(), bind, port }, limit)? {

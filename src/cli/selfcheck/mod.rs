@@ -1,8 +1,6 @@
 //! `iotax selfcheck`: tests of iotax itself. `stats` runs the simulated comparisons and checks the
 //! table of requirements.
 
-mod own;
-
 use super::output::columns;
 use super::progress::Simulating;
 use super::report::Destination;
@@ -13,6 +11,7 @@ use iotax_stats::selfcheck::kinds::NoiseSource;
 use iotax_stats::selfcheck::lines::Plan;
 use iotax_stats::selfcheck::report::Findings;
 use iotax_stats::selfcheck::{series, short::fine};
+use iotax_sys::regular::read_text;
 use iotax_units::exit::{DONE, FINDING, Failed};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,16 +45,6 @@ struct Stats {
     /// Seed of the simulations
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Record the noise of this machine first (4k random reads of file:/path or /dev/x, nothing is
-    /// written) and keep it
-    #[arg(long, value_name = "TARGET")]
-    record: Option<String>,
-    /// Seconds to record
-    #[arg(long, default_value_t = 60, value_name = "S", requires = "record", value_parser = clap::value_parser!(u32).range(20..=86_400))]
-    seconds: u32,
-    /// Reads in flight while recording
-    #[arg(long, default_value_t = 32, value_name = "N", requires = "record", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    iodepth: u32,
     /// Replay the noise series in this file too
     #[arg(long, value_name = "FILE")]
     series: Vec<PathBuf>,
@@ -66,11 +55,11 @@ struct Stats {
     to: Destination,
 }
 
-/// Runs the command; recorded series are in the folder of the runs.
+/// Runs the command.
 ///
 /// # Errors
-/// When a series cannot be recorded or read, or the report cannot be written.
-pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+/// When a series cannot be read, or the report cannot be written.
+pub fn run(args: &Args) -> Result<u8> {
     let stats = match &args.what {
         SelfcheckCommand::Stats(stats) => stats,
         SelfcheckCommand::Engine { .. } => {
@@ -82,18 +71,22 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     };
     let json = is_json(stats.json, &stats.to)?;
     let stop = stop::flag()?;
-    // This comes before any measurement: a damaged series would end the command afterwards.
-    let mut local = own::stored(runs)?;
-    for file in &stats.series {
-        local.push(own::read(file)?);
-    }
-    if let Some(target) = &stats.record {
-        let file = own::record(target, stats.seconds, stats.iodepth, runs, &stop)?;
-        local.push(own::read(&file)?);
-    }
+    let local = stats.series.iter().map(|file| read_series(file)).collect::<Result<_>>()?;
     let found = check(stats, local, &stop)?;
     stats.to.write(&if json { found.json() } else { found.table(columns()) })?;
     Ok(if found.holds { DONE } else { FINDING })
+}
+
+/// Reads a series of noise that was recorded elsewhere.
+///
+/// # Errors
+/// Bad input with the file, the fault and its line.
+fn read_series(file: &Path) -> Result<NoiseSource> {
+    let text = read_text(file)
+        .map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    NoiseSource::parse(&name, &text)
+        .map_err(|why| Failed::input(format!("{}: {why}", file.display())).into())
 }
 
 /// Returns true if JSON is requested, or the output file has its ending.

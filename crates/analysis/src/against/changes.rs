@@ -5,16 +5,17 @@ use super::{
     ChargeLimit, LimitCall, LimitLine, RateChange, RegressionLimits, RunChange, ServiceLevelChange,
     ServiceLevels, StackChange, VerdictBasis, WorkloadChange, common_baseline,
 };
+use crate::compare::remedy::settle_words;
+use crate::compare::standing::{FigureKind, LevelOfRun, alone, over_baseline};
 use crate::findings::against::DirectionChange;
 use crate::findings::slo::ServiceLevelFinding;
 use crate::findings::{Interval, MeasuredFigure, SampleUnit};
-use crate::gather::{IoDirection, StackSide};
-use crate::neighbours;
-use crate::reading::WorkloadView;
-use crate::remedy::settle_words;
-use crate::slo;
-use crate::standing::{FigureKind, LevelOfRun, alone, over_baseline};
-use crate::subject::{self, Quantity};
+use crate::gather::reading::WorkloadView;
+use crate::gather::rounds::{IoDirection, StackSide};
+use crate::gather::subject;
+use crate::gather::subject::Quantity;
+use crate::results::slo;
+use crate::validity::neighbours;
 use iotax_model::scenario::Regime;
 use iotax_stats::exceedance::ServiceVerdict;
 use iotax_stats::round::percent_up;

@@ -5,7 +5,7 @@ use super::{LimitLine, OnlyIn, RegressionLimits, RunComparison, RunMismatch, cha
 use crate::findings::against::CourseChange;
 use crate::findings::limits::CourseFinding;
 use crate::findings::{Interval, MeasuredFigure, SampleUnit, WarningReport};
-use crate::{identity, limits};
+use crate::results::{identity, limits};
 use iotax_stats::unpaired::LimitOutcome;
 use iotax_store::RunData;
 

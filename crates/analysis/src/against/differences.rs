@@ -4,10 +4,10 @@
 use super::WORDS;
 use super::changes::MatchedWorkload;
 use crate::findings::WarningReport;
-use crate::machines;
-use crate::reading::WorkloadView;
-use crate::verification;
-use crate::warnings;
+use crate::gather::reading::WorkloadView;
+use crate::results::verification;
+use crate::results::warnings;
+use crate::validity::machines;
 use iotax_model::record::state::RunState;
 use iotax_model::record::{Place, PlaceFacts, WorkerUp};
 use iotax_store::RunData;

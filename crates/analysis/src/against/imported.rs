@@ -7,18 +7,20 @@ use super::{
     ChargeLimit, OnlyIn, RateChange, RegressionLimits, RunChange, RunComparison, RunMismatch,
     StackChange, VerdictBasis, WORDS, WorkloadChange,
 };
+use crate::compare::standing;
+use crate::compare::standing::{FigureKind, LevelOfRun};
 use crate::findings::{MeasuredFigure, SampleUnit, WarningReport};
-use crate::gather::StackSide;
-use crate::identity;
-use crate::imported::group::{LoadResults, SystemRuns, loads, separation};
-use crate::imported::others::kinds;
-use crate::imported::remedy;
-use crate::imported::settings;
-use crate::imported::words;
-use crate::reading::WorkloadView;
-use crate::standing::{self, FigureKind, LevelOfRun};
-use crate::subject::{self, Quantity};
-use crate::warnings;
+use crate::gather::reading::WorkloadView;
+use crate::gather::rounds::StackSide;
+use crate::gather::subject;
+use crate::gather::subject::Quantity;
+use crate::results::identity;
+use crate::results::imported::group::{LoadResults, SystemRuns, loads, separation};
+use crate::results::imported::others::kinds;
+use crate::results::imported::remedy;
+use crate::results::imported::settings;
+use crate::results::imported::words;
+use crate::results::warnings;
 use iotax_model::record::imported::{ImportedDirection, ImportedPart, ReportedLoad};
 use iotax_model::scenario::Workload;
 use iotax_stats::visits::LEAST;
@@ -436,7 +438,7 @@ impl SystemFigures<'_> {
 fn found([old, new]: [&SystemFigures; 2], of: FigureKind) -> ChangeEstimate {
     let apart = match (old, new) {
         (SystemFigures::Printed(old), SystemFigures::Printed(new)) => separation(old, new),
-        _ => crate::imported::group::UNKNOWN_APART,
+        _ => crate::results::imported::group::UNKNOWN_APART,
     };
     let mut found = ChangeEstimate::from_old(old.standing(of), new.standing(of), apart);
     let ((below_old, above_old), (below_new, above_new)) = (old.slack(), new.slack());

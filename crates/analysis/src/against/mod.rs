@@ -10,13 +10,13 @@ mod matching;
 #[cfg(test)]
 mod tests;
 
-use super::findings::against::{
+use crate::findings::against::{
     ChargeLimit, LimitCall, LimitLine, OnlyIn, RateChange, RegressionLimits, RunChange,
     RunComparison, ServiceLevelChange, StackChange, VerdictBasis, WorkloadChange,
 };
-use super::identity;
-use super::reading::WorkloadView;
-use super::slo;
+use crate::gather::reading::WorkloadView;
+use crate::results::identity;
+use crate::results::slo;
 use changes::MatchedWorkload;
 use iotax_model::scenario::{Scenario, ServiceLevel};
 use iotax_store::RunData;

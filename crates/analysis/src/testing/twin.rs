@@ -192,7 +192,8 @@ impl Twin {
             self.data.ends.push((workload.name.clone(), "precision".into()));
         }
         let histograms = self.histograms;
-        self.data.histograms = Box::new(move |offset| histograms.get(&offset).cloned());
+        self.data.histograms =
+            iotax_store::SegmentSource::new(move |offset| histograms.get(&offset).cloned());
         self.data
     }
 

@@ -15,7 +15,8 @@ pub(crate) enum WholeNumber {
 fn figure(
     spot: TextSpan,
     text: &str,
-    (value, decimals): (f64, usize),
+    value: f64,
+    decimals: usize,
     scale: f64,
     whole: WholeNumber,
 ) -> PrintedNumber {
@@ -69,7 +70,7 @@ impl<'p> PrintedFigures<'p> {
             return None;
         }
         let spot = self.page.spot(start..start + bytes);
-        Some(figure(spot, text, (value, decimals), scale, whole))
+        Some(figure(spot, text, value, decimals, scale, whole))
     }
 
     /// Returns true if the text after a number closes it. If a JSON text breaks off, its last

@@ -41,7 +41,8 @@ impl<'a> Ledger<'a> {
     pub fn product(
         &mut self,
         target: NamedFigure,
-        (factor, block): (f64, f64),
+        factor: f64,
+        block: f64,
         operands: &[(NamedFigure, i32)],
         slack: f64,
     ) {

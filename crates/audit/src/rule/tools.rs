@@ -94,7 +94,7 @@ impl Relation {
                 let size = if *block { sheet.workload.bs? as f64 } else { 1.0 };
                 let operands = powers.iter().map(|(name, power)| Some((sheet.get(name)?, *power)));
                 let operands = operands.collect::<Option<Vec<_>>>()?;
-                ledger.product(sheet.get(target)?, (*factor, size), &operands, self.slack);
+                ledger.product(sheet.get(target)?, *factor, size, &operands, self.slack);
             }
             ToolForm::Sum(total, parts) => {
                 let parts = parts.iter().map(|name| sheet.get(name)).collect::<Option<Vec<_>>>()?;

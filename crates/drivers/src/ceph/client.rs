@@ -25,7 +25,7 @@ pub fn longest_socket(conf: &Path) -> PathBuf {
 
 /// Returns the socket of a process for an image, which is found by its counters: they carry the
 /// image's name.
-fn client_socket(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<PathBuf> {
+fn client_socket(conf: &Path, pool: &str, image: &str, pid: u32) -> Result<PathBuf> {
     let folder = conf.parent().with_context(|| format!("{} is in no folder", conf.display()))?;
     let (start, end) = (format!("{pid}."), format!("-{pool}-{image}"));
     let is_of_pid = |path: &PathBuf| {
@@ -68,13 +68,13 @@ fn ask(socket: &Path, request: &Value) -> Result<Value> {
 /// Returns whether the cache of that process is on for an image, and who says so: `false (QEMU)`,
 /// `true (image)`. A setting of the image takes precedence over QEMU's. A client of somebody else's
 /// cluster has no socket unless its configuration gives it one.
-pub fn cache_reported(conf: &Path, image: (&str, &str), pid: u32) -> String {
-    cache_of_client(conf, image, pid).unwrap_or_else(|why| format!("unknown ({why:#})"))
+pub fn cache_reported(conf: &Path, pool: &str, image: &str, pid: u32) -> String {
+    cache_of_client(conf, pool, image, pid).unwrap_or_else(|why| format!("unknown ({why:#})"))
 }
 
 /// Returns whether the cache is on for a client that is up only while it loads: the setting of the
 /// image, else the one in its configuration.
-pub fn cache_by_conf(conf: &Path, (pool, image): (&str, &str)) -> String {
+pub fn cache_by_conf(conf: &Path, pool: &str, image: &str) -> String {
     let cluster = Cluster { conf };
     let find = || -> Result<String> {
         let all =
@@ -89,13 +89,13 @@ pub fn cache_by_conf(conf: &Path, (pool, image): (&str, &str)) -> String {
     find().unwrap_or_else(|why| format!("unknown ({why:#})"))
 }
 
-fn cache_of_client(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<String> {
+fn cache_of_client(conf: &Path, pool: &str, image: &str, pid: u32) -> Result<String> {
     let whole = format!("{pool}/{image}");
     let all = Cluster { conf }.run_json("rbd", &["config", "image", "ls", &whole])?;
     if let Some(value) = set_of_image(&all, "rbd_cache") {
         return Ok(format!("{value} (image)"));
     }
-    let socket = client_socket(conf, (pool, image), pid)?;
+    let socket = client_socket(conf, pool, image, pid)?;
     let answer = ask(&socket, &json!({"prefix": "config get", "var": "rbd_cache"}))?;
     let value =
         answer["rbd_cache"].as_str().with_context(|| format!("no rbd_cache in {answer}"))?;
@@ -142,8 +142,8 @@ mod tests {
         let own = answers("7.2.asok", b"\0\0\0\x18{\"librbd-2-p-vol0\":null}");
         answers("77.1.asok", b"\0\0\0\x18{\"librbd-3-p-vol2\":null}");
         let conf = folder.path().join("ceph.conf");
-        assert_eq!(client_socket(&conf, ("p", "vol0"), 7).unwrap(), own);
-        assert!(client_socket(&conf, ("p", "vol2"), 7).unwrap_err().to_string().contains("p/vol2"));
+        assert_eq!(client_socket(&conf, "p", "vol0", 7).unwrap(), own);
+        assert!(client_socket(&conf, "p", "vol2", 7).unwrap_err().to_string().contains("p/vol2"));
         let asked = |answer: &'static [u8]| {
             let socket = answers(&format!("9.{}.asok", answer.len()), answer);
             let told = ask(&socket, &json!({"prefix": "config get", "var": "rbd_cache"}));

@@ -103,7 +103,14 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Limits how long new parts may take to be up and clean, on a busy machine.
 const UP_WITHIN: Duration = Duration::from_secs(300);
 /// Purpose of a wait for a healthy cluster, for messages: who is to do what.
-const BECOME_HEALTHY: (&str, &str) = ("the cluster", "become healthy");
+const BECOME_HEALTHY: AwaitedTask = AwaitedTask { who: "the cluster", task: "become healthy" };
+
+/// Names in messages what a wait is for.
+#[derive(Clone, Copy)]
+struct AwaitedTask<'a> {
+    who: &'a str,
+    task: &'a str,
+}
 /// Time for which a state must hold. Placement groups follow the map of OSDs within 5 s.
 const SETTLES: Duration = Duration::from_secs(5);
 /// First bytes of a device or file of an OSD. The OSD's UUID follows.
@@ -322,14 +329,15 @@ fn last_words(conf: &Path, program: &str, id: &str) -> String {
 }
 
 /// Polls the status until `is_done`, reports the progress, and ends when the receiver of the report
-/// says stop. Messages say that `who` is to do `what`.
+/// says stop. Messages say that `who` is to do the task.
 fn wait(
     cluster: &Cluster,
     system: &mut RealSystem,
     limit: Duration,
-    (who, what): (&str, &str),
+    awaited: AwaitedTask,
     is_done: impl Fn(&ClusterStatus) -> bool,
 ) -> Result<ClusterStatus> {
+    let AwaitedTask { who, task } = awaited;
     let start = Instant::now();
     loop {
         let status = cluster.status()?;
@@ -338,11 +346,11 @@ fn wait(
         }
         let share = status.state().rebuilt().unwrap_or(0.0);
         if system.report_progress(StepProgress::Synced(share)).is_break() {
-            bail!("interrupted while waiting for {who} to {what}");
+            bail!("interrupted while waiting for {who} to {task}");
         }
         ensure!(
             start.elapsed() < limit,
-            "{who} did not {what} within {} s: {status}",
+            "{who} did not {task} within {} s: {status}",
             limit.as_secs()
         );
         thread::sleep(PAUSE);
@@ -355,12 +363,12 @@ fn wait_settled(
     cluster: &Cluster,
     system: &mut RealSystem,
     limit: Duration,
-    task: (&str, &str),
+    awaited: AwaitedTask,
     is_done: impl Fn(&ClusterStatus) -> bool,
 ) -> Result<()> {
     let start = Instant::now();
     loop {
-        wait(cluster, system, limit.saturating_sub(start.elapsed()), task, &is_done)?;
+        wait(cluster, system, limit.saturating_sub(start.elapsed()), awaited, &is_done)?;
         thread::sleep(SETTLES);
         if is_done(&cluster.status()?) {
             return Ok(());
@@ -495,7 +503,7 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
                 &cluster,
                 system,
                 UP_WITHIN,
-                ("the cluster", "notice that an OSD ended"),
+                AwaitedTask { who: "the cluster", task: "notice that an OSD ended" },
                 is_noticed,
             )
             .map(drop)
@@ -518,26 +526,21 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
                 all_up
                     && matches!(status.state(), ArrayState::Rebuilding { .. } | ArrayState::Healthy)
             };
-            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "come back"), is_back)
-                .map(drop)
+            let awaited = AwaitedTask { who: &format!("OSD {at}"), task: "come back" };
+            wait(&cluster, system, UP_WITHIN, awaited, is_back).map(drop)
         }
         CephChange::Out(at) => {
             cluster.ceph(&["osd", "out", &at.to_string()])?;
             // The map shows it at once; then the groups peer, and serve nothing until they have.
             let is_out = |status: &ClusterStatus| matches!(status.state(), ArrayState::Out { .. });
-            wait_settled(
-                &cluster,
-                system,
-                UP_WITHIN,
-                (format!("OSD {at}").as_str(), "be marked out"),
-                is_out,
-            )
+            let awaited = AwaitedTask { who: &format!("OSD {at}"), task: "be marked out" };
+            wait_settled(&cluster, system, UP_WITHIN, awaited, is_out)
         }
         CephChange::In(at) => {
             cluster.ceph(&["osd", "in", &at.to_string()])?;
             let is_in = |status: &ClusterStatus| status.within == status.osds;
-            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "be marked in"), is_in)
-                .map(drop)
+            let awaited = AwaitedTask { who: &format!("OSD {at}"), task: "be marked in" };
+            wait(&cluster, system, UP_WITHIN, awaited, is_in).map(drop)
         }
         CephChange::AwaitHealthy => await_healthy(conf, system, Duration::from_secs(24 * 3600)),
     }

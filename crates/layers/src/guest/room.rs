@@ -181,7 +181,8 @@ impl Room {
                     &all,
                     page,
                     pages,
-                    (free, total),
+                    free,
+                    total,
                     "",
                     "/sys/kernel/mm/hugepages",
                 ));
@@ -231,7 +232,7 @@ impl NumaNode {
                     format!("/sys/devices/system/node/node{}/hugepages", self.number),
                 );
                 let there = format!(" on NUMA node {node}");
-                return Err(lacking(&huge, page, pages, (free, total), &there, &folder));
+                return Err(lacking(&huge, page, pages, free, total, &there, &folder));
             }
         }
         Ok(())
@@ -263,7 +264,8 @@ fn lacking(
     guests: &[&GuestPlan],
     page: u64,
     pages: u64,
-    (free, total): (u64, u64),
+    free: u64,
+    total: u64,
     there: &str,
     folder: &str,
 ) -> Failed {

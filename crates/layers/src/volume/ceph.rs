@@ -113,7 +113,7 @@ impl Layer for Ceph {
             writable: context.writable,
             unwritten: Some(FirstWrites::InOrder),
             write_unit: None,
-            arrays: array_of(spec, below, (step, PathRef::Path(conf)), bytes),
+            arrays: array_of(spec, below, step, PathRef::Path(conf), bytes),
             split: false,
             uneven: false,
             ..below.clone()
@@ -264,7 +264,7 @@ mod tests {
         let spec = spec(&Ceph, "");
         let (made, members) = (PathRef::Path("/r/ceph.conf".into()), over(3, GIB).paths);
         let way = |from, to| {
-            let steps = transition(&Ceph, &spec, (&made, &members), from, to)?;
+            let steps = transition(&Ceph, &spec, &made, &members, from, to)?;
             Ok(steps
                 .into_iter()
                 .map(|(why, op)| (why, op.operation().describe()))

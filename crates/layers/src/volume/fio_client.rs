@@ -72,7 +72,7 @@ impl Layer for Rados {
         let name = context.instance("rados");
         let of = PoolPart::Objects { name: name.clone(), object_bytes };
         let client = Client { conf: conf.clone(), pool: pool.clone(), of, bytes };
-        target(spec, below, context, (&name, conf.clone(), client, None))
+        target(spec, below, context, &name, conf.clone(), client, None)
     }
 }
 
@@ -113,7 +113,7 @@ impl Layer for FioRbd {
         let copy = context.directory().join(format!("{name}.conf"));
         let client =
             Client { conf: copy, pool, of: PoolPart::Image { name: image }, bytes: below.bytes };
-        target(spec, &below, context, (&name, conf, client, Some(self.caches_writes(spec))))
+        target(spec, &below, context, &name, conf, client, Some(self.caches_writes(spec)))
     }
 }
 
@@ -135,7 +135,10 @@ fn target(
     spec: &LayerSpec,
     below: &ExposedDevice,
     context: &mut PlanContext,
-    (name, conf, client, cache): (&str, PathBuf, Client, Option<bool>),
+    name: &str,
+    conf: PathBuf,
+    client: Client,
+    cache: Option<bool>,
 ) -> Result<ExposedDevice> {
     let fill = below.unwritten.is_some();
     ensure!(

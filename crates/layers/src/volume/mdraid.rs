@@ -102,7 +102,7 @@ impl Layer for MdRaid {
             writable: context.writable,
             unwritten: Some(FirstWrites::InOrder),
             uneven: false,
-            arrays: array_of(spec, below, (step, PathRef::Yield(step)), size),
+            arrays: array_of(spec, below, step, PathRef::Yield(step), size),
             ..below.clone()
         })
     }

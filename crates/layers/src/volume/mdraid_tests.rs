@@ -156,7 +156,7 @@ fn steps(options: &[(&str, &str)], from: &str, to: &str) -> Result<Vec<String>> 
     let members: Vec<PathRef> = drives(4, GIB).paths;
     let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
     let made = PathRef::Yield(0);
-    let steps = transition(&MdRaid, &mdraid(options), (&made, &members), from, to)?;
+    let steps = transition(&MdRaid, &mdraid(options), &made, &members, from, to)?;
     Ok(steps.into_iter().map(|(why, op)| format!("{why}: {}", op.operation().describe())).collect())
 }
 
@@ -195,7 +195,7 @@ fn a_layer_without_members_has_no_states() {
     let (made, healthy) = (PathRef::Yield(0), AskedState::Healthy);
     let layer = crate::volume::Loop;
     assert_eq!(spec.redundancy(4), 0);
-    let error = transition(&layer, &spec, (&made, &[]), healthy, AskedState::Failed(1))
+    let error = transition(&layer, &spec, &made, &[], healthy, AskedState::Failed(1))
         .unwrap_err()
         .to_string();
     assert!(

@@ -80,7 +80,8 @@ fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
 fn array_of(
     spec: &LayerSpec,
     below: &ExposedDevice,
-    (step, made): (StepId, PathRef),
+    step: StepId,
+    made: PathRef,
     in_use: u64,
 ) -> Vec<Array> {
     if spec.redundancy(below.paths.len()) == 0 {

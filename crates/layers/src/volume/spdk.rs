@@ -104,7 +104,7 @@ impl Layer for SpdkBdev {
         let bdev = PathRef::Bdev { rpc: op.rpc.clone(), name: op.bdev() };
         let step = context.add("make the bdev in the SPDK target", Op::JoinSpdk(op));
         let writable = context.writable;
-        let arrays = array_of(spec, below, (step, bdev.clone()), below.bytes);
+        let arrays = array_of(spec, below, step, bdev.clone(), below.bytes);
         Ok(ExposedDevice {
             paths: vec![bdev],
             bytes,

@@ -160,7 +160,7 @@ impl Layer for ByTool {
             block: tool.commands.gives != EngineGives::File,
             writable: context.writable,
             unwritten: below.unwritten.or(tool.unwritten.then_some(FirstWrites::InOrder)),
-            arrays: array_of(&made, below, (step, PathRef::Yield(step)), below.bytes),
+            arrays: array_of(&made, below, step, PathRef::Yield(step), below.bytes),
             split: parts > 1,
             uneven: false,
             ..below.clone()

@@ -123,7 +123,7 @@ impl Layer for Zfs {
         };
         let pool = context.add("make the pool and what is in it", Op::MakeZpool(make));
         let in_use = wish.in_use(below.paths.len() as u64);
-        let arrays = array_of(spec, below, (pool, PathRef::Yield(pool)), in_use);
+        let arrays = array_of(spec, below, pool, PathRef::Yield(pool), in_use);
         let (bytes, writable) = (wish.bytes, context.writable);
         let shown = ExposedDevice { bytes, writable, uneven: false, arrays, ..below.clone() };
         if !wish.dataset {
@@ -383,7 +383,7 @@ mod tests {
         let array = exposed.arrays[0].clone();
         let way = |from, to| {
             let made = PathRef::Yield(array.step);
-            let steps = transition(&Zfs, &array.spec, (&made, &array.members), from, to);
+            let steps = transition(&Zfs, &array.spec, &made, &array.members, from, to);
             steps.map(|steps| {
                 steps
                     .iter()

@@ -252,7 +252,7 @@ impl Ring {
     ///
     /// # Safety
     /// The stretch stays mapped as long as the ring.
-    pub(super) unsafe fn register_memory(&self, (base, length): (*mut u8, usize)) -> bool {
+    pub(super) unsafe fn register_memory(&self, base: *mut u8, length: usize) -> bool {
         let whole = libc::iovec { iov_base: base.cast(), iov_len: length };
         // SAFETY: the kernel reads one iovec; the caller answers for what it names.
         unsafe {

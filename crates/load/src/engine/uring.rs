@@ -56,13 +56,15 @@ impl Uring {
     /// # Errors
     /// When the kernel has no io_uring, forbids it, or has no memory for it.
     pub(crate) fn new(file: File, depth: u32, memory: (*mut u8, usize)) -> io::Result<Uring> {
+        let (base, length) = memory;
         let ring = build(depth)?;
         let (fd, flags) = match ring.register_file(&file) {
             true => (0, IoringSqeFlags::FIXED_FILE.bits()),
             false => (file.as_raw_fd(), 0),
         };
         // SAFETY: the memory belongs to the lane, which drops the ring before it, or abandons it.
-        let fixed_memory = memory.1 <= MAX_REGISTERED && unsafe { ring.register_memory(memory) };
+        let fixed_memory =
+            length <= MAX_REGISTERED && unsafe { ring.register_memory(base, length) };
         let (read, write) = match fixed_memory {
             true => (IoringOp::ReadFixed, IoringOp::WriteFixed),
             false => (IoringOp::Read, IoringOp::Write),

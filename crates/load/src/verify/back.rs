@@ -68,7 +68,7 @@ impl Ledger {
                 let data = unsafe {
                     std::slice::from_raw_parts_mut(memory.read(0), ((to - from) * self.bs) as usize)
                 };
-                self.read_stretch(file, (from, to), data, beat, &mut found);
+                self.read_stretch(file, from, to, data, beat, &mut found);
                 at = to;
             }
             order.done.fetch_add(end - first, Ordering::Relaxed);
@@ -92,7 +92,8 @@ impl Ledger {
     fn read_stretch(
         &self,
         file: &File,
-        (from, to): (u64, u64),
+        from: u64,
+        to: u64,
         data: &mut [u8],
         beat: &dyn Fn(),
         found: &mut VerifiedBlocks,

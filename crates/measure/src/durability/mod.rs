@@ -5,6 +5,3 @@
 
 mod kill;
 mod trials;
-
-pub use iotax_engines::durability::{disk, stamp, verifier, writer};
-pub use iotax_wire::trial::{self as schedule, TrialSpec};

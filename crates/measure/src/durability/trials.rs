@@ -3,13 +3,12 @@
 //! would make a new file system. Everything is removed at the end, however the run ends.
 
 use super::kill::Victims;
-use super::schedule::TrialSpec;
-use super::stamp::BLOCK;
-use super::verifier::{MOST_UNREADABLE, Verified};
 use crate::observer::RunEvent;
 use crate::places::Places;
 use crate::session::{PlannedVisit, RunOutcome, Session};
 use anyhow::{Context, Result};
+use iotax_engines::durability::stamp::BLOCK;
+use iotax_engines::durability::verifier::{MOST_UNREADABLE, Verified};
 use iotax_layers::guest::GuestPlan;
 use iotax_load::{Random, TargetSpec};
 use iotax_model::record::RunRecord;
@@ -20,6 +19,7 @@ use iotax_plan::sets::SetLayout;
 use iotax_plan::trial_room::{kills_of, most_batches, number_of_trials};
 use iotax_units::exit::Failed;
 use iotax_wire::message::{Response, WireRequest};
+use iotax_wire::trial::TrialSpec;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

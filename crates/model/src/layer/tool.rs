@@ -9,7 +9,6 @@ use crate::stack::LayerSpec;
 use crate::tool_spec::{Capacity, MemberShare, Tool, ToolOption};
 use iotax_facts::tool::{EngineGives, PARTS};
 use iotax_units::MIB;
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Common name of all tools if none is named.
@@ -41,13 +40,18 @@ impl Tool {
         }
     }
 
-    /// Returns the layer's words. A description lives as long as the process, because a layer's
-    /// words do.
+    /// Returns the layer's words. Like the words of all layers they are static: those of each
+    /// description are made once and kept as long as the process lives.
     pub fn help(&self) -> &'static LayerHelp {
-        static ALL: Mutex<BTreeMap<String, &'static LayerHelp>> = Mutex::new(BTreeMap::new());
-        let key = format!("{:?}", Tool { made: None, ..self.clone() });
+        static ALL: Mutex<Vec<(Tool, &'static LayerHelp)>> = Mutex::new(Vec::new());
+        let described = Tool { made: None, ..self.clone() };
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-        all.entry(key).or_insert_with(|| Box::leak(Box::new(self.new_help())))
+        if let Some((_, help)) = all.iter().find(|(tool, _)| *tool == described) {
+            return help;
+        }
+        let help = Box::leak(Box::new(self.new_help()));
+        all.push((described, help));
+        help
     }
 
     fn new_help(&self) -> LayerHelp {

@@ -163,14 +163,15 @@ pub(super) fn settle(
     let names = [(SOCKET, "an SPDK target", rpc), (vm::SOCKET, "a vhost-user socket", served)];
     names
         .into_iter()
-        .try_for_each(|(option, of, value)| settle_option(layer, option, (of, what), value))
+        .try_for_each(|(option, of, value)| settle_option(layer, option, of, what, value))
 }
 
 /// Sets the option that names the socket below a layer; nobody needs to write it.
 fn settle_option(
     layer: &mut LayerSpec,
     option: &str,
-    (of, what): (&str, &str),
+    of: &str,
+    what: &str,
     value: Option<String>,
 ) -> Result<(), Fault> {
     let refuse = |why| Err(Fault::hint(why, format!("leave {option} out")));

@@ -1,9 +1,7 @@
 //! Recorded noise: changes in the rate of a real target while nothing was changed. The series that
-//! come with iotax were recorded on a 2-core cloud VM; `selfcheck stats --record` adds those of
-//! other machines.
+//! come with iotax were recorded on a 2-core cloud VM; `selfcheck stats --series` adds another.
 
 use super::signal::Series;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Beginning of the first line of a series.
@@ -43,16 +41,6 @@ pub struct SeriesRow {
     pub length_us: u64,
     /// Number of completions in the window.
     pub ios: u64,
-}
-
-/// Returns the series as it is stored in a file.
-pub fn text(what: &str, rows: &[SeriesRow]) -> String {
-    let mut text = format!("{MARK}{}\n{HEADER}\n", what.replace('\n', " "));
-    for row in rows {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{},{},{},{}", row.stack, row.start_us, row.length_us, row.ios);
-    }
-    text
 }
 
 /// Reads a series from the text of a file.
@@ -128,6 +116,16 @@ fn levels(rows: &[SeriesRow]) -> Result<Series, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fmt::Write as _;
+
+    fn text(what: &str, rows: &[SeriesRow]) -> String {
+        let mut text = format!("{MARK}{}\n{HEADER}\n", what.replace('\n', " "));
+        for row in rows {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{},{},{},{}", row.stack, row.start_us, row.length_us, row.ios);
+        }
+        text
+    }
 
     #[test]
     fn shipped_series_are_sound() {

@@ -116,7 +116,7 @@ impl ManagedResource for MakeFioTarget {
         match of {
             PoolPart::Image { name } => {
                 let mut settings = ceph::image_settings(conf, pool, name)?;
-                settings.insert("rbd_cache".to_owned(), ceph::cache_by_conf(conf, (pool, name)));
+                settings.insert("rbd_cache".to_owned(), ceph::cache_by_conf(conf, pool, name));
                 Ok(settings)
             }
             PoolPart::Objects { object_bytes, .. } => {

@@ -94,7 +94,7 @@ impl ManagedResource for ExportLibrbd {
     fn settings(&self, made: &StepOutput) -> Result<ThingSettings> {
         let process = made.process.as_ref().context("its daemon is gone")?;
         let mut settings = ceph::image_settings(&self.conf, &self.pool, &self.image)?;
-        let cache = ceph::cache_reported(&self.conf, (&self.pool, &self.image), process.pid);
+        let cache = ceph::cache_reported(&self.conf, &self.pool, &self.image, process.pid);
         settings.insert("rbd_cache".to_owned(), cache);
         Ok(settings)
     }

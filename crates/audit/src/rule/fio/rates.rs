@@ -33,7 +33,8 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
 
 /// Returns a lost carry as a finding, and corrects the value for later rules.
 fn lost_carry(
-    (page, fio): (&AuditedPage, &Fio),
+    page: &AuditedPage,
+    fio: &Fio,
     figure: &PrintedNumber,
     meant: Interval,
     sink: &mut EvidenceSink,
@@ -108,7 +109,9 @@ impl<'a> RateCheck<'a> {
             Agreement::Disagrees if self.excused => {
                 return sink.plausible(self.rule, &self.figure);
             }
-            Agreement::Carried(meant) => lost_carry(self.of, &self.figure, meant, sink),
+            Agreement::Carried(meant) => {
+                lost_carry(self.of.0, self.of.1, &self.figure, meant, sink)
+            }
             Agreement::Disagrees => {
                 let printed = page.quote(spot);
                 let recomputed = as_printed(printed, self.recomputed.middle());
@@ -326,7 +329,7 @@ fn inferred_carry(evidence: &Evidence, sink: &mut EvidenceSink) {
         let meant = num2str::carried(run.page.quote(iops.spot), &iops, era)?;
         let size = fits(meant)?;
         let rate = bandwidth.interval().scaled(1.0 / size);
-        let finding = lost_carry(run.page_and_fio(), &iops, both(meant, rate), sink);
+        let finding = lost_carry(run.page, run.fio, &iops, both(meant, rate), sink);
         let by = format!(
             "{} / {size} B = {:.0} to {:.0}",
             run.page.quote(bandwidth.spot),

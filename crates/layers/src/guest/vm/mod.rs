@@ -271,7 +271,7 @@ impl Layer for VirtualMachine {
             }
             disk.check_options().map_err(|why| anyhow!("{}: {why}", spec.origin))?;
             let wish = GuestWish { copy, ..wish.clone() };
-            Ok(seats::seat(context, parts.clone(), wish, disk, (path, *node, &spec.origin)))
+            Ok(seats::seat(context, parts.clone(), wish, disk, path, *node, &spec.origin))
         });
         let all = seats.by_ref().collect::<Result<Vec<_>>>()?;
         drop(seats);

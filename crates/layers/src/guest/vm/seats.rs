@@ -145,7 +145,9 @@ pub fn seat(
     parts: GuestParts,
     wish: GuestWish,
     disk: DiskSpec,
-    (below, node, origin): (&PathRef, Option<u32>, &str),
+    below: &PathRef,
+    node: Option<u32>,
+    origin: &str,
 ) -> (Place, PathRef) {
     let draft = draft(context, parts, wish, origin);
     let number = draft.disks.len();
@@ -251,7 +253,8 @@ impl Network {
     fn card(
         &mut self,
         wish: CardWish,
-        (name, origin): (&str, &str),
+        name: &str,
+        origin: &str,
         context: &mut PlanContext,
     ) -> Result<(StepId, Card, CardAddress)> {
         let tag = &context.tag;
@@ -382,7 +385,7 @@ impl GuestDraft {
         }
         let card = network
             .zip(self.wish.card)
-            .map(|(network, wish)| network.card(wish, (&self.name, &self.origin), context));
+            .map(|(network, wish)| network.card(wish, &self.name, &self.origin, context));
         let (card, address) = match card.transpose()? {
             Some((step, card, address)) => {
                 steps.push(step);

@@ -1,0 +1,614 @@
+//! A stack against the most that its drives allow. The bound is measured where `each([..])` of the
+//! same drives ran in the same run. Else it comes from the maker's rating, where the scenario has
+//! one or the model is known, and from the links and networks that the data cross. A result that no
+//! drive explains is reported as a doubt (`doubts`), not hidden here.
+
+mod bound;
+#[cfg(test)]
+mod ceilings_tests;
+mod cover;
+mod hardware;
+mod layout;
+mod link;
+mod network;
+mod rated;
+#[cfg(test)]
+mod tests;
+
+pub use layout::{Layout, LayoutSpread, is_joined, joining, stripe_unit};
+pub use network::trips;
+
+use crate::compare::ratio::RateComparison;
+use crate::compare::rows;
+use crate::compare::standing::rate_level;
+use crate::findings::efficiency::{DirectionEfficiency, Efficiency, FigureOrigin};
+use crate::findings::{Interval, MeasuredFigure, SampleUnit, StackRow};
+use crate::gather::pairing::RoundBasis;
+use crate::gather::reading::WorkloadView;
+use crate::gather::rounds::IoDirection;
+use crate::gather::subject;
+use crate::gather::subject::{Quantity, marked};
+use bound::{DriveLoad, IoCost, LoadNeed};
+use cover::{CoveredPart, LoadRegion};
+use hardware::Hardware;
+use iotax_facts::machine::Device;
+use iotax_load::{Job, Rw};
+use iotax_model::scenario::Workload;
+use iotax_model::stack::Medium;
+use iotax_stats::{Digits, unpaired};
+use std::path::PathBuf;
+
+/// Share of a link's bandwidth below which the link does not limit a load, unless the load is one
+/// of bytes.
+const OF_LINK: f64 = 0.5;
+
+/// Returns the efficiency of every stack of a workload. Loads with a rate of their own have none,
+/// since they ask for no more than that. Neither have trims, which no layout accounts for.
+pub fn efficiencies(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> Vec<Efficiency> {
+    let reading = &readings[at];
+    if reading.workload.probe.is_some()
+        || reading.workload.jobs.iter().any(|job| job.rate_iops.is_some() || job.rw.trims())
+    {
+        return Vec::new();
+    }
+    let of_stack = |(stack, row)| {
+        let hardware = Hardware::from_run(reading.run, &reading.run.start.scenario.stacks[stack]);
+        let case = EfficiencyCase {
+            readings,
+            reading,
+            stack,
+            row,
+            hardware: hardware.as_ref(),
+            way: None,
+        };
+        [case.measured(), case.carried(), case.networked(), case.linked(), case.rated()]
+    };
+    let is_loaded = |at: usize| {
+        let stacks = &reading.run.start.scenario.stacks;
+        reading.workload.is_for(&stacks[at], stacks)
+    };
+    let rows = rows.iter().enumerate().filter(|(at, _)| is_loaded(*at));
+    let mut found: Vec<Efficiency> = rows.flat_map(of_stack).flatten().collect();
+    let of_link = |one: &Efficiency| one.by.is_on_the_way();
+    let near =
+        |one: &Efficiency| of_link(one) && one.share.value().is_some_and(|share| share >= OF_LINK);
+    if subject::rate_unit(reading.workload) != "B/s" && !found.iter().any(near) {
+        found.retain(|one| !of_link(one));
+    }
+    found
+}
+
+/// A stack under a load.
+#[derive(Clone, Copy)]
+struct EfficiencyCase<'a> {
+    readings: &'a [WorkloadView<'a>],
+    reading: &'a WorkloadView<'a>,
+    stack: usize,
+    row: &'a StackRow,
+    hardware: Option<&'a Hardware<'a>>,
+    /// Direction of a mix that is compared with what is possible for it alone; `None`: the whole
+    /// load.
+    way: Option<IoDirection>,
+}
+
+/// A bound, and the share of it that the stack reaches.
+struct ReachedBound {
+    need: LoadNeed,
+    could: MeasuredFigure,
+    share: MeasuredFigure,
+    of_all: Option<MeasuredFigure>,
+    /// Further limits that hold the bound down.
+    also: Option<String>,
+    /// Factor up to which exceeding the bound raises no doubt yet.
+    scatter: f64,
+}
+
+impl EfficiencyCase<'_> {
+    fn stack(&self) -> &iotax_model::stack::Stack {
+        &self.reading.run.start.scenario.stacks[self.stack]
+    }
+
+    /// Compares the stack with all of its drives at once, if the run loaded them so.
+    fn measured(&self) -> Option<Efficiency> {
+        is_joined(self.stack()).then_some(())?;
+        let stacks = &self.reading.run.start.scenario.stacks;
+        let is_each = |one: &&usize| {
+            let one = &stacks[**one];
+            one.layers.is_empty() && same_members(&one.medium, &self.stack().medium)
+        };
+        let each = (0..stacks.len()).collect::<Vec<_>>().iter().find(is_each).copied()?;
+        let by = FigureOrigin::Measured { each: self.reading.name(each).to_owned() };
+        Some(self.finding(by, |case, layout, job| case.against_each(each, layout, job)))
+    }
+
+    /// Builds the finding for the whole load, and for a mix also for its reads and writes
+    /// separately.
+    fn finding(
+        &self,
+        by: FigureOrigin,
+        held: impl Fn(&EfficiencyCase, &Layout, &Job) -> Result<ReachedBound, String>,
+    ) -> Efficiency {
+        let layout = Layout::from_stack(self.stack());
+        let joins = layout.as_ref().map_or(true, |layout| !layout.name.is_empty());
+        let direction = |layout: &Layout, job: &Job, way: IoDirection| {
+            let held = held(&EfficiencyCase { way: Some(way), ..*self }, layout, &only(job, way));
+            let (could, share, of_all) = figures(held);
+            DirectionEfficiency {
+                direction: way.word(),
+                could,
+                share,
+                of_all: of_all.filter(|_| joins),
+            }
+        };
+        let directions = match (&layout, self.reading.workload.jobs.as_slice()) {
+            (Ok(layout), [job]) => {
+                self.reading.directions().iter().map(|way| direction(layout, job, *way)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let held = match (&layout, self.reading.workload.jobs.as_slice()) {
+            (Ok(layout), [job]) => held(self, layout, job),
+            (Ok(_), _) => {
+                Err("several jobs at once share the drives in a way that is not known".to_owned())
+            }
+            (Err(reason), _) => Err(reason.clone()),
+        };
+        let (drives, name) = layout
+            .as_ref()
+            .map_or((self.stack().medium.members().len() as u64, String::new()), |layout| {
+                (layout.all_drives(), layout.to_sentence())
+            });
+        let (rule, unless) = held.as_ref().map_or((String::new(), None), |held| {
+            let rules = [held.need.rule.clone(), held.also.clone().unwrap_or_default()];
+            let rules: Vec<String> = rules.into_iter().filter(|rule| !rule.is_empty()).collect();
+            (rules.join("; "), held.need.unless)
+        });
+        let scatter = held.as_ref().map_or(1.0, |held| held.scatter);
+        let (could, share, of_all) = figures(held);
+        let mut found = Efficiency {
+            stack: self.reading.name(self.stack).to_owned(),
+            layout: name,
+            drives,
+            by,
+            rule,
+            could,
+            share,
+            of_all: of_all.filter(|_| joins),
+            published: None,
+            directions,
+            unless,
+            emulated: self.reading.emulated(self.stack),
+            sentence: String::new(),
+            scatter,
+        };
+        found.sentence = efficiency_words(&found, self.reading.workload);
+        found
+    }
+
+    /// Returns the need if every I/O were one I/O of a drive.
+    fn plain_need(&self, layout: &Layout, job: &Job) -> Result<LoadNeed, String> {
+        self.need(&Layout::plain(layout.all_drives()), job)
+    }
+
+    fn need(&self, layout: &Layout, job: &Job) -> Result<LoadNeed, String> {
+        let random = if job.rw.random() { f64::from(job.percentage_random) / 100.0 } else { 0.0 };
+        let ask = DriveLoad {
+            reads: reads_of(job),
+            random,
+            bs: job.bs,
+            streams: u64::from(job.numjobs) * self.of_an_array(layout),
+            flash: self.is_flash(),
+            covered: self.covered(layout, job),
+        };
+        LoadNeed::for_load(layout, &ask)
+    }
+
+    /// Returns the targets that every job of the load has at the same time.
+    fn at_once(&self) -> u64 {
+        self.stack().targets()
+    }
+
+    /// Returns the part of these targets that is on one of several arrays.
+    fn of_an_array(&self, layout: &Layout) -> u64 {
+        (self.at_once() / layout.arrays).max(1)
+    }
+
+    /// Returns the part of concatenated drives that the load is on; `None` if nobody recorded their
+    /// sizes.
+    fn covered(&self, layout: &Layout, job: &Job) -> Option<CoveredPart> {
+        let members = self.stack().medium.members();
+        let smallest =
+            members.iter().map(|member| self.member_bytes(member)).collect::<Option<Vec<_>>>()?;
+        let target = self.reading.worker(self.stack)?.bytes;
+        let rest = target.saturating_sub(job.offset);
+        let bytes = job
+            .size
+            .map_or(rest, |size| (job.last_offset() - job.offset).saturating_add(size).min(rest));
+        let region = LoadRegion { offset: job.offset, bytes, parts: self.of_an_array(layout) };
+        CoveredPart::by_region(layout, smallest.into_iter().min()?, &region)
+    }
+
+    /// Returns the bytes of a drive, as its place reports them.
+    fn member_bytes(&self, member: &Medium) -> Option<u64> {
+        match member {
+            Medium::Drive { place, .. } => {
+                self.reading.run.start.scenario.labs.get(place).map(|lab| lab.drive_size)
+            }
+            Medium::File { .. }
+            | Medium::Rbd { .. }
+            | Medium::VhostUser { .. }
+            | Medium::Many { .. } => None,
+            member => hardware::targets(self.reading.run, member).next()?.1.devices.first()?.bytes,
+        }
+    }
+
+    /// Returns the devices below the target and the medium, as places recorded them.
+    fn devices(&self) -> impl Iterator<Item = &Device> {
+        let run = self.reading.run;
+        let media = self.stack().medium.members().iter();
+        let of_media =
+            media.flat_map(|member| hardware::targets(run, member).map(|(_, target)| target));
+        let own = self.reading.worker(self.stack).map(|worker| PathBuf::from(&worker.target));
+        let all = run.places.iter().flat_map(|place| &place.facts.targets);
+        let loaded = all.filter(move |target| Some(&target.path) == own.as_ref());
+        of_media.chain(loaded).flat_map(|target| &target.devices)
+    }
+
+    /// Returns true if the drives are known not to rotate.
+    fn is_flash(&self) -> bool {
+        let mut turning = self.devices().filter_map(|device| device.rotational);
+        turning.next() == Some(false) && !turning.any(|turns| turns)
+    }
+
+    /// Compares the stack with `each`, which gives the rates of its drives under this load. Where
+    /// the layout reads in order to write, it also uses the rates under the same load of reads
+    /// alone and of writes alone, if the run has them.
+    fn against_each(
+        &self,
+        each: usize,
+        layout: &Layout,
+        job: &Job,
+    ) -> Result<ReachedBound, String> {
+        let need = self.need(layout, job)?;
+        // Costs of all drives together.
+        let drives = layout.all_drives() as f64;
+        let cost =
+            IoCost { reads: need.cost().reads * drives, writes: need.cost().writes * drives };
+        let own =
+            |reading: &WorkloadView| rows::rate(reading, each, "1/s", Quantity::Acknowledged, None);
+        if let Some(times) = same_mix(cost, reads_of(job)).filter(|_| self.way.is_none()) {
+            let could = own(self.reading).map("1/s", |rate| rate / times);
+            let share = self.over(each, times);
+            return Ok(ReachedBound {
+                could: self.in_unit(could, job),
+                share,
+                of_all: Some(self.over(each, 1.0)),
+                need,
+                also: None,
+                scatter: 1.0,
+            });
+        }
+        let wanted =
+            [(cost.reads, true), (cost.writes, false)].into_iter().filter(|(ios, _)| *ios > 0.0);
+        let parts = wanted.map(|(ios, reads)| Ok((ios, self.alone(reads, job)?)));
+        let parts = parts.collect::<Result<Vec<_>, String>>()?;
+        let share = parts.iter().map(|(ios, reading)| self.times(each, reading, *ios));
+        let could = parts.iter().map(|(ios, reading)| own(reading).map("s", |rate| ios / rate));
+        let could = sum(could).map("1/s", |seconds| 1.0 / seconds);
+        let of_all = match self.way {
+            None => self.over(each, 1.0),
+            Some(way) => self.times(each, self.alone(way == IoDirection::Read, job)?, 1.0),
+        };
+        Ok(ReachedBound {
+            could: self.in_unit(could, job),
+            share: sum(share),
+            of_all: Some(of_all),
+            need,
+            also: None,
+            scatter: 1.0,
+        })
+    }
+
+    /// Returns the workload with the same load of only reads, or only writes.
+    fn alone(&self, reads: bool, job: &Job) -> Result<&WorkloadView<'_>, String> {
+        let like = |other: &Job| Job {
+            name: String::new(),
+            rw: job.rw,
+            rwmixread: job.rwmixread,
+            ..other.clone()
+        };
+        let wanted = Job { name: String::new(), ..job.clone() };
+        let is_it = |reading: &&WorkloadView| match reading.workload.jobs.as_slice() {
+            [other] => {
+                other.rw.reads() == reads
+                    && other.rw.writes() != reads
+                    && other.rw.random() == job.rw.random()
+                    && like(other) == wanted
+            }
+            _ => false,
+        };
+        self.readings.iter().find(is_it).ok_or_else(|| {
+            let what = if reads { "reads" } else { "writes" };
+            let why = format!(
+                "{what} alone were not measured on the drives at this bs, iodepth and numjobs"
+            );
+            match self.way {
+                None => why,
+                Some(_) => {
+                    format!("{why}, and the rate of a mix cannot be split into reads and writes")
+                }
+            }
+        })
+    }
+
+    /// Returns the rate of the stack over that of all drives, multiplied by `times`. The ratio is
+    /// paired where both ran under this load; else its interval includes the machine's drift
+    /// between the two.
+    fn times(&self, each: usize, under: &WorkloadView, times: f64) -> MeasuredFigure {
+        match under.workload.name == self.reading.workload.name {
+            true => self.over(each, times),
+            false => self.over_another(each, under).map("1", |ratio| ratio * times),
+        }
+    }
+
+    fn over(&self, each: usize, times: f64) -> MeasuredFigure {
+        let pair = [each, self.stack];
+        if let Some(absent) = pair.into_iter().find(|at| self.reading.sides[*at].rounds.is_empty())
+        {
+            return MeasuredFigure::missing(self.reading.not_measured(absent));
+        }
+        let paired = self.reading.pair(&self.reading.sides[each], &self.reading.sides[self.stack]);
+        let basis = RoundBasis { quantity: Quantity::Acknowledged, ..self.reading.basis() };
+        let found = RateComparison::estimate(self.reading, pair, &paired, basis);
+        // Problems that the slices show spoil the ratio. A wide ratio, or one of many, does not.
+        let spoilt =
+            found.verdict.reason().filter(|reason| reason.is_of_slices()).map(ToString::to_string);
+        let figure = found.figure().map("1", |ratio| ratio * times);
+        if spoilt.is_some() { figure.cautioned(spoilt) } else { figure }
+    }
+
+    fn over_another(&self, each: usize, under: &WorkloadView) -> MeasuredFigure {
+        for (reading, at) in [(self.reading, self.stack), (under, each)] {
+            if reading.sides[at].rounds.is_empty() {
+                return MeasuredFigure::missing(reading.not_measured(at));
+            }
+        }
+        let levels = rate_level(&under.sides[each], None).and_then(|drives| {
+            Ok((drives, rate_level(&self.reading.sides[self.stack], self.way)?))
+        });
+        let rates = [(under, each, None), (self.reading, self.stack, self.way)].map(
+            |(reading, at, way)| {
+                rows::rate(reading, at, "1/s", Quantity::Acknowledged, way).value()
+            },
+        );
+        match (levels, rates) {
+            (Ok((drives, stack)), _) => {
+                let found = unpaired::change(&drives, &stack, separation([under, self.reading]));
+                let interval = Interval::between(found.low, found.high);
+                let (n, caution) = (found.units as u64, None);
+                MeasuredFigure::Known {
+                    value: found.ratio,
+                    unit: "1",
+                    n,
+                    of: SampleUnit::Rounds,
+                    interval,
+                    caution,
+                }
+            }
+            (Err(reason), [Some(drives), Some(stack)]) if drives > 0.0 => MeasuredFigure::bare(
+                stack / drives,
+                "1",
+                (self.row.rounds, SampleUnit::Rounds),
+                reason,
+            ),
+            (Err(reason), _) => MeasuredFigure::missing(reason),
+        }
+    }
+
+    /// Returns the stack's rate over a bound in I/Os a second that has no interval.
+    fn share_of(&self, bound: f64) -> MeasuredFigure {
+        let rate = match self.way {
+            None => self.row.iops.clone(),
+            Some(way) => {
+                rows::rate(self.reading, self.stack, "1/s", Quantity::Acknowledged, Some(way))
+            }
+        };
+        rate.map("1", |rate| rate / bound)
+    }
+
+    /// Converts I/Os a second to the unit that people use for this load.
+    fn in_unit(&self, figure: MeasuredFigure, job: &Job) -> MeasuredFigure {
+        match subject::rate_unit(self.reading.workload) {
+            "B/s" => figure.map("B/s", |ios| ios * job.bs as f64),
+            _ => figure,
+        }
+    }
+}
+
+/// Returns the same load with one direction of a mix.
+fn only(job: &Job, way: IoDirection) -> Job {
+    let rw = match (way == IoDirection::Read, job.rw.random()) {
+        (true, true) => Rw::RandRead,
+        (true, false) => Rw::Read,
+        (false, true) => Rw::RandWrite,
+        (false, false) => Rw::Write,
+    };
+    Job { rw, ..job.clone() }
+}
+
+fn figures(
+    held: Result<ReachedBound, String>,
+) -> (MeasuredFigure, MeasuredFigure, Option<MeasuredFigure>) {
+    match held {
+        Ok(held) => (held.could, held.share, held.of_all),
+        Err(reason) => {
+            let missing = MeasuredFigure::missing(reason);
+            (missing.clone(), missing.clone(), Some(missing))
+        }
+    }
+}
+
+fn reads_of(job: &Job) -> f64 {
+    match (job.rw.reads(), job.rw.writes()) {
+        (true, true) => f64::from(job.rwmixread) / 100.0,
+        (reads, _) => f64::from(u8::from(reads)),
+    }
+}
+
+/// Returns the number of drive I/Os that one I/O of the whole takes, if their mix equals that of
+/// the load. The drives' result under the same load then suffices.
+fn same_mix(cost: IoCost, reads: f64) -> Option<f64> {
+    let all = cost.reads + cost.writes;
+    ((cost.reads - reads * all).abs() < 1e-9 * all).then_some(all)
+}
+
+/// Returns true if both media consist of the same several drives.
+fn same_members(one: &Medium, other: &Medium) -> bool {
+    let (Medium::Many { members: one, .. }, Medium::Many { members: other, .. }) = (one, other)
+    else {
+        return false;
+    };
+    one.len() == other.len() && one.iter().all(|member| other.contains(member))
+}
+
+fn sum(parts: impl Iterator<Item = MeasuredFigure>) -> MeasuredFigure {
+    parts.reduce(plus).unwrap_or_else(|| MeasuredFigure::missing("nothing was measured"))
+}
+
+/// Adds two figures that may move together: the interval is no wider than theirs end to end.
+fn plus(one: MeasuredFigure, other: MeasuredFigure) -> MeasuredFigure {
+    let (n, caution) = match (&one, &other) {
+        (
+            MeasuredFigure::Known { n, caution, .. },
+            MeasuredFigure::Known { n: more, caution: its, .. },
+        ) => (*n.min(more), caution.clone().or_else(|| its.clone())),
+        (MeasuredFigure::Known { .. }, absent) | (absent, _) => return absent.clone(),
+    };
+    let (
+        MeasuredFigure::Known { value, unit, of, interval, .. },
+        MeasuredFigure::Known { value: more, interval: its, .. },
+    ) = (one, other)
+    else {
+        return MeasuredFigure::missing("nothing was measured");
+    };
+    let interval = match (interval, its) {
+        (Interval::Bounds { low, high, .. }, Interval::Bounds { low: from, high: to, .. }) => {
+            Interval::between(low + from, high + to)
+        }
+        (missing @ Interval::Missing { .. }, _) | (_, missing) => missing,
+    };
+    MeasuredFigure::Known { value: value + more, unit, n, of, interval, caution }
+}
+
+/// Returns the time between the starts of two loads, in lengths of a load's measurement.
+fn separation(pair: [&WorkloadView; 2]) -> f64 {
+    let span = |reading: &WorkloadView| {
+        let slices =
+            reading.run.slices.iter().filter(|slice| slice.workload == reading.workload.name);
+        let times = slices.map(|slice| (slice.start_ns, slice.start_ns + slice.window_ns));
+        times.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
+    };
+    match pair.map(span) {
+        [Some(a), Some(b)] => {
+            let shorter = (a.1 - a.0).min(b.1 - b.0).max(1) as f64;
+            a.0.abs_diff(b.0) as f64 / shorter
+        }
+        _ => 1.0,
+    }
+}
+
+fn efficiency_words(found: &Efficiency, workload: &Workload) -> String {
+    let who = marked(&found.stack, found.emulated.is_some());
+    if let FigureOrigin::Tcp { between, streams } = &found.by {
+        return network::network_words(&who, between, *streams, found);
+    }
+    let kind = workload.kind_subject();
+    let drives = match (&found.by, found.drives) {
+        (FigureOrigin::Link { .. }, 1) => "the link of its drive".to_owned(),
+        (FigureOrigin::Network { .. } | FigureOrigin::Tcp { .. }, _) => {
+            "the network below it".to_owned()
+        }
+        (FigureOrigin::Link { .. }, many) => format!("the links of {many} drives"),
+        (_, 1) => "its drive".to_owned(),
+        (_, many) => format!("{many} drives"),
+    };
+    let source = match &found.by {
+        FigureOrigin::Measured { each } => format!("measured: {each}"),
+        FigureOrigin::Rated { source, drive: None } => format!("rated: {source}"),
+        FigureOrigin::Rated { source, drive: Some(drive) } => format!("{drive} rated: {source}"),
+        FigureOrigin::Link { .. } | FigureOrigin::Network { .. } | FigureOrigin::Tcp { .. } => {
+            "at the most".to_owned()
+        }
+    };
+    let at = format!("{} {kind}", found.layout);
+    let at = at.trim_start();
+    match (found.share.value(), &found.share) {
+        (Some(share), _) => {
+            let rule =
+                if found.rule.is_empty() { String::new() } else { format!("{}; ", found.rule) };
+            let share = Digits::share(share, found.share.bounds()).words();
+            let published = found.published.as_ref().and_then(MeasuredFigure::value);
+            let published =
+                published.map(|share| format!("; {:.1} % was published", 100.0 * share));
+            let published = published.unwrap_or_default();
+            let apart = apart(&found.directions);
+            format!(
+                "{who}: reaches {share} of what {drives} can do at {at} ({rule}{source}){published}{apart}"
+            )
+        }
+        (None, MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason }) => {
+            format!("{who}: no share of what {drives} can do at {at} ({source}): {reason}")
+        }
+        (None, MeasuredFigure::Known { .. }) => String::new(),
+    }
+}
+
+/// Describes reads and writes of a mix, each against the limit of a load of that direction alone.
+fn apart(directions: &[DirectionEfficiency]) -> String {
+    let said = |one: &DirectionEfficiency| match (one.share.value(), &one.share) {
+        (Some(share), _) => {
+            let share = Digits::share(share, one.share.bounds()).words();
+            format!("; {}s reach {share} of the limit of {0}s alone", one.direction)
+        }
+        (None, MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason }) => {
+            format!("; no share of {}s alone: {reason}", one.direction)
+        }
+        (None, MeasuredFigure::Known { .. }) => String::new(),
+    };
+    directions.iter().map(said).collect()
+}
+
+/// Returns the reason why a share above the whole bound is no share of the drives; `None` if it
+/// does not surely exceed the bound.
+pub fn above(found: &Efficiency) -> Option<String> {
+    let (low, _) = found.share.bounds()?;
+    let share = found.share.value().filter(|_| low > found.scatter)?;
+    let words = Digits::share(share, found.share.bounds()).words();
+    let what = match &found.by {
+        FigureOrigin::Measured { each } => format!("what its drives could do by {each}"),
+        FigureOrigin::Rated { .. } => "what its drives are rated at".to_owned(),
+        FigureOrigin::Link { link: name } | FigureOrigin::Network { network: name } => {
+            format!("what {name} carries")
+        }
+        FigureOrigin::Tcp { between, .. } => format!("what TCP carries between {between}"),
+    };
+    let mut causes = match &found.by {
+        FigureOrigin::Tcp { .. } => {
+            vec!["something is cached", "it uses more connections than were measured"]
+        }
+        FigureOrigin::Link { .. } | FigureOrigin::Network { .. } => {
+            vec!["something is cached", "what was never written is answered before the link"]
+        }
+        _ => vec!["something is cached", "requests are merged", "it reads what was never written"],
+    };
+    causes.extend(found.unless);
+    match &found.by {
+        FigureOrigin::Measured { .. } => {}
+        FigureOrigin::Rated { .. } => causes.push("the drives are fresh or better than rated"),
+        FigureOrigin::Link { .. } | FigureOrigin::Network { .. } | FigureOrigin::Tcp { .. } => {
+            causes.push("a layer makes less of the data")
+        }
+    }
+    let last = causes.pop().unwrap_or_default();
+    Some(format!("it reaches {words} of {what}: {}, or {last}", causes.join(", ")))
+}

@@ -1,0 +1,223 @@
+//! Reads and writes of a mix, separately: with the slices, pairs, estimator and words of the whole
+//! load. The number of reads among a slice's I/Os is chance, so a rate of one direction is a ratio
+//! of totals. What spoils the slices of the whole spoils those of its parts.
+
+use crate::compare::ratio;
+use crate::compare::ratio::{AddedPerIo, EstimatedRatio};
+use crate::compare::verdicts;
+use crate::findings::{
+    BillDirection, DirectionComparison, MeasuredFigure, RateFinding, WorkloadFindings,
+};
+use crate::gather::pairing::PairedUnits;
+use crate::gather::reading::WorkloadView;
+use crate::gather::rounds::{IoDirection, RoundTotal, StackSide};
+use crate::gather::subject;
+use crate::gather::subject::Quantity;
+use iotax_model::scenario::Metric;
+use iotax_model::scenario::published::PublishedDirection as PublishedWay;
+use iotax_stats::family::Family;
+use iotax_stats::ratio::Total;
+use iotax_stats::{Concludes, Refusal, Verdict};
+
+/// A direction of a comparison with the estimate that it rests on.
+pub struct DirectionCompared {
+    /// Comparison as it is found by itself.
+    pub direction: DirectionComparison,
+    /// Estimate of the ratio; `None`: nothing to estimate.
+    pub estimated: Option<EstimatedRatio>,
+}
+
+/// Returns the rate of one direction of the second stack over that of the first.
+pub fn ratio(
+    reading: &WorkloadView,
+    pair: [usize; 2],
+    paired: &PairedUnits,
+    way: IoDirection,
+    which: Quantity,
+) -> AddedPerIo {
+    if let Some(reason) = absent(reading, pair, way, &reading.sides) {
+        return AddedPerIo::refused(&reason);
+    }
+    let [a, b] = pair.map(|at| &reading.sides[at]);
+    let by_bytes = reading.basis().by_bytes;
+    AddedPerIo::between(a, b, paired, |round| {
+        let (ios, bytes) = round.amounts(Some(way));
+        Some(Total {
+            sum: if by_bytes { bytes } else { ios },
+            items: ratio::time(round, which).ok()?,
+        })
+    })
+}
+
+/// Returns the reason why one of two stacks has nothing of a direction.
+pub fn absent(
+    reading: &WorkloadView,
+    pair: [usize; 2],
+    way: IoDirection,
+    sides: &[StackSide],
+) -> Option<Refusal> {
+    let is_empty =
+        |at: &usize| sides[*at].rounds.values().all(|round| round.direction_total(way).ios == 0.0);
+    let at = pair.into_iter().find(is_empty)?;
+    Some(Refusal::NotMeasured { reason: format!("{}: {}", reading.name(at), way.none_recorded()) })
+}
+
+/// Returns the directions of a comparison, or the reason why they do not compare. `whole` is the
+/// conclusion about all I/Os together. With the flush there are only writes.
+pub fn of_pair(
+    reading: &WorkloadView,
+    pair: [usize; 2],
+    paired: &PairedUnits,
+    which: Quantity,
+    whole: Result<&Verdict, &Refusal>,
+) -> Vec<DirectionCompared> {
+    let ways = reading.directions().iter().copied();
+    let ways = ways.filter(|way| which == Quantity::Acknowledged || *way == IoDirection::Write);
+    let regime = reading.run.start.scenario.measure.regime;
+    let of = |way: IoDirection| {
+        let taken = match whole {
+            Err(reason) => AddedPerIo::refused(reason),
+            Ok(_) => ratio(reading, pair, paired, way, which),
+        };
+        let verdict = concluded(reading, &taken, whole.ok());
+        let quantity = subject::quantity(reading.workload, which, Some(regime), Some(way))
+            + &WorkloadView::without(&reading.sides, pair);
+        let rate =
+            RateFinding::new(quantity, reading.writes.verdict(verdict, which, pair), taken.times());
+        let direction = DirectionComparison { direction: way.word(), rate };
+        DirectionCompared { direction, estimated: taken.ratio.ok() }
+    };
+    ways.map(of).collect()
+}
+
+/// Returns the conclusion from the ratio of a direction, unless the slices are spoilt.
+pub fn concluded(reading: &WorkloadView, taken: &AddedPerIo, whole: Option<&Verdict>) -> Verdict {
+    let limited =
+        |reason: &Refusal| matches!(reason, Refusal::RateLimited { .. } | Refusal::AtLimit { .. });
+    let spoils = |reason: &&Refusal| reason.is_of_slices() || limited(reason);
+    match (&taken.ratio, whole.and_then(Verdict::reason).filter(spoils)) {
+        (Ok(found), Some(reason)) => Verdict::unresolved(found.change(), reason.clone()),
+        (found, _) => EstimatedRatio::concluded(found, reading.zone()),
+    }
+}
+
+/// Returns the directions of a line of a bill.
+pub fn of_line(
+    reading: &WorkloadView,
+    pair: [usize; 2],
+    paired: &PairedUnits,
+    deep: bool,
+) -> Vec<BillDirection> {
+    let of = |way: &IoDirection| BillDirection {
+        direction: way.word(),
+        ratio: ratio(reading, pair, paired, *way, Quantity::Acknowledged).times(),
+        added_latency: match deep {
+            true => MeasuredFigure::missing(ratio::ONLY_AT_ONE),
+            false => {
+                let [a, b] = pair.map(|at| &reading.sides[at]);
+                AddedPerIo::between(a, b, paired, waited(Some(*way))).added()
+            }
+        },
+    };
+    reading.directions().iter().map(of).collect()
+}
+
+/// Returns the latencies of a round, of one direction or of all.
+pub fn waited(way: Option<IoDirection>) -> impl Fn(&RoundTotal) -> Option<Total> {
+    move |round| way.map_or_else(|| round.waited(), |way| round.direction_total(way).waited())
+}
+
+/// Returns true if the rates of the two surely differ, each by its own interval.
+pub fn are_apart(ratios: &[&MeasuredFigure]) -> bool {
+    let bounds: Option<Vec<(f64, f64)>> = ratios.iter().map(|one| one.bounds()).collect();
+    match bounds.as_deref() {
+        Some([one, other]) => one.0 > other.1 || other.0 > one.1,
+        _ => false,
+    }
+}
+
+/// Returns true if the scenario names a figure of a single direction of the load: of that rate, or
+/// of latencies.
+pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
+    let scenario = &reading.run.start.scenario;
+    let names = |metric: Metric| {
+        let of = match metric {
+            Metric::Rate { durable: true, .. } => Some(Quantity::Durable),
+            Metric::Rate { .. } => Some(Quantity::Acknowledged),
+            Metric::Latency { .. } => None,
+        };
+        metric.direction().is_some() && of == rate
+    };
+    let mut published = scenario.published.iter().flat_map(|published| &published.figures);
+    let tables = scenario.table.iter().filter(|table| table.rows.contains(&reading.workload.name));
+    !reading.directions().is_empty()
+        && (published.any(|one| one.workload == reading.workload.name && names(one.metric))
+            || tables.filter_map(|table| table.metric).any(names))
+}
+
+/// Returns the direction of a metric, if the load has others too.
+pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<IoDirection> {
+    let way = match metric.direction()? {
+        PublishedWay::Read => IoDirection::Read,
+        PublishedWay::Write => IoDirection::Write,
+    };
+    reading.directions().contains(&way).then_some(way)
+}
+
+/// Returns the rate of a mix for each of its directions; empty if `metric` is already about one
+/// direction, or is not a rate.
+pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(IoDirection, Metric)> {
+    let Metric::Rate { bytes, durable, way: None } = metric else { return Vec::new() };
+    // Reads have nothing to flush.
+    let ways = reading.directions().iter().filter(|way| !durable || **way == IoDirection::Write);
+    let of = |way: &IoDirection| {
+        let named =
+            if *way == IoDirection::Read { PublishedWay::Read } else { PublishedWay::Write };
+        (*way, Metric::Rate { bytes, durable, way: Some(named) })
+    };
+    ways.map(of).collect()
+}
+
+/// Returns the direction of a latency; for a load with only one, that direction.
+pub fn of_latency(reading: &WorkloadView, metric: Metric) -> IoDirection {
+    match metric.direction() {
+        Some(PublishedWay::Read) => IoDirection::Read,
+        Some(PublishedWay::Write) => IoDirection::Write,
+        None if reading.workload.writes() => IoDirection::Write,
+        None => IoDirection::Read,
+    }
+}
+
+/// Returns advice on reading rates of single directions of the load; `None` unless the load is a
+/// mix.
+pub fn note(reading: &WorkloadView) -> Option<String> {
+    let mixes = |job: &iotax_load::Job| job.rw.reads() && job.rw.writes();
+    let text = match reading.workload.jobs.iter().all(mixes) {
+        true => {
+            "the job fixes which share of the I/Os are reads, so that the rates of reads and writes change alike, but for chance; \
+             their latencies need not"
+        }
+        false => {
+            "every thread does an equal part of a slice's bytes, so that the rates of reads and writes are those of the slowest thread; \
+             their latencies are their own"
+        }
+    };
+    (!reading.directions().is_empty()).then(|| text.to_owned())
+}
+
+/// Concludes the rates of single directions of a run from simultaneous intervals.
+pub fn settle(
+    workloads: &mut [WorkloadFindings],
+    estimates: &[Option<EstimatedRatio>],
+    family: Family,
+    zone: f64,
+) {
+    let all = workloads
+        .iter_mut()
+        .flat_map(|workload| workload.judged().0)
+        .flat_map(|one| &mut one.directions);
+    for (one, found) in all.zip(estimates) {
+        let Some(found) = found else { continue };
+        verdicts::hold(&mut one.rate, found, family, zone);
+    }
+}

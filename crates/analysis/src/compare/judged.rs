@@ -1,0 +1,121 @@
+//! The three figures of pairs of stacks, and what remains of their verdicts when all of a run are
+//! judged together.
+
+use crate::compare::charges::ChargedStack;
+use crate::compare::ratio::EstimatedRatio;
+use crate::compare::{charges, directions, verdicts};
+use crate::findings::{Charges, Comparison, WorkloadFindings};
+use crate::gather::reading::WorkloadView;
+use iotax_stats::family::Family;
+use iotax_store::RunData;
+
+/// Estimates for the findings of a workload; `None` where there was nothing to estimate. Those of
+/// states against the healthy one follow those of stacks against the baseline.
+#[derive(Default)]
+pub struct WorkloadEstimates {
+    pub comparisons: Vec<Option<EstimatedRatio>>,
+    /// Estimates for the lines of the bill, then for its total.
+    pub bill_lines: Vec<Option<EstimatedRatio>>,
+    pub latency: Vec<Option<EstimatedRatio>>,
+    pub cpu: Vec<Option<EstimatedRatio>>,
+    /// Estimates for the throughput of reads and writes separately, comparison by comparison.
+    pub directions: Vec<Option<EstimatedRatio>>,
+    pub direction_latency: Vec<Option<EstimatedRatio>>,
+}
+
+impl WorkloadEstimates {
+    /// Adds the estimates of more comparisons.
+    pub fn add(&mut self, more: WorkloadEstimates) {
+        self.comparisons.extend(more.comparisons);
+        self.bill_lines.extend(more.bill_lines);
+        self.latency.extend(more.latency);
+        self.cpu.extend(more.cpu);
+        self.directions.extend(more.directions);
+        self.direction_latency.extend(more.direction_latency);
+    }
+}
+
+/// The three figures of pairs of stacks, with their estimates.
+#[derive(Default)]
+pub struct JudgedPairs {
+    pub comparisons: Vec<Comparison>,
+    /// Charges in latency and CPU time.
+    pub charges: Vec<Charges>,
+    pub estimates: WorkloadEstimates,
+}
+
+impl JudgedPairs {
+    /// Adds the figures of the second stack of a pair against the first.
+    pub fn add(&mut self, reading: &WorkloadView, pair: [usize; 2]) {
+        // A ruler is no member of the families that are judged together.
+        let judged = reading.run.start.scenario.ruler() != Some(pair[1]);
+        let compared = verdicts::of_pair(reading, pair);
+        // The first is the acknowledged figure; the CPU times are of its slices.
+        let throughput = compared.first().map(|one| &one.comparison.rate.verdict);
+        let counted = |found: Option<EstimatedRatio>| found.filter(|_| judged);
+        // A probe's figure is already the time that one of its units takes.
+        if reading.workload.probe.is_none() {
+            self.charge(charges::of_pair(reading, pair, throughput), counted);
+        }
+        for one in compared {
+            self.estimates.comparisons.push(counted(one.estimated));
+            self.estimates.directions.extend(one.directions.into_iter().map(counted));
+            self.comparisons.push(one.comparison);
+        }
+    }
+
+    fn charge(
+        &mut self,
+        charged: ChargedStack,
+        counted: impl Fn(Option<EstimatedRatio>) -> Option<EstimatedRatio>,
+    ) {
+        self.estimates.latency.push(counted(charged.latency));
+        self.estimates.cpu.push(counted(charged.cpu));
+        self.estimates.direction_latency.extend(charged.directions.into_iter().map(counted));
+        self.charges.push(charged.charges);
+    }
+}
+
+/// Weight of throughput in the share of errors that a run may make, where each other kind of figure
+/// has 1: throughput is what readers come for.
+const WEIGHT_OF_THROUGHPUT: f64 = 3.0;
+
+/// Concludes all verdicts of a run from simultaneous intervals, so that it reports any false
+/// difference in at most 5 of 100 cases, in all figures together.
+pub fn settle(run: &RunData, workloads: &mut [WorkloadFindings], all: Vec<WorkloadEstimates>) {
+    let (mut comparisons, mut lines) = (Vec::new(), Vec::new());
+    let (mut latency, mut cpu) = (Vec::new(), Vec::new());
+    let (mut directions, mut direction_latency) = (Vec::new(), Vec::new());
+    for one in all {
+        comparisons.push(one.comparisons);
+        lines.push(one.bill_lines);
+        latency.extend(one.latency);
+        cpu.extend(one.cpu);
+        directions.extend(one.directions);
+        direction_latency.extend(one.direction_latency);
+    }
+    let zone = run.start.scenario.measure.equivalence;
+    let kind = |estimates: &[Option<EstimatedRatio>]| (estimates.iter().flatten().count(), 1.0);
+    let [of_rates, of_directions, of_latency, of_cpu, of_direction_latency] = Family::weighted([
+        (verdicts::judged_together(&comparisons, &lines), WEIGHT_OF_THROUGHPUT),
+        kind(&directions),
+        kind(&latency),
+        kind(&cpu),
+        kind(&direction_latency),
+    ]);
+    verdicts::settle(workloads, &comparisons, &lines, of_rates, zone);
+    directions::settle(workloads, &directions, of_directions, zone);
+    verdicts::say(run, workloads);
+    verdicts::settle_charges(workloads, &latency, of_latency, zone, |charges| {
+        vec![&mut charges.latency]
+    });
+    verdicts::settle_charges(workloads, &cpu, of_cpu, zone, |charges| vec![&mut charges.cpu]);
+    verdicts::settle_charges(
+        workloads,
+        &direction_latency,
+        of_direction_latency,
+        zone,
+        |charges| charges.directions.iter_mut().map(|one| &mut one.latency).collect(),
+    );
+    workloads.iter_mut().for_each(verdicts::same_in_the_bill);
+}

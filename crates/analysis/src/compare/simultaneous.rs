@@ -1,0 +1,38 @@
+//! Intervals that hold at once.
+
+use crate::findings::{Interval, MeasuredFigure};
+use iotax_stats::family::{self, Family};
+
+/// A figure with an interval that holds for several figures at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SimultaneousFigure {
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl SimultaneousFigure {
+    /// Stretches the interval by Bonferroni: of `points` intervals each may miss in 5 % / `points`.
+    /// The factor is the ratio of the two t quantiles, applied to the logarithm. `None`: the figure
+    /// has no interval.
+    pub fn stretch_figure(figure: &MeasuredFigure, points: usize) -> Option<SimultaneousFigure> {
+        let MeasuredFigure::Known {
+            value, interval: Interval::Bounds { low, high, freedom }, ..
+        } = figure
+        else {
+            return None;
+        };
+        let (low, high, freedom) = (*low, *high, (*freedom)?);
+        if low <= 0.0 {
+            return None;
+        }
+        let stretch = family::stretch(Family::whole(points), freedom);
+        let reach = |bound: f64| value * (bound / value).powf(stretch);
+        Some(SimultaneousFigure { value: *value, low: reach(low), high: reach(high) })
+    }
+
+    /// Returns true if the two intervals have nothing in common.
+    pub fn apart(&self, other: &SimultaneousFigure) -> bool {
+        self.low > other.high || other.low > self.high
+    }
+}

@@ -1,0 +1,110 @@
+//! Level of a stack's rate, latency or CPU time in a run: by itself, or over the baseline of that
+//! run.
+
+use crate::compare::ratio::time;
+use crate::findings::SampleUnit;
+use crate::gather::pairing::{PairedUnits, pair};
+use crate::gather::rounds::{IoDirection, RoundTotal, StackSide};
+use crate::gather::subject::Quantity;
+use iotax_stats::ratio::Total;
+use iotax_stats::unpaired::Level;
+use iotax_stats::{Refusal, visits};
+
+/// Figure that is compared, for all I/Os or for one direction.
+#[derive(Clone, Copy)]
+pub enum FigureKind {
+    Rate(Quantity, Option<IoDirection>),
+    Latency(Option<IoDirection>),
+    Cpu,
+}
+
+impl FigureKind {
+    /// Returns the total of a round.
+    fn total(self, round: &RoundTotal, by_bytes: bool) -> Result<Total, Refusal> {
+        let unknown = || Refusal::NotMeasured { reason: "not recorded".into() };
+        match self {
+            FigureKind::Rate(quantity, way) => {
+                let (ios, bytes) = round.amounts(way);
+                Ok(Total { sum: if by_bytes { bytes } else { ios }, items: time(round, quantity)? })
+            }
+            FigureKind::Latency(way) => {
+                Ok(way.map_or(round.latency, |way| round.direction_total(way).latency))
+            }
+            FigureKind::Cpu => {
+                Ok(Total { sum: round.cpu_place_ns.ok_or_else(unknown)?, items: round.all_ios })
+            }
+        }
+    }
+}
+
+/// Level of one run with its plain value, which short runs have too.
+pub struct LevelOfRun {
+    pub level: Result<Level, Refusal>,
+    pub log: Option<f64>,
+    pub unit: SampleUnit,
+}
+
+/// Returns the logarithm of the mean per item over all totals.
+fn pooled(totals: impl Iterator<Item = Total>) -> Option<f64> {
+    let all = totals.fold(Total::default(), Total::plus);
+    (all.sum > 0.0 && all.items > 0.0).then(|| (all.sum / all.items).ln())
+}
+
+fn visit(side: &StackSide, visit: u32, of: FigureKind, by_bytes: bool) -> Result<Total, Refusal> {
+    side.visit_total(visit, |round| of.total(round, by_bytes))
+}
+
+/// Returns the level of a stack by itself. If it was set up in enough visits, these are the unit.
+pub fn alone(side: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
+    let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
+    ids.dedup();
+    let (unit, totals): (_, Result<Vec<Total>, Refusal>) = match ids.len() >= visits::LEAST {
+        true => {
+            (SampleUnit::Visits, ids.into_iter().map(|id| visit(side, id, of, by_bytes)).collect())
+        }
+        false => (
+            SampleUnit::Rounds,
+            side.rounds.values().map(|round| of.total(round, by_bytes)).collect(),
+        ),
+    };
+    let log = totals.as_ref().ok().and_then(|totals| pooled(totals.iter().copied()));
+    let level = totals.and_then(|totals| match unit {
+        SampleUnit::Visits => Level::of_visits(&totals),
+        _ => Level::of_rounds(&totals),
+    });
+    LevelOfRun { level, log, unit }
+}
+
+/// Returns the level of a stack's acknowledged rate in I/Os a second, for all I/Os or for one
+/// direction.
+///
+/// # Errors
+/// Too few rounds or visits.
+pub fn rate_level(side: &StackSide, way: Option<IoDirection>) -> Result<Level, Refusal> {
+    alone(side, FigureKind::Rate(Quantity::Acknowledged, way), false).level
+}
+
+/// Returns the level of a stack over its baseline within one run.
+pub fn over_baseline(a: &StackSide, b: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
+    let paired = pair(a, b);
+    let (unit, totals): (_, Result<Vec<(Total, Total)>, Refusal>) = match &paired {
+        PairedUnits::Rounds(ids) => {
+            let both = ids.iter().filter_map(|id| a.rounds.get(id).zip(b.rounds.get(id)));
+            let one = |(a, b)| Ok((of.total(a, by_bytes)?, of.total(b, by_bytes)?));
+            (SampleUnit::Rounds, both.map(one).collect())
+        }
+        PairedUnits::Visits(ids, _) => {
+            let one = |id: &u32| Ok((visit(a, *id, of, by_bytes)?, visit(b, *id, of, by_bytes)?));
+            (SampleUnit::Visits, ids.iter().map(one).collect())
+        }
+    };
+    let log = totals.as_ref().ok().and_then(|totals| {
+        let side = |pick: fn(&(Total, Total)) -> Total| pooled(totals.iter().map(pick));
+        Some(side(|pair| pair.1)? - side(|pair| pair.0)?)
+    });
+    let level = totals.and_then(|totals| match paired {
+        PairedUnits::Visits(..) => Level::of_paired_visits(&totals),
+        PairedUnits::Rounds(_) => Level::of_paired_rounds(&totals),
+    });
+    LevelOfRun { level, log, unit }
+}

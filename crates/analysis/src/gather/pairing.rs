@@ -1,0 +1,87 @@
+//! Pairing of two stacks: by rounds where they were up together, by visits where they were not.
+//! Refuses to pair rounds that only one side has.
+
+use crate::findings::SampleUnit;
+use crate::gather::rounds::{RoundId, StackSide};
+use crate::gather::subject::Quantity;
+use iotax_stats::visits;
+
+/// Units that two stacks have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PairedUnits {
+    /// Rounds in order of time.
+    Rounds(Vec<RoundId>),
+    /// Numbers of the visits that both have.
+    Visits(Vec<u32>, VisitUnit),
+}
+
+/// Name of a visit: attaches were asked for, and hold all stacks each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VisitUnit {
+    /// Visits that were necessary, or happened to be enough.
+    Visit,
+    Attach,
+}
+
+impl VisitUnit {
+    /// Returns the unit that figures show.
+    pub fn counted(self) -> SampleUnit {
+        match self {
+            VisitUnit::Visit => SampleUnit::Visits,
+            VisitUnit::Attach => SampleUnit::Attaches,
+        }
+    }
+
+    /// Returns the number of units that an interval needs.
+    pub fn least(self) -> usize {
+        match self {
+            VisitUnit::Visit => visits::LEAST,
+            VisitUnit::Attach => visits::LEAST_ATTACHES,
+        }
+    }
+}
+
+/// Quantity that a round is measured by.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundBasis {
+    pub quantity: Quantity,
+    /// True if slices end on equal bytes (writes): the round's quantity is time per byte, inverted
+    /// at the end.
+    pub by_bytes: bool,
+}
+
+/// Pairs two stacks where nobody asked for attaches.
+pub fn pair(a: &StackSide, b: &StackSide) -> PairedUnits {
+    pair_over(a, b, 1)
+}
+
+/// Pairs two stacks. Visits are the unit where the stacks were never up together. They are also the
+/// unit where both were up in four visits or more, or in as many attaches as were asked for; the
+/// interval then includes what a set-up did to the ratio. Fewer visits are strata of one set of
+/// rounds.
+pub fn pair_over(a: &StackSide, b: &StackSide, attaches: u32) -> PairedUnits {
+    let common: Vec<RoundId> =
+        a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
+    if common.is_empty() && !a.rounds.is_empty() && !b.rounds.is_empty() {
+        // Sets number their visits alike. Where one lacks a visit, those after it are still the
+        // pairs that they were.
+        let of_b = visits_of(b.rounds.keys());
+        let both = visits_of(a.rounds.keys()).into_iter().filter(|visit| of_b.contains(visit));
+        return PairedUnits::Visits(both.collect(), VisitUnit::Visit);
+    }
+    let together = visits_of(common.iter());
+    let as_visits = |unit| PairedUnits::Visits(together.clone(), unit);
+    match together.len() {
+        k if attaches as usize >= visits::LEAST_ATTACHES && k >= visits::LEAST_ATTACHES => {
+            as_visits(VisitUnit::Attach)
+        }
+        k if k >= visits::LEAST => as_visits(VisitUnit::Visit),
+        _ => PairedUnits::Rounds(common),
+    }
+}
+
+fn visits_of<'a>(rounds: impl Iterator<Item = &'a RoundId>) -> Vec<u32> {
+    let mut visits: Vec<u32> = rounds.map(|id| id.0).collect();
+    visits.dedup();
+    visits
+}

@@ -1,0 +1,16 @@
+//! Other results of a run: sweeps, service levels, durability, limits, verification, published
+//! and imported figures, and the warnings.
+
+pub(crate) mod course;
+pub(crate) mod crowd;
+pub mod durability;
+pub(crate) mod identity;
+pub(crate) mod imported;
+pub(crate) mod knee;
+pub mod limits;
+pub(crate) mod published;
+pub(crate) mod ratios;
+pub mod slo;
+pub(crate) mod sweep;
+pub(crate) mod verification;
+pub(crate) mod warnings;
