@@ -4,7 +4,7 @@ use crate::page::TextSpan;
 use serde::Serialize;
 use std::sync::OnceLock;
 
-/// Severity of a finding, from the worst.
+/// Severity of a finding, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -91,7 +91,7 @@ pub struct Finding {
     #[serde(skip)]
     pub spot: TextSpan,
     pub printed: String,
-    /// Correct value, in the same unit and digits; empty if there is none.
+    /// Correct value, in the same unit and digits; empty if it is unknown.
     pub recomputed: String,
     /// One sentence: what is wrong, and why.
     pub message: String,

@@ -133,7 +133,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// Reads a value; returns `None` and sets `broken` if there is none.
+    /// Reads a value; returns `None` and sets `broken` if there is no value.
     fn value(&mut self, depth: usize) -> Option<JsonNode<'a>> {
         self.blank();
         let start = self.at;

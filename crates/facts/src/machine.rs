@@ -125,7 +125,6 @@ pub struct Device {
     pub md: BTreeMap<String, String>,
     pub backing_file: Option<String>,
     pub pcie: Option<PcieLink>,
-    /// Cable between the drive and the controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cable: Option<Cable>,
     pub numa_node: Option<u64>,
@@ -139,7 +138,6 @@ pub struct PcieLink {
     pub speed: Option<String>,
     pub width: Option<u64>,
     pub max_speed: Option<String>,
-    /// Lanes of the device.
     pub max_width: Option<u64>,
 }
 
@@ -154,7 +152,6 @@ pub struct Cable {
     pub lanes: u64,
 }
 
-/// A network of the routing table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
     pub address: Ipv4Addr,

@@ -20,7 +20,6 @@ pub struct Requirement {
 #[serde(rename_all = "snake_case")]
 pub enum SearchedThing<S = &'static str> {
     Program(S),
-    /// A kernel module, by the name of its file.
     Module(S),
     File(S),
 }

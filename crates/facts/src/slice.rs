@@ -119,7 +119,6 @@ impl DeviceCounts {
 pub struct DeviceReading {
     /// Time of the reading on CLOCK_MONOTONIC of the place.
     pub at_ns: u64,
-    /// Devices that report their counts, from the top of the stack.
     pub devices: Vec<DeviceCounts>,
 }
 

@@ -50,7 +50,6 @@ pub struct ToolCommands {
     pub daemon: bool,
 }
 
-/// Interface that an engine offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineGives {
@@ -100,7 +99,6 @@ pub struct SettingsQuery {
 /// Values of placeholders, by name. A size has its unit after a colon in the name.
 pub type PlaceholderSlots = BTreeMap<String, String>;
 
-/// Piece of a word: text, or a placeholder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WordPiece<'a> {
     Text(String),
@@ -126,7 +124,7 @@ pub const NAME: &str = "name";
 /// Placeholder for the run's folder.
 pub const RUN: &str = "run";
 
-/// Splits a word into text and placeholders; `{{` and `}}` stand for braces.
+/// Splits a word into text and placeholders; `{{` and `}}` mean braces.
 ///
 /// # Errors
 /// Describes a brace that has no counterpart.
@@ -227,7 +225,6 @@ impl ToolCommands {
         member || self.all().any(|argv| has_slot(argv, &[PCI]))
     }
 
-    /// Returns the names of all programs, each once.
     pub fn programs(&self) -> Vec<&str> {
         let mut programs: Vec<&str> =
             self.all().filter_map(|argv| argv.first()).map(String::as_str).collect();

@@ -66,7 +66,6 @@ pub struct DurabilityTrial {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReadBack {
-    /// Blocks with an acknowledged write.
     pub blocks: u64,
     /// Blocks in which every sector has the last acknowledged data, or data that was written later.
     pub kept: u64,
@@ -89,7 +88,6 @@ pub struct ReadBack {
     pub examples: Vec<Example>,
 }
 
-/// A block that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
     /// Number of the block, in units of 4 KiB from the start of the disk.

@@ -133,7 +133,6 @@ pub struct VmDisk {
 /// Statements of a scenario about a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceDescription {
-    /// Facts in the user's own words.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

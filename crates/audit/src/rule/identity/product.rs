@@ -138,8 +138,8 @@ fn inferred(open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>> {
     all
 }
 
-/// Returns the factors that a printed prefix of bytes may stand for: 1000-based, 1024-based, or
-/// thousands of KiB, as some scripts print it.
+/// Returns the possible factors of a printed prefix of bytes: 1000-based, 1024-based, or thousands
+/// of KiB, as some scripts print it.
 fn factors(bandwidth: &Quantity) -> [f64; 3] {
     let decimal =
         bandwidth.base == PrefixBase::Decimal && bandwidth.unit == NumberUnit::BytesPerSecond;
