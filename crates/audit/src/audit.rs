@@ -20,7 +20,6 @@ pub struct Audited {
     pub outputs: Vec<ToolOutput>,
     pub tables: Vec<PageTable>,
     pub claims: Vec<Claim>,
-    /// Findings in the order of the page.
     pub findings: Vec<Finding>,
     pub unread: Vec<UnreadRange>,
     pub links: Vec<DerivedLink>,
@@ -36,8 +35,9 @@ pub fn audit(page: AuditedPage) -> Audited {
     audit_by(page, &|_| true)
 }
 
-/// Audits a page and reports only the rules that `asked` accepts. The other rules run all the same,
-/// since later rules build on their corrections, but their findings and claims are left out.
+/// Audits a page and reports only the rules that `asked` accepts. All rules run, since later ones
+/// build on the corrections of earlier ones, but the findings and claims of the others are left
+/// out.
 pub fn audit_by(mut page: AuditedPage, asked: &dyn Fn(&str) -> bool) -> Audited {
     let imported = import::scan(&page);
     let mut taken: Vec<Range<usize>> =
@@ -107,7 +107,7 @@ fn claims(outputs: &[ToolOutput], tables: &[PageTable], sentences: &[Sentence]) 
 }
 
 /// Returns true if a sentence's figure of this unit is a result. Sizes, times and counts mostly
-/// describe how a test was done.
+/// describe the test.
 fn is_result(unit: NumberUnit) -> bool {
     matches!(
         unit,
@@ -144,5 +144,4 @@ fn claim(metric: Metric, unit: NumberUnit, figure: &PrintedNumber, kind: ClaimKi
     }
 }
 
-/// Why a figure cannot be checked.
 const NOTHING_GIVES_IT: &str = "nothing on the page gives it";

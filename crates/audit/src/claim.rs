@@ -18,13 +18,13 @@ pub enum ClaimKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// The figure differs from what its operands give.
+    /// The figure differs from the result of its operands.
     DoesNotHold,
     /// The figure was recomputed from others and agrees.
     Holds,
     /// No other figures give it exactly, but it lies within its bounds.
     Plausible,
-    /// The page has no figure to compare it with.
+    /// The page has nothing to compare the figure with.
     CannotBeChecked,
 }
 
@@ -78,6 +78,6 @@ pub struct Claim {
     pub interval: Interval,
     pub kind: ClaimKind,
     pub status: Status,
-    /// The rule that settled the status, or why none could.
+    /// The rule that settled the status, or the reason that none could.
     pub why: &'static str,
 }

@@ -42,13 +42,12 @@ impl<'a> Evidence<'a> {
         Evidence { page, outputs, tables, grids, links, is_text, superseded }
     }
 
-    /// Returns the indices of the lines that belong to no output and no table.
     pub fn text_lines(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.is_text.len()).filter(|line| self.is_text[*line])
     }
 
-    /// Returns fio's outputs, without those printed before a run was over: some of their figures
-    /// count I/Os in flight and others do not.
+    /// Returns fio's outputs without interim ones: some of their figures count I/Os in flight,
+    /// others do not.
     pub fn fio(&self) -> impl Iterator<Item = &'a Fio> {
         self.outputs.iter().zip(&self.superseded).filter_map(|(output, superseded)| {
             match &output.said {
@@ -65,7 +64,6 @@ pub type SettledFigure = (TextSpan, Status, &'static str);
 #[derive(Default)]
 pub struct EvidenceSink<'a> {
     pub findings: Vec<Finding>,
-    /// Receives every figure that a rule settles.
     settles: Option<&'a mut dyn FnMut(SettledFigure)>,
     wrong: FxHashSet<TextSpan>,
     corrected: FxHashMap<TextSpan, Correction>,
@@ -79,7 +77,6 @@ pub struct Correction {
 }
 
 impl<'a> EvidenceSink<'a> {
-    /// Returns a sink that hands on every figure that a rule settles.
     pub fn handing_on(settles: &'a mut dyn FnMut(SettledFigure)) -> EvidenceSink<'a> {
         EvidenceSink { settles: Some(settles), ..EvidenceSink::default() }
     }
@@ -89,7 +86,6 @@ impl<'a> EvidenceSink<'a> {
         }
     }
 
-    /// Returns true if a rule found that a figure does not hold.
     pub fn is_wrong(&self, spot: TextSpan) -> bool {
         self.wrong.contains(&spot)
     }
@@ -104,8 +100,8 @@ impl<'a> EvidenceSink<'a> {
         self.settle((figure.spot, Status::Plausible, rule));
     }
 
-    /// Adds a finding. It marks the figure at its spot if that figure is wrong, or if the finding
-    /// gives its correct value.
+    /// Adds a finding. If the figure at its spot is wrong, or the finding gives its correct value,
+    /// also marks that figure.
     pub fn finds(&mut self, finding: Finding) {
         if finding.severity == Severity::WrongFigure || !finding.recomputed.is_empty() {
             self.settle((finding.spot, Status::DoesNotHold, finding.rule));
@@ -114,29 +110,27 @@ impl<'a> EvidenceSink<'a> {
         self.findings.push(finding);
     }
 
-    /// Sets the correct value of a figure that does not hold, for later rules.
+    /// Sets the correct value of a wrong figure, for later rules.
     pub fn corrects(&mut self, spot: TextSpan, value: Interval, text: impl Into<String>) {
         self.corrected.insert(spot, Correction { value, text: text.into() });
     }
 
-    /// Sets a more exact value of a figure that holds than the printed one.
+    /// Sets a more exact value of a correct figure than the printed one.
     pub fn refines(&mut self, spot: TextSpan, value: Interval) {
         self.refined.insert(spot, value);
     }
 
-    /// Returns the best known value of a figure: its correction, its more exact value, else its
+    /// Returns the best known value of a figure: its correction, its more exact value, or else its
     /// printed digits.
     pub fn meant(&self, figure: &PrintedNumber) -> Interval {
         let corrected = self.corrected.get(&figure.spot).map(|correction| correction.value);
         corrected.or(self.refined.get(&figure.spot).copied()).unwrap_or(figure.interval())
     }
 
-    /// Returns a more exact value of a figure that holds, if one is known.
     pub fn refinement(&self, spot: TextSpan) -> Option<Interval> {
         self.refined.get(&spot).copied()
     }
 
-    /// Returns an earlier rule's correction of a figure.
     pub fn correction(&self, spot: TextSpan) -> Option<&Correction> {
         self.corrected.get(&spot)
     }

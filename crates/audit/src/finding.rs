@@ -9,9 +9,8 @@ use std::sync::OnceLock;
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     WrongConclusion,
-    /// A figure differs from what its operands give.
     WrongFigure,
-    /// The reader may be misled, and the printed text does not settle it.
+    /// The reader may be misled; the printed text does not decide it.
     Ambiguous,
     Cosmetic,
 }
@@ -61,17 +60,16 @@ fn described(text: &'static str) -> Option<Rule> {
 pub enum Slip {
     /// fio 2.20 to 3.25 lost a carry when it printed the figure.
     FioCarry,
-    /// The figure is ten, a hundred or a thousand times too large or too small.
+    /// The figure is too large or too small by a factor of ten, a hundred or a thousand.
     FactorTen,
     /// A prefix of 1000 was used for 1024, or the other way round.
     #[serde(rename = "thousand-for-1024")]
     ThousandFor1024,
     /// The figure was cut off instead of rounded.
     Truncated,
-    /// A percentage of the other operand: a loss given as `host / VM - 1`, a share the other way
-    /// round.
+    /// The figure is a percentage of the other operand: a loss given as `host / VM - 1`, an
+    /// inverted share.
     WrongBase,
-    /// The figure was computed from one that is itself wrong.
     FromWrongFigure,
 }
 
@@ -87,23 +85,22 @@ impl Slip {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Id of the rule: `F4`.
     pub rule: &'static str,
     pub severity: Severity,
     /// Spot of the figure. Reports count its line as the page does (`line`).
     #[serde(skip)]
     pub spot: TextSpan,
     pub printed: String,
-    /// Correct value, in the same unit and digits; empty if none can be given.
+    /// Correct value, in the same unit and digits; empty if it is unknown.
     pub recomputed: String,
-    /// One sentence on what does not hold, and why.
+    /// One sentence: what is wrong, and why.
     pub message: String,
-    /// Arithmetic that gives it: `1 - 20.387k / 25.991k = 21.6 %`.
+    /// Arithmetic of the correct value: `1 - 20.387k / 25.991k = 21.6 %`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arithmetic: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
-    /// Spots of the figures that it was compared with.
+    /// Spots of the figures used for comparison.
     #[serde(skip)]
     pub operands: Vec<TextSpan>,
 }
@@ -135,7 +132,6 @@ impl Finding {
         known(self.rule).map_or_else(name, |[topic, _]| topic)
     }
 
-    /// Returns in a few words what a reader should do about the finding.
     pub fn advice(&self) -> String {
         let own = known(self.rule).map_or("ask for the raw output", |[_, advice]| advice);
         let otherwise = if self.recomputed.is_empty() { own } else { "read it as {}" };

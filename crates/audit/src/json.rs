@@ -6,13 +6,13 @@ use crate::number::parsed;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Deepest nesting: more is an attack on the stack, not a result.
+/// Deepest nesting; more is an attack on the stack, not a result.
 ///
 /// It also limits how often an object is read again: one of unknown format is read from each line
 /// within it that begins an object.
 const DEEPEST: usize = 32;
 
-/// A value and the bytes that it takes.
+/// A value and the bytes of the text that it occupies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonNode<'a> {
     pub bytes: Range<usize>,
@@ -21,22 +21,22 @@ pub struct JsonNode<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonValue<'a> {
-    /// Members in their order; a key may appear twice.
+    /// Members in order; a key may appear twice.
     Object(Vec<(&'a str, JsonNode<'a>)>),
     Array(Vec<JsonNode<'a>>),
-    /// Text between the quotes, with its escapes.
+    /// Text between the quotes, with its escape sequences.
     Text(&'a str),
     Number(&'a str),
     Truth(bool),
     Nothing,
 }
 
-/// Parsed value, its end, and the fault if there is one.
+/// Parsed value, its end, and the error if there is one.
 #[derive(Debug)]
 pub struct ParsedJson<'a> {
     pub node: JsonNode<'a>,
     pub end: usize,
-    /// Reason why reading ended early, and the byte.
+    /// Byte at which reading ended early, and the reason.
     pub broken: Option<(usize, &'static str)>,
 }
 
@@ -53,7 +53,7 @@ pub fn parse(text: &str, at: usize) -> Option<ParsedJson<'_>> {
 }
 
 impl<'a> JsonNode<'a> {
-    /// Returns the member of an object; the last one if there are several, as JSON readers do.
+    /// Returns the member of an object with that key; the last one of several, as JSON readers do.
     pub fn get(&self, key: &str) -> Option<&JsonNode<'a>> {
         self.members().iter().rev().find(|(name, _)| *name == key).map(|(_, node)| node)
     }
@@ -85,8 +85,8 @@ impl<'a> JsonNode<'a> {
         }
     }
 
-    /// Returns a text without its escapes, as the string that it names. A text with broken escapes
-    /// is returned unchanged.
+    /// Returns a text with its escape sequences decoded. A text with invalid ones is returned
+    /// unchanged.
     pub fn text_value(&self) -> Option<Cow<'a, str>> {
         let text = self.text()?;
         let said =
@@ -115,10 +115,9 @@ struct JsonReader<'a> {
     bytes: &'a [u8],
     at: usize,
     broken: Option<(usize, &'static str)>,
-    /// Members of the open objects, those of the innermost last. An object gets its own members
-    /// when it is closed, and room for no more.
+    /// Members of the open objects, the innermost last. An object takes its own members when it
+    /// closes, so none allocates spare room.
     members: Vec<(&'a str, JsonNode<'a>)>,
-    /// Elements of the arrays that are open.
     elements: Vec<JsonNode<'a>>,
 }
 
@@ -152,7 +151,7 @@ impl<'a> JsonReader<'a> {
         Some(JsonNode { bytes: start..self.at, value })
     }
 
-    /// Reads to the end of an object or array: commas are skipped, `item` reads everything else as
+    /// Reads to the end of an object or array. Commas are skipped, `item` reads everything else as
     /// far as it can.
     fn items(&mut self, close: u8, ends: &'static str, item: impl Fn(&mut Self) -> Option<()>) {
         self.at += 1;
@@ -201,7 +200,7 @@ impl<'a> JsonReader<'a> {
         JsonValue::Array(self.elements.split_off(before))
     }
 
-    /// Returns the text between quotes; `at` is at the first.
+    /// Returns the text between quotes; `at` is at the opening one.
     fn string(&mut self) -> Option<&'a str> {
         let start = self.at + 1;
         let mut from = start;

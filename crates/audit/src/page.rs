@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Lines that a reader gave up on, and why.
+/// Lines that a reader could not read, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnreadRange {
     /// First line, from 1.
@@ -21,7 +21,7 @@ struct LineAt {
     start: usize,
     end: usize,
     number: u32,
-    /// Bytes before the text that a tool printed: a listing's line number or a console's prefix.
+    /// Bytes before a tool's own text: a listing's line number or a console's prefix.
     prefix: u32,
 }
 
@@ -34,7 +34,7 @@ pub struct AuditedPage {
     rendered: bool,
     /// Text without listing numbers, computed on demand.
     unlisted: OnceLock<String>,
-    /// Parts that could not be read before lines were looked at: undecodable bytes.
+    /// Parts that could not even be decoded.
     pub unread: Vec<UnreadRange>,
 }
 
@@ -48,7 +48,7 @@ impl AuditedPage {
         AuditedPage { name: name.into(), text, lines, rendered: false, unlisted, unread }
     }
 
-    /// Creates a page whose lines come from elsewhere, each with its line number there.
+    /// Creates a page of rendered lines, each with its line number in the source.
     pub fn rendered(name: impl Into<String>, rendered: &[(u32, String)]) -> AuditedPage {
         let joined: Vec<&str> = rendered.iter().map(|(_, line)| line.as_str()).collect();
         let mut page = AuditedPage::new(name, joined.join("\n"));
@@ -59,8 +59,8 @@ impl AuditedPage {
         page
     }
 
-    /// Returns the page without a prefix: `prefix` gives the number of bytes that each line loses.
-    /// A line for which it returns `None` becomes empty. Spots remain those of this page.
+    /// Returns the page without a prefix: `prefix` gives the number of bytes that each line loses,
+    /// and a line with `None` becomes empty. Spots remain those of this page.
     pub(crate) fn after_prefix(&self, prefix: impl Fn(&str) -> Option<u32>) -> AuditedPage {
         let mut page = self.clone();
         page.unlisted = OnceLock::new();
@@ -71,8 +71,8 @@ impl AuditedPage {
         page
     }
 
-    /// Returns true if the lines were rendered from the file: their numbers are those of the file,
-    /// but the columns in them are not.
+    /// Returns true if the lines were rendered: their numbers are those of the file, but their
+    /// columns are not.
     pub fn is_rendered(&self) -> bool {
         self.rendered
     }
@@ -89,21 +89,21 @@ impl AuditedPage {
         &self.text
     }
 
-    /// Returns a line unchanged, without its end; empty after the last.
+    /// Returns a line without its end; empty after the last line.
     pub fn line(&self, index: usize) -> &str {
         self.lines.get(index).map_or("", |line| &self.text[line.start..line.end])
     }
 
-    /// Returns a line without the number of a listing (` 1fio-3.16`) or a prefix (`s1: `) before
-    /// it, and the number of bytes before it.
+    /// Returns a line without the number of a listing (` 1fio-3.16`) or a prefix (`s1: `), and the
+    /// number of bytes before it.
     pub fn bare(&self, index: usize) -> (&str, usize) {
         let Some(line) = self.lines.get(index) else { return ("", 0) };
         let prefix = line.prefix as usize;
         (&self.text[line.start + prefix..line.end], prefix)
     }
 
-    /// Returns the whole text for a JSON reader that begins at a line. If that line is part of a
-    /// listing, spaces replace the listing's numbers; all else stays in place.
+    /// Returns the whole text for a JSON reader that begins at a line. In a listing, spaces replace
+    /// the line numbers, so that all else stays in place.
     pub fn json_text(&self, index: usize) -> &str {
         if self.bare(index).1 == 0 {
             return &self.text;
@@ -118,7 +118,7 @@ impl AuditedPage {
         })
     }
 
-    /// Returns the number of a line as people count, from 1.
+    /// Returns the number of a line, from 1.
     pub fn number(&self, index: usize) -> u32 {
         self.lines.get(index).or(self.lines.last()).map_or(1, |line| line.number)
     }
@@ -132,15 +132,15 @@ impl AuditedPage {
         self.line(spot.index()).get(spot.start as usize..spot.end as usize).unwrap_or("")
     }
 
-    /// Returns the spot of bytes of the text. They must be on one line, else the spot ends with
-    /// that line.
+    /// Returns the spot of bytes of the text. They must be on one line, or the spot ends with that
+    /// line.
     pub fn spot(&self, bytes: Range<usize>) -> TextSpan {
         let index = self.lines.partition_point(|line| line.start <= bytes.start).saturating_sub(1);
         self.spot_near(bytes, index)
     }
 
-    /// Returns the spot of bytes on line `from` or a later one. Serves readers that advance through
-    /// a text.
+    /// Returns the spot of bytes on line `from` or a later one, for readers that advance through a
+    /// text.
     pub fn spot_near(&self, bytes: Range<usize>, from: usize) -> TextSpan {
         let mut index = from;
         while self.lines.get(index + 1).is_some_and(|next| next.start <= bytes.start) {
@@ -151,8 +151,8 @@ impl AuditedPage {
         TextSpan::new(index, bytes.start.saturating_sub(line.start)..end - line.start)
     }
 
-    /// Empties lines that a reader has given up on, so that no other reader looks at them; their
-    /// numbers stay.
+    /// Empties lines that could not be read, so that no other reader examines them. The numbers of
+    /// lines stay.
     pub fn pass_over(&mut self, lines: Range<usize>) {
         let end = lines.end.min(self.lines.len());
         for line in &mut self.lines[lines.start.min(end)..end] {
@@ -160,7 +160,7 @@ impl AuditedPage {
         }
     }
 
-    /// Returns a note that lines could not be read.
+    /// Returns a record of lines that could not be read.
     pub fn unread(&self, lines: Range<usize>, why: impl Into<String>) -> UnreadRange {
         let last = lines.end.saturating_sub(1).max(lines.start);
         UnreadRange { line: self.number(lines.start), last: self.number(last), why: why.into() }
@@ -187,11 +187,12 @@ fn split(text: &str) -> Vec<LineAt> {
     lines
 }
 
-/// Marks what precedes a tool's lines in a listing: line numbers, or the name of who printed them.
+/// Marks what precedes a tool's lines in a listing: line numbers, or the instance that printed a
+/// line.
 mod listing {
     use super::LineAt;
 
-    /// Least number of lines that count up: fewer are a table, or chance.
+    /// Least number of lines that count up; fewer are a table, or chance.
     const LEAST: usize = 3;
 
     pub(super) fn mark(text: &str, lines: &mut [LineAt]) {
@@ -228,8 +229,8 @@ mod listing {
         (0..).take_while(goes_on).count()
     }
 
-    /// Returns the bytes of `  17` in front of a line, and true if its own text continues with
-    /// digits (`202048.00 MiB` in line 20).
+    /// Returns the bytes of the number before a line (`  17`), and true if the line's own text
+    /// continues with digits (`202048.00 MiB` in line 20).
     fn numbered(line: &str, number: usize) -> Option<(u32, bool)> {
         let bare = line.trim_start_matches(' ');
         let padding = line.len() - bare.len();
@@ -243,7 +244,7 @@ mod listing {
         Some((u32::try_from(line.len() - after.len()).unwrap_or(0), melted))
     }
 
-    /// Returns the bytes of `s1: ` in front of a line of a tool that ran several times at once.
+    /// Returns the bytes of `s1: ` before a line of a tool of which several instances ran.
     fn speaker(line: &str) -> Option<u32> {
         let digits = line.strip_prefix('s')?.bytes().take_while(u8::is_ascii_digit).count();
         let after = line[1 + digits..].strip_prefix(':')?;

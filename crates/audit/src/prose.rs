@@ -13,7 +13,7 @@ pub struct Sentence {
     pub figures: Vec<Quantity>,
 }
 
-/// Returns every sentence of a page that has a figure, outside the lines in `taken`.
+/// Returns all sentences of a page with a figure, outside the lines in `taken`.
 pub fn sentences(page: &AuditedPage, taken: &[Range<usize>]) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     let mut fenced = false;
@@ -35,7 +35,7 @@ pub fn sentences(page: &AuditedPage, taken: &[Range<usize>]) -> Vec<Sentence> {
     sentences
 }
 
-/// Returns true if a line is prose: it has words, and is neither a row of a table nor a command.
+/// Returns true if a line is prose: it has words, and is neither a table row nor a command.
 fn is_prose(line: &str) -> bool {
     let text = line.trim();
     if text.starts_with(['|', '$', '<', '{', '[', '+']) || text.ends_with('|') {
@@ -64,7 +64,7 @@ fn split(index: usize, line: &str, sentences: &mut Vec<Sentence>) {
     }
 }
 
-/// Returns true if a letter ends a sentence. A stop between digits is a decimal point, and after a
+/// Returns true if a letter ends a sentence. A full stop between digits is a decimal point, after a
 /// short word it marks an abbreviation.
 fn ends_sentence(line: &str, at: usize, letter: char) -> bool {
     match letter {
@@ -84,14 +84,14 @@ fn ends_sentence(line: &str, at: usize, letter: char) -> bool {
 /// A block size with its unit as written: `k`, `KB`, `MiB`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BlockSize<'t> {
-    /// Bytes, 1024-based whatever the prefix, as in tools.
+    /// Bytes, 1024-based for all prefixes, as in tools.
     pub bytes: f64,
     pub unit: &'t str,
 }
 
 impl BlockSize<'_> {
-    /// Returns the size whose unit is `KB` or `MB`, 1000-based: `4 MB` times 10 a second is 40 MB/s
-    /// as written.
+    /// Returns the size in bytes with `KB` or `MB` as 1000-based: `4 MB` times 10 per second is 40
+    /// MB/s.
     pub fn literal(self) -> Option<f64> {
         match self.unit.to_ascii_lowercase().as_str() {
             "kb" => Some(self.bytes / 1.024),
@@ -101,12 +101,13 @@ impl BlockSize<'_> {
     }
 }
 
-/// Returns the bytes of the one block size that a text names.
+/// Returns the bytes of the block size that a text names, if it names exactly one.
 pub(crate) fn size_of(text: &str) -> Option<f64> {
     block_size(text).map(|size| size.bytes)
 }
 
-/// Returns the one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`.
+/// Returns the block size that a text names, if it names exactly one: `4KB random`, `4k-50rdpct`,
+/// `1MB`.
 pub(crate) fn block_size(text: &str) -> Option<BlockSize<'_>> {
     let mut sizes: Vec<BlockSize> = Vec::new();
     let mut from = 0;

@@ -5,9 +5,9 @@
 use crate::finding::Slip;
 use crate::number::{Interval, NumberUnit};
 
-/// Powers of ten that people lose or add.
+/// Powers of ten by which people err.
 const TENS: [f64; 6] = [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001];
-/// 1024 for 1000, once to three times, either way.
+/// Powers of 1024 / 1000, from one to three, and their inverses.
 const BASES: [f64; 6] =
     [1.024, 1.048_576, 1.073_741_824, 1.0 / 1.024, 1.0 / 1.048_576, 1.0 / 1.073_741_824];
 
@@ -29,8 +29,8 @@ pub fn find_slip(printed: Interval, recomputed: Interval) -> Option<Slip> {
     }
 }
 
-/// Returns true if a slip can happen to figures of this unit: only bytes are counted in 1000 and in
-/// 1024.
+/// Returns true if a slip is possible in this unit: only bytes are counted both 1000-based and
+/// 1024-based.
 pub fn is_of(slip: Slip, unit: NumberUnit) -> bool {
     slip != Slip::ThousandFor1024 || matches!(unit, NumberUnit::Bytes | NumberUnit::BytesPerSecond)
 }

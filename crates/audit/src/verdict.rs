@@ -27,9 +27,9 @@ pub struct AuditVerdict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FindingBlock {
     pub root: usize,
-    /// Findings of the same fault elsewhere on the page, and other findings about the same figures.
+    /// Findings of the same fault elsewhere on the page, and others about the same figures.
     pub also: Vec<usize>,
-    /// Findings about figures that were computed from one that is wrong here.
+    /// Findings about figures computed from one that is wrong here.
     pub consequences: Vec<usize>,
     pub severity: Severity,
 }
@@ -43,16 +43,16 @@ impl FindingBlock {
 /// Figures of a page, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FigureCounts {
-    /// Figures with findings, counted by the worst finding, in the order of `Severity::ALL`.
+    /// Figures with findings, by their worst finding, in the order of `Severity::ALL`.
     pub found: [usize; Severity::ALL.len()],
-    /// Wrong conclusions whose correct value is known.
+    /// Wrong conclusions with a known correct value.
     pub changed: usize,
     pub checked: usize,
-    /// Checked figures that lie within bounds, but are not given exactly.
+    /// Checked figures within bounds that are not given exactly.
     pub plausible: usize,
-    /// Percentages and multiples in sentences that were not compared with anything.
+    /// Percentages and multiples in sentences that were compared with nothing.
     pub ratios_in_sentences: usize,
-    /// Other figures in sentences that were not compared with anything.
+    /// Other figures in sentences that were compared with nothing.
     pub in_sentences: usize,
     pub figures: usize,
 }
@@ -70,7 +70,6 @@ impl FigureCounts {
         self
     }
 
-    /// Returns how many figures have a worst finding of this severity.
     pub fn count_of(&self, severity: Severity) -> usize {
         self.found[severity as usize]
     }
@@ -145,8 +144,8 @@ pub fn grouped(count: usize) -> String {
     iotax_units::grouped(count as f64)
 }
 
-/// Cuts a text to at most `most` columns and marks the cut, which is between words, never within a
-/// figure or before its unit.
+/// Cuts a text to at most `most` columns and marks the cut, which is between words, but never
+/// within a figure or before its unit.
 pub fn cut(text: &str, most: usize, width: fn(char) -> usize) -> String {
     let chars: Vec<char> = text.chars().collect();
     let ends = chars.iter().scan(0, |end, c| {
@@ -204,7 +203,7 @@ pub fn verdict(audited: &Audited) -> AuditVerdict {
     AuditVerdict { line, coverage, blocks, counts }
 }
 
-/// Approximate number of columns of the first line.
+/// Approximate length of the first line, in columns.
 const LINE: usize = 105;
 
 fn line(audited: &Audited, blocks: &[FindingBlock], counts: &FigureCounts) -> String {
@@ -258,8 +257,8 @@ fn lead(audited: &Audited, block: &FindingBlock, room: usize) -> String {
     said.next().unwrap_or(change) + &place
 }
 
-/// Returns the subject of a figure: the row and the column of its cell, or the words before it in
-/// its clause.
+/// Returns the subject of a figure: row and column of its cell, or the words before it in its
+/// clause.
 fn subject(audited: &Audited, finding: &Finding) -> String {
     let (spot, line) = (finding.spot, audited.page.line(finding.spot.index()));
     if let Some(table) = audited.tables.iter().find(|table| table.lines.contains(&spot.index())) {
@@ -300,7 +299,7 @@ fn why_nothing(audited: &Audited) -> &'static str {
     }
 }
 
-/// Findings by figure. A figure is identified by the start of its spot: rules differ in including
+/// Findings by figure. The start of its spot identifies a figure, since rules differ in including
 /// its unit.
 struct FiguresBySpot<'a> {
     all: &'a [Finding],
@@ -327,7 +326,7 @@ impl<'a> FiguresBySpot<'a> {
         self.found[figure].iter().map(|index| &self.all[*index])
     }
 
-    /// Returns true if the figure itself is wrong, and not only a conclusion from it.
+    /// Returns true if the figure itself is wrong, not only a conclusion from it.
     fn is_wrong(&self, figure: usize) -> bool {
         let corrects = |one: &Finding| match one.severity {
             Severity::WrongConclusion => !one.recomputed.is_empty(),
@@ -336,7 +335,7 @@ impl<'a> FiguresBySpot<'a> {
         self.of_figure(figure).any(corrects)
     }
 
-    /// Returns the first wrong figure that a finding's own figure was computed from.
+    /// Returns the first wrong figure from which a finding's own figure was computed.
     fn cause(&self, finding: &Finding) -> Option<usize> {
         let operands = finding.operands.iter().filter(|spot| key(**spot) != key(finding.spot));
         let mut figures = operands.filter_map(|spot| self.at.get(&key(*spot)).copied());
@@ -362,7 +361,7 @@ impl<'a> FiguresBySpot<'a> {
     }
 }
 
-/// Number of steps within which a root is searched.
+/// Largest number of steps to a root.
 const FAR: usize = 100;
 
 fn key(spot: TextSpan) -> (u32, u32) {
@@ -439,7 +438,8 @@ fn is_telling(finding: &Finding) -> bool {
     finding.severity <= Severity::WrongFigure && !finding.recomputed.is_empty() && digits >= 3
 }
 
-/// Returns a message without its figures and their units: `916MiB/s` and `960MB/s` are alike.
+/// Returns a message without its figures and their units, so that `916MiB/s` and `960MB/s` are
+/// equal.
 fn shape(message: &str) -> String {
     let mut shape = String::with_capacity(message.len());
     for c in message.chars() {

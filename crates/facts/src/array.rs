@@ -3,25 +3,23 @@
 
 use serde::{Deserialize, Serialize};
 
-/// State of an array at the last reading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ArrayState {
-    /// All members are in it and in sync.
     Healthy,
-    /// Members are missing, and nothing takes their place.
+    /// Members are missing, and no replacement is being filled.
     Degraded { missing: u32 },
-    /// Members are being emptied: what they hold moves to others, and they serve it meanwhile.
+    /// Members are being emptied: their data moves to other members, and they serve it meanwhile.
     Out { members: u32 },
-    /// Missing data are computed from the other members and written to the replacements.
+    /// Missing data is computed from the other members and written to the replacements.
     Rebuilding {
-        /// Members that are not whole yet.
+        /// Number of members that are not complete yet.
         missing: u32,
         /// Fraction that is done, 0 to 1.
         done: f64,
     },
     /// All members are there, and parity or copies are being computed or compared: the first sync,
-    /// a check.
+    /// or a check.
     Syncing {
         /// Fraction that is done, 0 to 1.
         done: f64,
@@ -31,8 +29,7 @@ pub enum ArrayState {
 }
 
 impl ArrayState {
-    /// Returns the fraction of a rebuild that is done, 0 to 1; `None`: the array is not being
-    /// rebuilt.
+    /// Returns the fraction of a rebuild that is done, 0 to 1, or `None` if no rebuild is running.
     pub fn rebuilt(&self) -> Option<f64> {
         match self {
             ArrayState::Rebuilding { done, .. } => Some(*done),

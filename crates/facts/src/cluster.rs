@@ -4,31 +4,30 @@ use crate::array::ArrayState;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A reading. Only all of its values together form a state: the health checks call a cluster with
-/// an OSD out healthy, the map of OSDs is ahead of the placement groups, and these are up to 5 s
-/// old.
+/// Status of a cluster at one reading. Only all values together form a state: the health checks
+/// call a cluster with an OSD out healthy, the map of OSDs is ahead of the placement groups, and
+/// these are up to 5 s old.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClusterStatus {
     pub health: String,
     /// Names of the health checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
-    /// Number of OSDs that the cluster knows.
+    /// OSDs that the cluster knows.
     pub osds: u32,
-    /// Number of the OSDs that are up.
     pub up: u32,
-    /// Number of the OSDs that are in.
+    /// OSDs that are in.
     #[serde(rename = "in")]
     pub within: u32,
     /// States of placement groups, with the number of groups in each.
     pub groups: Vec<(String, u64)>,
     /// Fraction of copies that are missing.
     pub degraded: f64,
-    /// Fraction of copies that are not where they should be.
+    /// Fraction of copies that are not where they belong.
     pub misplaced: f64,
     /// Fraction of placement groups that serve nothing.
     pub inactive: f64,
-    /// Bytes per second that are recovered or moved.
+    /// Bytes recovered or moved per second.
     pub recovering: f64,
 }
 
@@ -44,17 +43,15 @@ impl ClusterStatus {
             && self.groups.iter().all(|(state, _)| state == "active+clean")
     }
 
-    /// Returns the names of checks that some OSD or pool is full, or nearly full.
+    /// Returns the names of health checks that report a full or nearly full OSD or pool.
     pub fn full(&self) -> Vec<&str> {
         self.checks.iter().map(String::as_str).filter(|check| check.ends_with("FULL")).collect()
     }
 
-    /// Returns the number of OSDs that are down or out.
     fn lost(&self) -> u32 {
         self.osds - self.up.min(self.within).min(self.osds)
     }
 
-    /// Returns the state in the terms of any array.
     pub fn state(&self) -> ArrayState {
         let all = |is: fn(&str) -> bool| {
             !self.groups.is_empty() && self.groups.iter().all(|(state, _)| is(state))

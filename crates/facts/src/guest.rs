@@ -1,8 +1,8 @@
 //! Limits of a guest.
 
-/// Smallest memory in bytes that a guest boots in. With less, Debian's kernel does not unpack an
+/// Smallest memory in bytes in which a guest boots. With less, Debian's kernel cannot unpack an
 /// initramfs that contains this program.
 pub const SMALLEST_MEMORY: u64 = 128 << 20;
 
-/// Largest number of disks of a guest: as many as have a PCI slot beside the agent's port.
+/// Largest number of disks of a guest: the PCI slots that the agent's port leaves free.
 pub const MOST_DISKS: usize = 12;

@@ -31,10 +31,10 @@ pub enum Engine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     pub serial: String,
-    /// Signatures that may be destroyed, by libblkid's names (`gpt`, `ext4`, `LVM2_member`,
-    /// `data`).
+    /// Signatures that may be destroyed, by libblkid's names (`gpt`, `ext4`, `LVM2_member`), or
+    /// `data`.
     pub wipe: Vec<String>,
-    /// Checks that cannot be made on a host without an agent, and may be skipped (`open`,
+    /// Checks that are impossible on a host without an agent, and may be skipped (`open`,
     /// `exclusive`, `content`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Unit of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitUnit {
@@ -11,15 +10,13 @@ pub enum LimitUnit {
     ReadBytes,
     WriteIos,
     WriteBytes,
-    /// I/Os of reads and writes together.
     TotalIos,
-    /// Bytes of reads and writes together.
     TotalBytes,
-    /// Bytes that an interface sends, as its queue counts them: with the Ethernet headers.
+    /// Bytes that an interface sends, counted by its queue with the Ethernet headers.
     Sent,
-    /// Processors, whole or fractions of one: a quota of CPU time.
+    /// CPU quota in processors, whole or fractions of one.
     Processors,
-    /// Processors that threads may run on, if they are fewer than the machine has.
+    /// Number of processors that threads may run on, if that is fewer than the machine has.
     Allowed,
 }
 
@@ -57,12 +54,12 @@ pub struct SetLimit {
     pub of: LimitUnit,
     /// Amount per second, or the number of processors.
     pub rate: f64,
-    /// Amount that passes at once after a pause, if it is set separately.
+    /// Amount that passes at once after a pause, if a separate value is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<f64>,
-    /// Object of the limit: the kernel name of a device or an interface, or a throttle group.
+    /// Target of the limit: the kernel name of a device or an interface, or a throttle group.
     pub on: String,
-    /// Origin of the limit: the file of a cgroup, or the command that shows it.
+    /// Source of the limit: the file of a cgroup, or the command that shows it.
     pub set_in: String,
 }
 

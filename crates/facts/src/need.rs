@@ -2,17 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A need that a machine may lack.
+/// A requirement that a machine may not meet.
 #[derive(Clone, Copy, Debug)]
 pub struct Requirement {
     /// Stable name, for `doctor --require`.
     pub id: &'static str,
     /// Purpose, as a clause: `for the layer loop`.
     pub why: &'static str,
-    /// Commands that supply it, by distribution; the last one applies to all distributions not
+    /// Commands that install it, by distribution; the last one applies to all distributions not
     /// named.
     pub supply: &'static [Supply],
-    /// Things that must all be found.
     pub finds: &'static [SearchedThing],
 }
 
@@ -21,7 +20,6 @@ pub struct Requirement {
 #[serde(rename_all = "snake_case")]
 pub enum SearchedThing<S = &'static str> {
     Program(S),
-    /// A kernel module, by the name of its file.
     Module(S),
     File(S),
 }
@@ -36,25 +34,23 @@ impl From<SearchedThing> for SearchedThing<String> {
     }
 }
 
-/// A command (or an act) that supplies a need.
+/// A command, or another action, that meets a requirement.
 #[derive(Clone, Copy, Debug)]
 pub struct Supply {
-    /// Value of `ID` or a word of `ID_LIKE` in os-release; empty for every other distribution.
+    /// Value of `ID` or a word of `ID_LIKE` in os-release; empty for all other distributions.
     pub distribution: &'static str,
     pub command: &'static str,
 }
 
-/// Returns the supply on every distribution that is not named before.
+/// Returns the supply for all distributions that are not named before it.
 pub const fn everywhere(command: &'static str) -> Supply {
     Supply { distribution: "", command }
 }
 
-/// Returns the supply on Debian and its derivatives.
 pub const fn debian(command: &'static str) -> Supply {
     Supply { distribution: "debian", command }
 }
 
-/// Returns the supply on Fedora and its derivatives.
 pub const fn fedora(command: &'static str) -> Supply {
     Supply { distribution: "fedora", command }
 }

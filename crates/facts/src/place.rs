@@ -12,30 +12,26 @@ use std::path::Path;
 pub enum Place {
     #[default]
     Host,
-    /// A host over SSH, by its destination as given to ssh.
+    /// A host over SSH, by the destination that ssh gets.
     Ssh(String),
-    /// A guest of the run, by its name. A lab is such a guest: its name comes from the scenario,
-    /// and does not distinguish it from other guests, which plans number (`vm0`).
+    /// A guest of the run, by name. A lab is such a guest; its name comes from the scenario, those
+    /// of other guests from the plan (`vm0`).
     Guest(String),
 }
 
 impl Place {
-    /// Returns true for this host.
     pub fn is_host(&self) -> bool {
         *self == Place::Host
     }
 
-    /// Returns true for a host that is reached over SSH.
     pub fn is_ssh(&self) -> bool {
         matches!(self, Place::Ssh(_))
     }
 
-    /// Returns true for a guest of the run.
     pub fn is_guest(&self) -> bool {
         matches!(self, Place::Guest(_))
     }
 
-    /// Returns the host of a place over SSH.
     pub fn ssh_host(&self) -> Option<&str> {
         match self {
             Place::Ssh(host) => Some(host),
@@ -43,7 +39,7 @@ impl Place {
         }
     }
 
-    /// Returns the written form, in two parts.
+    /// Returns the written form as a prefix and a name.
     fn parts(&self) -> [&str; 2] {
         match self {
             Place::Host => [HOST, ""],
@@ -106,13 +102,13 @@ impl PartialOrd for Place {
     }
 }
 
-/// Returns true if the path belongs to the kernel's virtual files by its name, whatever is mounted
+/// Returns true if the path's name belongs to the kernel's virtual files, whatever is mounted
 /// there.
 pub fn is_of_the_kernel(path: &Path) -> bool {
     path.starts_with("/proc") || path.starts_with("/sys")
 }
 
-/// Returns true for a Windows path: paths of every other system begin with a slash.
+/// Returns true for a Windows path; paths of all other systems begin with a slash.
 pub fn is_of_windows(path: &Path) -> bool {
     !path.to_string_lossy().starts_with('/')
 }

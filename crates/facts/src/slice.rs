@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Differences of /proc/stat of the place and of `cpu.stat` of the process's own control group, in
-/// nanoseconds.
+/// CPU time in nanoseconds between two readings of /proc/stat of the place and of `cpu.stat` of the
+/// process's own control group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimes {
     pub user_ns: u64,
@@ -11,18 +11,18 @@ pub struct CpuTimes {
     pub system_ns: u64,
     pub steal_ns: u64,
     pub idle_ns: u64,
-    /// Time during which a CPU limit of the own control group held its threads back, summed over
+    /// Time during which a CPU limit of the own control group throttled its threads, summed over
     /// all CPUs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub throttled_ns: u64,
-    /// CPU time of the kernel's threads by their own clocks, for short slices; `None`: no kernel
-    /// thread is visible.
+    /// CPU time of kernel threads by their own clocks, for short slices; `None` if no kernel thread
+    /// is visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_threads_ns: Option<u64>,
 }
 
-/// Converts from the order of the fields, in which a load generator keeps them without knowing
-/// their meaning.
+/// Converts from the order in which a load generator keeps the fields, which knows nothing of their
+/// meaning.
 impl From<[u64; 6]> for CpuTimes {
     fn from(
         [user_ns, system_ns, steal_ns, idle_ns, throttled_ns, threads_ns]: [u64; 6],
@@ -45,8 +45,8 @@ fn is_zero(ns: &u64) -> bool {
 }
 
 impl CpuTimes {
-    /// Returns the time from an earlier reading to this one. A count that ran backwards (iowait
-    /// may) gives 0.
+    /// Returns the time since an earlier reading. A counter that ran backwards, as iowait may,
+    /// gives 0.
     pub fn since(self, earlier: CpuTimes) -> CpuTimes {
         CpuTimes {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
@@ -61,7 +61,6 @@ impl CpuTimes {
         }
     }
 
-    /// Returns the sum of two places.
     pub fn plus(self, other: CpuTimes) -> CpuTimes {
         CpuTimes {
             user_ns: self.user_ns.saturating_add(other.user_ns),
@@ -81,7 +80,6 @@ impl CpuTimes {
 /// (Documentation/block/stat.rst of Linux).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounts {
-    /// The kernel's name for the device.
     pub device: String,
     /// True if no other device is known below it in the same place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -90,17 +88,15 @@ pub struct DeviceCounts {
     pub read_bytes: u64,
     pub writes: u64,
     pub write_bytes: u64,
-    /// Requests that were merged into another before they reached the device.
+    /// Requests that were merged into others before they reached the device.
     pub merged: u64,
 }
 
 impl DeviceCounts {
-    /// Returns the counts between an earlier reading of the same device and this one.
     pub fn since(&self, earlier: &DeviceCounts) -> DeviceCounts {
         self.each_with(earlier, u64::saturating_sub)
     }
 
-    /// Returns the sum of two counts of the same device.
     pub fn plus(&self, other: &DeviceCounts) -> DeviceCounts {
         self.each_with(other, u64::saturating_add)
     }
@@ -123,13 +119,12 @@ impl DeviceCounts {
 pub struct DeviceReading {
     /// Time of the reading on CLOCK_MONOTONIC of the place.
     pub at_ns: u64,
-    /// Devices that report, from the top of the stack.
     pub devices: Vec<DeviceCounts>,
 }
 
 impl DeviceReading {
-    /// Returns the difference between an earlier reading and this one: the nanoseconds, and the
-    /// counts of devices that are in both.
+    /// Returns the nanoseconds since an earlier reading, and the counts of devices that are in both
+    /// readings.
     pub fn since(&self, earlier: &DeviceReading) -> DeviceReading {
         let before =
             |one: &DeviceCounts| earlier.devices.iter().find(|known| known.device == one.device);
@@ -140,7 +135,6 @@ impl DeviceReading {
         }
     }
 
-    /// Adds another difference of readings.
     pub fn add(&mut self, other: &DeviceReading) {
         self.at_ns = self.at_ns.saturating_add(other.at_ns);
         for one in &other.devices {
@@ -159,7 +153,6 @@ pub struct OnTarget {
     pub bytes: u64,
 }
 
-/// A thread of a place, by its process and its own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ThreadId {
     pub pid: u32,
@@ -171,23 +164,21 @@ pub struct ThreadId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuiesceGate {
     pub waited_ns: u64,
-    /// Dirty and Writeback bytes that are left: those of the files and devices under load if the
-    /// kernel reports them per file (6.5 and newer), otherwise those of the whole machine.
+    /// Dirty and Writeback bytes left: of the files and devices under load if the kernel reports
+    /// them per file (6.5 and newer), else of the whole machine.
     pub dirty_bytes: u64,
-    /// I/Os in flight on the lower devices; `None` if one of them does not report them, or there is
+    /// I/Os in flight on the lower devices. `None` if one of them does not report them, or there is
     /// no such device (a network file system).
     pub in_flight: Option<u64>,
-    /// True if the gate gave up.
     pub gave_up: bool,
 }
 
 impl QuiesceGate {
-    /// Result of a gate that found nothing to wait for.
     pub const NOTHING_OWED: QuiesceGate =
         QuiesceGate { waited_ns: 0, dirty_bytes: 0, in_flight: Some(0), gave_up: false };
 
-    /// Combines two gates before one slice. Waits add up, the worse value of the others counts, and
-    /// a value that one gate does not know is unknown.
+    /// Combines two gates before one slice: waits add up, of the other values the worse one counts,
+    /// and a value that one gate does not know is unknown.
     #[must_use]
     pub fn and(self, other: QuiesceGate) -> QuiesceGate {
         QuiesceGate {

@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Socket on which an SPDK target listens by default.
 pub const USUAL_SOCKET: &str = "/var/tmp/spdk.sock";
 
-/// An SPDK target, which ran before the run and stays up after it.
+/// An SPDK target that ran before the run and stays up after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpdkTarget {
     pub socket: PathBuf,
@@ -19,13 +18,13 @@ pub struct SpdkTarget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reactor {
     pub core: u32,
-    /// True if the reactor asks for work without a pause, so that its processor is always busy;
-    /// false if it waits for interrupts.
+    /// True if the reactor polls for work and thus keeps its processor busy; false if it waits for
+    /// interrupts.
     pub polls: bool,
 }
 
 impl SpdkTarget {
-    /// Returns the processors that are busy even when the target has nothing to do.
+    /// Returns the processors that are busy even when the target is idle.
     pub fn polled(&self) -> Vec<u32> {
         self.reactors.iter().filter(|reactor| reactor.polls).map(|reactor| reactor.core).collect()
     }

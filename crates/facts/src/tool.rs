@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 /// A program and its arguments, with placeholders in them.
 pub type Argv = Vec<String>;
 
-/// Commands of an engine's program, and properties of what they make.
+/// Commands of an engine's program, and properties of the volume that they make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCommands {
-    /// Commands that make it, one after the other.
+    /// Commands that make the volume, in order.
     pub make: Vec<Argv>,
-    /// Commands that remove it, one after the other. Each one names it or a member.
+    /// Commands that remove the volume, in order. Each one names the volume or a member.
     pub undo: Vec<Argv>,
-    /// Commands that print its name if it, or a part of it, is there.
+    /// Commands that print the volume's name if it, or a part of it, exists.
     pub find: Vec<Argv>,
     /// Exit codes with which `find` reports that nothing is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -24,68 +24,60 @@ pub struct ToolCommands {
     /// Commands that bring a failed member back, which is then rebuilt.
     #[serde(default, rename = "return", skip_serializing_if = "Vec::is_empty")]
     pub bring_back: Vec<Argv>,
-    /// Query for the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<StateQuery>,
-    /// Query for the settings that are really in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<SettingsQuery>,
-    /// Name of a member in the engine, with placeholders; `None`: its path.
+    /// Name of a member in the engine, with placeholders; `None`: the member's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// Separator of members that form one argument; `None`: each member is a separate argument, and
-    /// within a word a comma separates them.
+    /// Separator of members within one argument; `None`: each member is an argument of its own, or
+    /// members within a word are separated by commas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<String>,
-    /// Interface that it offers to the layer above.
+    /// Interface that the volume offers to the layer above.
     pub gives: EngineGives,
     pub path: MadePath,
-    /// Seconds that each command may take.
+    /// Time limit of each command, in seconds.
     pub limit: u64,
-    /// Seconds that each command of `make` and `return`, and a rebuild, may take.
+    /// Time limit in seconds of each command of `make` and `return`, and of a rebuild.
     pub long_limit: u64,
-    /// True if it, or a part of it, is still there after a reboot.
+    /// True if the volume, or a part of it, survives a reboot.
     pub survives: bool,
-    /// True if `make` leaves a process that names it and goes on running. iotax does not wait for
-    /// that process.
+    /// True if `make` leaves a process that names the volume and goes on running. iotax does not
+    /// wait for that process.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub daemon: bool,
 }
 
-/// Interface that an engine offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineGives {
     Block,
     /// A file in the run's folder.
     File,
-    /// A socket through which a guest has it as a vhost-user-blk disk.
+    /// A socket that a guest uses as a vhost-user-blk disk.
     VhostUser,
 }
 
-/// Path of what was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MadePath {
     Fixed(String),
-    /// Path from the output of the last `find`: a pointer into its JSON, with placeholders.
+    /// A pointer into the JSON output of the last `find`, with placeholders.
     Pointer(String),
 }
 
-/// Command that reports a state, and the words that it uses.
+/// Command that reports the state of a volume, and the words that it uses for each state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateQuery {
     pub command: Argv,
     /// Pointer to the state in the command's JSON; `None`: anywhere in its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
-    /// Words for a volume that is whole.
     pub healthy: Vec<String>,
-    /// Words for a volume that lacks members.
     pub degraded: Vec<String>,
-    /// Words for a volume that is being rebuilt.
     pub rebuilding: Vec<String>,
-    /// Words for a volume that is being initialised.
     pub syncing: Vec<String>,
     /// Pointer to the progress of a rebuild in the command's JSON, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,15 +91,14 @@ pub struct StateQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsQuery {
     pub command: Argv,
-    /// Names of settings with their pointers into the command's JSON; empty: it prints lines of
-    /// KEY=VALUE.
+    /// Names of settings with their pointers into the command's JSON; empty: the command prints
+    /// lines of KEY=VALUE.
     pub pointers: BTreeMap<String, String>,
 }
 
 /// Values of placeholders, by name. A size has its unit after a colon in the name.
 pub type PlaceholderSlots = BTreeMap<String, String>;
 
-/// Piece of a word: text, or a placeholder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WordPiece<'a> {
     Text(String),
@@ -133,7 +124,7 @@ pub const NAME: &str = "name";
 /// Placeholder for the run's folder.
 pub const RUN: &str = "run";
 
-/// Splits a word into its pieces; `{{` and `}}` are braces.
+/// Splits a word into text and placeholders; `{{` and `}}` mean braces.
 ///
 /// # Errors
 /// Describes a brace that has no counterpart.
@@ -167,7 +158,7 @@ pub fn pieces(word: &str) -> Result<Vec<WordPiece<'_>>, String> {
     Ok(all)
 }
 
-/// Returns a word with its placeholders replaced; `None`: one of them has no value.
+/// Returns a word with its placeholders replaced, or `None` if one of them has no value.
 pub fn filled(word: &str, slots: &PlaceholderSlots) -> Option<String> {
     let fill = |piece: WordPiece<'_>| match piece {
         WordPiece::Text(text) => Some(text),
@@ -177,13 +168,11 @@ pub fn filled(word: &str, slots: &PlaceholderSlots) -> Option<String> {
     pieces(word).ok()?.into_iter().map(fill).collect()
 }
 
-/// Scope of a command: it runs once for each of these.
+/// Scope of a command: how often it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandScope {
     All,
-    /// A member, which the command names.
     Member,
-    /// A part, which the command names.
     Part,
 }
 
@@ -198,14 +187,13 @@ impl CommandScope {
     }
 }
 
-/// Returns true if any of the words has one of these placeholders.
 pub fn has_slot(words: &[String], names: &[&str]) -> bool {
     let all = words.iter().flat_map(|word| pieces(word).unwrap_or_default());
     all.into_iter().any(|piece| matches!(piece, WordPiece::Slot(slot) if names.contains(&slot)))
 }
 
-/// Returns a command as it is run. An argument whose placeholder has no value is omitted, because
-/// its option was not written.
+/// Returns a command with its placeholders replaced. An argument whose placeholder has no value is
+/// omitted, since its option was not written.
 pub fn command(
     argv: &[String],
     slots: &PlaceholderSlots,
@@ -237,7 +225,6 @@ impl ToolCommands {
         member || self.all().any(|argv| has_slot(argv, &[PCI]))
     }
 
-    /// Returns the programs, each once.
     pub fn programs(&self) -> Vec<&str> {
         let mut programs: Vec<&str> =
             self.all().filter_map(|argv| argv.first()).map(String::as_str).collect();

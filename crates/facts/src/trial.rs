@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kill {
-    /// The guest: a hard reset during its writes, while its QEMU and the process that serves its
-    /// disks keep running.
+    /// The guest: a hard reset during its writes. Its QEMU and the process that serves its disks
+    /// keep running.
     Guest,
     /// QEMU, by SIGKILL, together with the guest.
     Qemu,
@@ -19,7 +19,6 @@ pub enum Kill {
 impl Kill {
     pub const ALL: [Kill; 3] = [Kill::Guest, Kill::Qemu, Kill::Daemon];
 
-    /// Returns the word in scenarios and reports.
     pub fn word(self) -> &'static str {
         match self {
             Kill::Guest => "guest",
@@ -38,31 +37,27 @@ impl Kill {
     }
 }
 
-/// Largest number of blocks that a trial shows as examples.
 pub const MOST_EXAMPLES: usize = 5;
 
-/// A trial: acknowledged writes, a kill, and what was read back through the stack.
+/// A trial: acknowledged writes, a kill, and the result of reading back through the stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DurabilityTrial {
-    /// Name of the stack.
     pub stack: String,
     /// Number of the trial among those of the stack, from 0.
     pub trial: u32,
     pub kill: Kill,
-    /// Time in nanoseconds from the first acknowledgement to the kill, or until the writer had
-    /// written all that it may.
+    /// Nanoseconds from the first acknowledgement to the kill, or until the writer had written its
+    /// maximum.
     pub load_ns: u64,
     /// Number of writes between two flushes.
     pub batch: u32,
-    /// Number of writes in flight at the same time.
     pub in_flight: u32,
-    /// Number of 4 KiB writes whose flush was acknowledged to this host before the guest was gone.
+    /// 4 KiB writes whose flush was acknowledged to this host before the guest was gone.
     pub acknowledged: u64,
-    /// True if the writer was still writing when it was killed; false if it had already written its
-    /// share of `max_written`. Older records do not have this field.
+    /// True if the writer was still writing when it was killed; false if it had already reached
+    /// `max_written`. Older records do not have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writing: Option<bool>,
-    /// Result of reading back.
     pub found: ReadBack,
 }
 
@@ -71,18 +66,16 @@ pub struct DurabilityTrial {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReadBack {
-    /// Blocks with an acknowledged write.
     pub blocks: u64,
     /// Blocks in which every sector has the last acknowledged data, or data that was written later.
     pub kept: u64,
     /// Kept blocks with a sector of a later write.
     pub later: u64,
-    /// Blocks with a sector that has older data.
+    /// Blocks with a sector that has data older than the last acknowledged.
     pub lost: u64,
-    /// Blocks with a sector that is neither old nor new: it has part of what was written, and its
+    /// Blocks with a sector that is neither old nor new: it has only part of a write, and its
     /// checksum is wrong.
     pub torn: u64,
-    /// Blocks that could not be read.
     pub unreadable: u64,
     /// Blocks without an acknowledged write that may have been in flight at the kill.
     pub under_way: u64,
@@ -91,12 +84,10 @@ pub struct ReadBack {
     /// Blocks of `under_way` with a torn sector or a sector that belongs elsewhere, or that could
     /// be read before and no longer can.
     pub under_way_torn: u64,
-    /// Some of the blocks that were not kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
 }
 
-/// A block that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
     /// Number of the block, in units of 4 KiB from the start of the disk.
@@ -104,18 +95,17 @@ pub struct Example {
     /// Number of the last acknowledged write, counted from 1 in the trial; `None`: no write was
     /// acknowledged.
     pub expected: Option<u64>,
-    /// Description of what is there instead.
+    /// Description of the present content.
     pub found: String,
 }
 
 impl ReadBack {
-    /// Returns the number of blocks that break the promise, including those in flight: these may be
-    /// old or new, never torn.
+    /// Returns the number of blocks that break the promise of a flush. Blocks in flight may be old
+    /// or new, but not torn.
     pub fn broken(&self) -> u64 {
         self.lost + self.torn + self.unreadable + self.under_way_torn
     }
 
-    /// Adds up two parts of one trial, or two trials.
     #[must_use]
     pub fn and(mut self, other: ReadBack) -> ReadBack {
         self.blocks += other.blocks;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Manager of virtual machines. Each one's word is the key of `[place.NAME]`.
+/// Manager of virtual machines. Its word is a key of `[place.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Manager {
@@ -26,7 +26,6 @@ impl Manager {
         }
     }
 
-    /// Returns the program that queries the manager.
     pub fn program(self) -> &'static str {
         match self {
             Manager::Libvirt => "virsh",
@@ -36,7 +35,7 @@ impl Manager {
     }
 }
 
-/// A virtual machine, as a person names it.
+/// A virtual machine, as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Vm {
     pub manager: Manager,
@@ -52,9 +51,9 @@ pub struct Vm {
 
 /// libvirt transports that do not run a program named by the URI; `ext` runs any program.
 const TRANSPORTS: [&str; 6] = ["unix", "tls", "tcp", "ssh", "libssh", "libssh2"];
-/// Parameters of a URI that are safe. All others name a program (`command`, `netcat`), a file
-/// (`socket`, `keyfile`, `pkipath`, `known_hosts`, `authfile`, `root`) or another connection
-/// (`name`), or switch off checks of the other end (`no_verify`).
+/// Safe parameters of a URI. All others name a program (`command`, `netcat`), a file (`socket`,
+/// `keyfile`, `pkipath`, `known_hosts`, `authfile`, `root`) or another connection (`name`), or
+/// disable checks of the other end (`no_verify`).
 const PARAMETERS: [&str; 4] = ["mode", "no_tty", "proxy", "sshauth"];
 
 /// Returns the transport of a libvirt connection URI. The URI must not name a program to run, a
@@ -107,7 +106,6 @@ impl std::fmt::Display for Vm {
     }
 }
 
-/// Facts that the manager reports about a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmFacts {
     pub manager: Manager,
@@ -119,28 +117,24 @@ pub struct VmFacts {
     pub disks: Vec<VmDisk>,
 }
 
-/// A disk of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmDisk {
     /// Name of the disk in the machine: `vda`, `scsi0`, `disk-1000-0`.
     pub name: String,
-    /// Serial that the guest sees, if the manager reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
-    /// Path under load that turned out to be this disk.
+    /// Path under load that was identified as this disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<PathBuf>,
-    /// Settings in the manager's words; `default`: nothing was set.
+    /// Settings in the manager's words; `default`: no value was set.
     pub settings: BTreeMap<String, String>,
 }
 
 /// Statements of a scenario about a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceDescription {
-    /// Facts in the user's own words.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
-    /// Virtual machine that the place is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<Vm>,
 }

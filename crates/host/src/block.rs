@@ -5,7 +5,7 @@ use super::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// A block device as sysfs knows it.
+/// A block device, as sysfs reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockNode {
     pub name: String,
@@ -13,9 +13,7 @@ pub struct BlockNode {
     pub bytes: u64,
     /// First byte on the disk; 0 for a whole disk.
     pub start: u64,
-    /// Bytes of a logical block of the disk.
     pub logical_block_bytes: u64,
-    /// True if the kernel refuses writes.
     pub read_only: bool,
     /// The disk of a partition.
     pub parent: Option<String>,
@@ -28,25 +26,21 @@ pub struct Identity {
     pub name: Option<String>,
     /// `major:minor` of a device.
     pub devnum: Option<String>,
-    /// Model of a device.
     pub model: Option<String>,
-    /// Serial of the disk.
     pub serial: Option<String>,
     /// WWN, EUI-64 or NGUID of the disk, as the kernel prints it.
     pub wwn: Option<String>,
-    /// Name of this very attachment, for a device that has neither, until it is detached or the
-    /// machine reboots (`boot-1a2b3c4d-diskseq-12`).
+    /// Name of this attachment of a device without serial and WWN, valid until the device is
+    /// detached or the machine reboots (`boot-1a2b3c4d-diskseq-12`).
     pub transient: Option<String>,
-    /// Other disks that report this serial: then the serial does not say which.
+    /// Other disks that report the same serial, which then identifies none of them.
     pub serial_shared_with: Vec<String>,
-    /// Place of a partition: serial and WWN are those of its disk.
+    /// Extent of a partition, whose serial and WWN are those of its disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartitionExtent>,
-    /// Inode of a file.
     pub inode: Option<u64>,
 }
 
-/// Place of a partition on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionExtent {
     pub number: u64,
@@ -55,15 +49,15 @@ pub struct PartitionExtent {
 }
 
 impl Identity {
-    /// Returns true if both are of one device. The kernel assigns names and numbers again, those of
-    /// others too, when a drive comes back from a guest; they count only where nothing better is
+    /// Returns true if both describe one device. The kernel reassigns names and numbers, also those
+    /// of other drives, when a drive comes back from a guest; they count only if nothing better is
     /// known.
     pub fn is_same_device(&self, other: &Identity) -> bool {
         self.lasting() == other.lasting()
     }
 
-    /// Returns the part that stays while the kernel assigns names again: all, where nothing else
-    /// distinguishes it from every other.
+    /// Returns the names that stay when the kernel reassigns its own; all of them if no other name
+    /// is unique.
     fn lasting(&self) -> Identity {
         match (&self.serial, &self.wwn) {
             (_, Some(_)) => Identity {
@@ -85,12 +79,10 @@ pub fn devnum(rdev: u64) -> String {
     format!("{}:{}", rustix::fs::major(rdev), rustix::fs::minor(rdev))
 }
 
-/// Finds the device with this number.
 pub fn node(probe: &Probe, rdev: u64) -> Option<BlockNode> {
     node_at(probe, &Path::new("/sys/dev/block").join(devnum(rdev)))
 }
 
-/// Finds the disk with this kernel name.
 pub fn disk(probe: &Probe, name: &str) -> Option<BlockNode> {
     node_at(probe, &sys_block(name))
 }
@@ -105,7 +97,7 @@ pub fn device_path(name: &str) -> PathBuf {
     Path::new("/dev").join(name.replace('!', "/"))
 }
 
-/// Returns `/sys/block/NAME`; names with a slash (`cciss/c0d0`) are written with `!` there.
+/// Returns `/sys/block/NAME`, where the kernel writes `!` for the slash of a name (`cciss/c0d0`).
 pub fn sys_block(name: &str) -> PathBuf {
     Path::new("/sys/block").join(name.replace('/', "!"))
 }
@@ -144,8 +136,8 @@ pub fn partitions(probe: &Probe, disk: &BlockNode) -> Vec<BlockNode> {
         .collect()
 }
 
-/// Returns the device numbers whose use by somebody is a use of the target: for a disk its
-/// partitions too, for a partition also the whole disk, but not its siblings.
+/// Returns the numbers and names of devices whose use counts as use of the target: for a disk also
+/// its partitions, for a partition also its disk, but not its siblings.
 pub fn numbers_in_question(probe: &Probe, node: &BlockNode) -> Vec<(String, String)> {
     let parent = node.parent.as_deref().and_then(|name| disk(probe, name));
     std::iter::once(node.clone())
@@ -155,8 +147,8 @@ pub fn numbers_in_question(probe: &Probe, node: &BlockNode) -> Vec<(String, Stri
         .collect()
 }
 
-/// Returns serial, WWN and model of the disk (of a partition: of its disk), and the other disks
-/// that report that serial.
+/// Returns the names of a disk (for a partition: of its disk), and the other disks that report its
+/// serial.
 pub fn identity(probe: &Probe, node: &BlockNode) -> Identity {
     let name = node.parent.as_deref().unwrap_or(&node.name);
     let (serial, wwn) = (serial(probe, name), wwn(probe, name));
@@ -202,7 +194,7 @@ pub fn wwn(probe: &Probe, name: &str) -> Option<String> {
         .filter(|wwn| says_something(bare_wwn(wwn)))
 }
 
-/// Returns true if a disk hangs on that PCI function (`0000:00:10.0`), through whatever buses.
+/// Returns true if a disk is attached to that PCI function (`0000:00:10.0`), through any buses.
 pub fn hangs_on(probe: &Probe, name: &str, address: &str) -> bool {
     let real = probe.path_below(sys_block(name)).canonicalize();
     real.is_ok_and(|path| path.components().any(|part| part.as_os_str() == address))
@@ -212,14 +204,14 @@ fn first_of(probe: &Probe, dir: &Path, files: &[&str]) -> Option<String> {
     files.iter().find_map(|file| probe.read(dir.join(file))).map(|text| one_space(&text))
 }
 
-/// Joins words by single blanks: SCSI pads its fields with blanks, also inside, and a person types
+/// Joins words by single blanks: SCSI pads its fields with blanks, also inside, and users type
 /// single ones.
 fn one_space(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns false for a serial of zeros, blanks and dashes only, which cheap drives and bridges
-/// report instead of one.
+/// Returns false for a serial of only zeros, blanks and dashes, which cheap drives and bridges
+/// report.
 fn says_something(serial: &str) -> bool {
     serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0')
 }
@@ -254,16 +246,16 @@ fn udev(probe: &Probe, dir: &Path, keys: &[&str]) -> Option<String> {
     })
 }
 
-/// Returns a name for a disk without serial and WWN (zram, loop, a virtio disk that was given
-/// none). The kernel counts `diskseq` up with every attachment and never reuses it within a boot,
-/// so a name of yesterday, or of what was detached since, fits nothing.
+/// Returns a name for a disk without serial and WWN (zram, loop, a virtio disk without a serial).
+/// The kernel increments `diskseq` at every attachment and never reuses a value within a boot, so
+/// the name of an earlier boot or attachment matches nothing.
 fn transient(probe: &Probe, name: &str) -> Option<String> {
     let sequence = probe.number(sys_block(name).join("diskseq"))?;
     let boot = probe.read("/proc/sys/kernel/random/boot_id")?;
     Some(format!("boot-{}-diskseq-{sequence}", boot.get(..8)?))
 }
 
-/// Returns other disks with the same serial: the namespaces of one NVMe drive, several ways to one
+/// Returns other disks with the same serial: namespaces of one NVMe drive, several paths to one
 /// LUN, or virtual disks that were all given one serial.
 fn others_with_serial(probe: &Probe, name: &str, own: &str) -> Vec<String> {
     other_disks(probe, name)
@@ -272,7 +264,7 @@ fn others_with_serial(probe: &Probe, name: &str, own: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns other disks with the same WWN: ways to the very same disk.
+/// Returns other disks with the same WWN, which are further paths to the same disk.
 pub fn others_with_wwn(probe: &Probe, name: &str, own: &str) -> Vec<String> {
     other_disks(probe, name)
         .into_iter()

@@ -8,22 +8,20 @@ use iotax_facts::slice::{CpuTimes, ThreadId};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Least of a CPU that a program must take to be named.
+/// Fraction of a CPU that a program must use to be named.
 const LEAST_OF_PROGRAM: f64 = 0.1;
-/// Least load of a CPU that disturbs somebody who is not measuring that CPU alone.
+/// Smallest load, in CPUs, that disturbs a measurement even of something other than that CPU.
 const LEAST_BUSY: f64 = 0.3;
-/// Least share of the time of all CPUs, taken by a hypervisor, that is worth a line before a
-/// measurement.
+/// Share of all CPUs' time that a hypervisor must take to deserve a warning.
 const LEAST_STOLEN: f64 = 0.05;
-/// Number of programs that are named.
+/// Number of programs that the warning names.
 const NAMED: usize = 3;
 /// The parent of all threads of the kernel.
 const KTHREADD: u32 = 2;
 
-/// CPU time that programs had used at a time.
+/// CPU time that each program had used at one moment.
 #[derive(Clone, Debug)]
 pub struct CpuReading {
-    /// Time of the reading.
     pub read_at: Instant,
     times: CpuTimes,
     programs: BTreeMap<u32, Program>,
@@ -36,21 +34,21 @@ struct Program {
     ns: u64,
 }
 
-/// Load of the CPUs with the work of others.
+/// Load that programs of others put on the CPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BusyCpus {
-    /// CPUs that are online.
+    /// Number of CPUs that are online.
     pub cpus: f64,
-    /// CPUs that programs of others took.
+    /// Number of CPUs that programs of others used.
     pub busy: f64,
-    /// Share of the time of all CPUs that a hypervisor took for others.
+    /// Share of all CPUs' time that a hypervisor took for others.
     pub stolen: f64,
-    /// Programs that took most, as `rustc (pid 4711)`, with the CPUs of each.
+    /// Programs that used most, as `rustc (pid 4711)`, with the CPUs of each.
     pub programs: Vec<(String, f64)>,
 }
 
 impl CpuReading {
-    /// Reads the CPU times of all programs; `None`: this system has no /proc/stat.
+    /// Reads the CPU time of all programs; `None` if this system has no /proc/stat.
     pub fn now(probe: &Probe) -> Option<CpuReading> {
         let gauges = Gauges::seen_by(probe.clone());
         let pids = probe.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
@@ -69,8 +67,7 @@ impl CpuReading {
         })
     }
 
-    /// Returns the programs that were busy since an earlier reading, without the program `own` and
-    /// all that it started.
+    /// Returns the load since an earlier reading, without the program `own` and its descendants.
     pub fn since(&self, earlier: &CpuReading, own: u32) -> BusyCpus {
         let passed_ns = (self.read_at - earlier.read_at).as_nanos().max(1) as f64;
         let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, .. } =
@@ -111,8 +108,8 @@ impl CpuReading {
 }
 
 impl BusyCpus {
-    /// Describes the load: `1.9 of 2 CPUs are busy: rustc (pid 4711), cc1 (pid 12)`; `None`:
-    /// nothing that matters.
+    /// Describes the load: `1.9 of 2 CPUs are busy: rustc (pid 4711), cc1 (pid 12)`. `None` if the
+    /// load does not matter.
     pub fn sentence(&self) -> Option<String> {
         let busy = (self.busy >= LEAST_BUSY).then(|| {
             let names: Vec<&str> = self.programs.iter().map(|(name, _)| name.as_str()).collect();
@@ -128,7 +125,7 @@ impl BusyCpus {
     }
 }
 
-/// Parses name and parent from `/proc/PID/stat`; a name may have spaces and brackets.
+/// Parses name and parent from `/proc/PID/stat`; a name may contain spaces and brackets.
 fn parse_stat(text: &str) -> Option<(String, u32)> {
     let (head, tail) = text.rsplit_once(") ")?;
     let (_, name) = head.split_once('(')?;

@@ -50,7 +50,7 @@ fn sas(dir: &Path) -> Option<(&'static str, Vec<String>)> {
     Some(("sas", speeds.filter(|speeds| !speeds.is_empty())?))
 }
 
-/// Reads the speed of a USB device, which is the folder that has a number on its bus.
+/// Reads the speed of a USB device, whose folder has a `busnum`.
 fn usb(dir: &Path) -> Option<(&'static str, Vec<String>)> {
     dir.join("busnum").exists().then_some(())?;
     Some(("usb", vec![text(&dir.join("speed"))?]))

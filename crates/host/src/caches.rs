@@ -6,10 +6,9 @@ use super::probe::Probe;
 pub use iotax_facts::machine::WriteCache;
 use iotax_units::show_bytes;
 
-/// Returns how much the page cache of the machine may hold back before a writer has to wait:
-/// `vm.dirty_bytes`, or `vm.dirty_ratio` of the memory that is available now
-/// (Documentation/admin-guide/sysctl/vm.rst of the kernel). `None` where the kernel does not report
-/// it.
+/// Returns how much data the page cache may hold before a writer has to wait: `vm.dirty_bytes`, or
+/// `vm.dirty_ratio` of the memory that is available now (Documentation/admin-guide/sysctl/vm.rst of
+/// the kernel). `None` if the kernel does not report it.
 pub fn page_cache(probe: &Probe) -> Option<WriteCache> {
     let whose = "the page cache of this host";
     if let Some(bytes) = probe.number("/proc/sys/vm/dirty_bytes").filter(|bytes| *bytes > 0) {
@@ -27,9 +26,9 @@ pub fn page_cache(probe: &Probe) -> Option<WriteCache> {
     Some(WriteCache { name, bytes, stacks: Vec::new() })
 }
 
-/// Returns how much ZFS holds back before a writer has to wait: `zfs_dirty_data_max`, or, where its
-/// module is not loaded yet, its future value (a tenth of the memory, 4 GiB at most: zfs(4)).
-/// `None` where the memory is not known.
+/// Returns how much data ZFS may hold before a writer has to wait: `zfs_dirty_data_max`, or, if its
+/// module is not loaded yet, the default (a tenth of the memory, at most 4 GiB: zfs(4)). `None` if
+/// the memory is not known.
 pub fn zfs(probe: &Probe) -> Option<WriteCache> {
     let set =
         probe.number("/sys/module/zfs/parameters/zfs_dirty_data_max").filter(|bytes| *bytes > 0);

@@ -14,7 +14,7 @@ pub use iotax_facts::machine::{
     Cable, Device, Facts, FileSystem, HugePages, Network, PcieLink, Processor, TargetFacts,
 };
 
-/// Settings of a queue that change figures. Sizes in bytes unless the name says otherwise.
+/// Settings of a queue that change figures; sizes in bytes unless the name says otherwise.
 const QUEUE: &[&str] = &[
     "logical_block_size",
     "physical_block_size",
@@ -39,8 +39,8 @@ const QUEUE: &[&str] = &[
     "dax",
 ];
 
-/// Settings of an array that change figures (Documentation/admin-guide/md.rst). Chunk in bytes,
-/// speeds in KiB a second.
+/// Settings of an array that change figures (Documentation/admin-guide/md.rst); chunk in bytes,
+/// speeds in KiB per second.
 const MD: &[&str] = &[
     "level",
     "raid_disks",
@@ -58,13 +58,11 @@ const MD: &[&str] = &[
     "sync_speed_max",
 ];
 
-/// Gathers the facts of this machine, of these files and devices, and the versions of these
-/// programs.
+/// Gathers the facts of this machine, of these files and devices, and the programs' versions.
 pub fn gather(targets: &[PathBuf], programs: &[String]) -> Facts {
     gather_from(&Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED), targets, programs)
 }
 
-/// Gathers the facts of the machine that the probe sees.
 pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> Facts {
     Facts {
         hostname: probe.read("/proc/sys/kernel/hostname"),
@@ -89,8 +87,7 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> F
     }
 }
 
-/// Asks all programs for their versions at once: each takes as long as a program takes to start,
-/// and that is long in a translated guest.
+/// Asks all programs for their versions in parallel: starting one takes long in an emulated guest.
 fn versions(probe: &Probe, programs: &[String]) -> BTreeMap<String, String> {
     std::thread::scope(|scope| {
         let asked: Vec<_> = programs
@@ -125,19 +122,17 @@ fn node_dir(node: u32) -> PathBuf {
     Path::new("/sys/devices/system/node").join(format!("node{node}"))
 }
 
-/// Returns `madvise` of `always [madvise] never`, or a lone word itself.
+/// Returns `madvise` from `always [madvise] never`, or a word that is alone.
 fn chosen_word(text: Option<String>) -> Option<String> {
     let text = text?;
     let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     chosen.map(str::to_owned).or_else(|| (!text.contains(' ')).then_some(text))
 }
 
-/// Reads the huge pages of every size that the kernel knows.
 pub fn huge_pages(probe: &Probe) -> Vec<HugePages> {
     huge_pages_in(probe, Path::new("/sys/kernel/mm/hugepages"))
 }
 
-/// Returns the huge pages of a NUMA node.
 pub fn node_huge_pages(probe: &Probe, node: u32) -> Vec<HugePages> {
     huge_pages_in(probe, &node_dir(node).join("hugepages"))
 }
@@ -234,7 +229,7 @@ fn smt_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
     siblings.filter(|core| core.contains([',', '-']) && seen.insert(core.clone())).collect()
 }
 
-/// Reads the turbo setting, which intel_pstate shows the other way round than acpi-cpufreq.
+/// Reads whether turbo is allowed; intel_pstate reports the inverse of acpi-cpufreq.
 fn turbo(probe: &Probe) -> Option<bool> {
     let dir = Path::new("/sys/devices/system/cpu");
     let forbidden = probe.number(dir.join("intel_pstate/no_turbo")).map(|value| value == 0);
@@ -250,7 +245,6 @@ fn mitigations(probe: &Probe) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Gathers the facts of a file or device.
 fn target(probe: &Probe, path: &Path) -> TargetFacts {
     let is_device = match std::fs::metadata(probe.path_below(path)) {
         Ok(meta) => meta.file_type().is_block_device(),
@@ -261,14 +255,14 @@ fn target(probe: &Probe, path: &Path) -> TargetFacts {
     TargetFacts { path: path.to_owned(), file_system, devices }
 }
 
-/// Reads the device at a path of this machine from sysfs; `None`: there is no such device.
+/// Reads the device at a path of this machine from sysfs; `None` if there is no such device.
 pub fn device_here(path: &Path) -> Option<Device> {
     let probe = Probe::of_files(Path::new("/"));
     device_at(&probe, path).map(|name| device(&probe, &name))
 }
 
-/// Returns the kernel names of the device at a path (or below the file at it) and of all below
-/// that.
+/// Returns the kernel names of the device at a path (or below the file at it) and of all devices
+/// below.
 pub fn device_chain(probe: &Probe, path: &Path) -> Vec<String> {
     let mut chain = Vec::new();
     for name in devices_of(probe, path) {
@@ -277,8 +271,8 @@ pub fn device_chain(probe: &Probe, path: &Path) -> Vec<String> {
     chain
 }
 
-/// Returns the size in bytes of the blocks that direct I/O to a file has to be made of: the largest
-/// of what is below it, at least 512.
+/// Returns the block size in bytes for direct I/O to a file: the largest of the devices below it,
+/// at least 512.
 pub fn logical_block_below(path: &Path) -> u64 {
     let probe = Probe::of_files(Path::new("/"));
     let blocks = device_chain(&probe, path).into_iter().filter_map(|name| {
@@ -302,7 +296,7 @@ fn descend(probe: &Probe, name: String, chain: &mut Vec<String>) {
 }
 
 /// Returns the devices directly below a device: its slaves, the disk of a partition, the device
-/// that holds a loop device's file.
+/// with a loop device's file.
 pub(super) fn below(probe: &Probe, name: &str) -> Vec<String> {
     let dir = device_dir(probe, name);
     let mut below = probe.names(dir.join("slaves"));
@@ -312,21 +306,20 @@ pub(super) fn below(probe: &Probe, name: &str) -> Vec<String> {
     below
 }
 
-/// Returns the folder of a device in sysfs; /sys/class/block also has the partitions.
+/// Returns the folder of a device in sysfs; /sys/class/block lists partitions too.
 fn device_dir(probe: &Probe, name: &str) -> PathBuf {
     let class = Path::new("/sys/class/block").join(name.replace('/', "!"));
     if probe.path_below(&class).exists() { class } else { block::sys_block(name) }
 }
 
-/// Returns the disk of a partition.
 fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
     probe.number(dir.join("partition"))?;
     let real = probe.path_below(dir).canonicalize().ok()?;
     Some(real.parent()?.file_name()?.to_str()?.to_owned())
 }
 
-/// Returns the device at a path, or all devices of the file system that contains the path: a btrfs
-/// may have several.
+/// Returns the device at a path, or all devices of the file system with that path: btrfs may have
+/// several.
 fn devices_of(probe: &Probe, path: &Path) -> Vec<String> {
     let Some(first) = device_of(probe, path) else { return Vec::new() };
     let pools = probe.names("/sys/fs/btrfs").into_iter();
@@ -338,7 +331,7 @@ fn devices_of(probe: &Probe, path: &Path) -> Vec<String> {
     }
 }
 
-/// Finds the device at a path, or the one below the file system that the path lies in.
+/// Finds the device at a path, or the one below the file system with that path.
 fn device_of(probe: &Probe, path: &Path) -> Option<String> {
     device_at(probe, path).or_else(|| {
         let mount = mount_of(probe, path)?;
@@ -361,8 +354,8 @@ fn device_at(probe: &Probe, path: &Path) -> Option<String> {
     }
 }
 
-/// Finds the device whose kernel name a path in /dev bears, when there is no node: in a made-up
-/// machine, and where /dev is bare.
+/// Finds the device that a path in /dev names if it has no node: in a made-up machine, or if /dev
+/// is bare.
 fn named_device(probe: &Probe, path: &Path) -> Option<String> {
     let name = path.strip_prefix("/dev").ok()?.to_str()?;
     (!name.is_empty() && probe.path_below(device_dir(probe, name)).exists())
@@ -375,8 +368,8 @@ fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
     Some(FileSystem { kind: mount.kind, point: mount.point, source: mount.source, options })
 }
 
-/// Finds the mount that a path lies in: the longest mount point that it starts with, the last one
-/// of equals.
+/// Finds the mount of a path: the longest mount point that the path starts with, and of equals the
+/// last.
 fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
     let real = if probe.root == Path::new("/") { real_path(path) } else { path.to_owned() };
     mounts::parse(&probe.read("/proc/self/mountinfo")?)
@@ -385,14 +378,13 @@ fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
         .max_by_key(|mount| mount.point.components().count())
 }
 
-/// Resolves a path without links; for a file that is still to be made, its folder's.
+/// Resolves the links in a path; if the file does not exist yet, in that of its nearest folder.
 fn real_path(path: &Path) -> PathBuf {
     path.ancestors()
         .find_map(|ancestor| ancestor.canonicalize().ok())
         .unwrap_or_else(|| path.to_owned())
 }
 
-/// Gathers the facts of the device with this kernel name.
 pub fn device(probe: &Probe, name: &str) -> Device {
     let dir = device_dir(probe, name);
     let disk = parent_of(probe, &dir).unwrap_or_else(|| name.to_owned());
@@ -426,8 +418,8 @@ pub fn device(probe: &Probe, name: &str) -> Device {
     }
 }
 
-/// Returns the nearest driver from the disk up: `sd` would say less than nothing, so a disk's bus
-/// driver is passed over for its controller's.
+/// Returns the nearest driver above a disk. Its bus driver (`sd`) says too little, so that of its
+/// controller is returned.
 fn driver(probe: &Probe, disk_dir: &Path) -> Option<String> {
     ancestors(probe, disk_dir).iter().find_map(|dir| {
         let target = std::fs::read_link(dir.join("driver")).ok()?;
@@ -471,7 +463,7 @@ fn text_in(dir: &Path, file: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Reads a number; `None` also for -1, which is how the kernel says "no NUMA node".
+/// Reads a number; `None` also for -1, the kernel's value for "no NUMA node".
 fn number_in(dir: &Path, file: &str) -> Option<u64> {
     text_in(dir, file)?.parse().ok()
 }

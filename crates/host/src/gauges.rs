@@ -9,24 +9,24 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Nanoseconds of one tick of /proc/stat: USER_HZ is 100 on every architecture that we build for.
+/// Nanoseconds of one tick of /proc/stat: USER_HZ is 100 on all architectures that we build for.
 const TICK_NS: u64 = 10_000_000;
 
-/// A reader of gauges; cheap to call, made once.
+/// Reads gauges of a machine. It is created once and cheap to call.
 #[derive(Clone, Debug)]
 pub struct Gauges {
     probe: Probe,
-    /// Devices below paths, as they were when first asked for.
+    /// Devices below paths, cached at the first query.
     chains: BTreeMap<PathBuf, Vec<String>>,
     /// `cpu.stat` of the control groups that limit CPU time.
     quotas: Vec<PathBuf>,
 }
 
-/// Bytes that the page cache has yet to write.
+/// Bytes that the page cache has not written back yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwedBytes {
     pub bytes: u64,
-    /// True if the bytes are of the whole machine, since this kernel does not report them of one
+    /// True if the bytes are of the whole machine, because this kernel does not report them per
     /// file.
     pub of_all: bool,
 }
@@ -38,34 +38,32 @@ impl Default for Gauges {
 }
 
 impl Gauges {
-    /// Makes gauges of the machine that the probe sees.
     pub fn seen_by(probe: Probe) -> Gauges {
         let quotas = limits::quota_stats(&probe);
         Gauges { probe, chains: BTreeMap::new(), quotas }
     }
 
-    /// Returns the probe through which the gauges read.
     pub fn probe(&self) -> &Probe {
         &self.probe
     }
 
-    /// Reads the CPU time of all CPUs since boot; two readings make a difference.
+    /// Reads the CPU time of all CPUs since boot.
     pub fn cpu_times(&self) -> Option<CpuTimes> {
         let times = parse_stat(&self.probe.read("/proc/stat")?)?;
         let held = self.quotas.iter().filter_map(|file| parse_throttled(&self.probe.read(file)?));
         Some(CpuTimes { throttled_ns: held.sum(), ..times })
     }
 
-    /// Returns the nanoseconds that a thread has computed; `None`: it has ended, or this kernel
-    /// does not report it.
+    /// Returns the CPU time of a thread in nanoseconds; `None` if it has ended, or this kernel does
+    /// not report it.
     pub fn thread_ns(&self, ThreadId { pid, tid }: ThreadId) -> Option<u64> {
         let schedstat = self.probe.read(format!("/proc/{pid}/task/{tid}/schedstat"))?;
         schedstat.split_whitespace().next()?.parse().ok()
     }
 
-    /// Returns the bytes that wait to be written back or are being written: of these files and
-    /// devices where the kernel reports that (cachestat, from 6.5 on), else of the whole machine,
-    /// which others make too.
+    /// Returns the bytes that wait for or are under writeback: of these files and devices if the
+    /// kernel reports that (cachestat, 6.5 and newer), else of the whole machine, to which others
+    /// contribute.
     pub fn owed(&self, paths: &[PathBuf]) -> Option<OwedBytes> {
         let of_paths: std::io::Result<u64> =
             paths.iter().map(|path| iotax_sys::cachestat::owed_bytes(File::open(path)?)).sum();
@@ -79,8 +77,8 @@ impl Gauges {
         Some(memory_bytes(&self.probe, "Dirty")? + memory_bytes(&self.probe, "Writeback")?)
     }
 
-    /// Returns the kernel names of the device at a path (or below a file), and of all below that.
-    /// Looked up once: it takes a walk through the mounts, and slices ask three times each.
+    /// Returns the kernel names of the device at a path (or below a file), and of all devices
+    /// below. The result is cached: the lookup walks the mounts, and each slice asks three times.
     pub fn lower_devices(&mut self, path: &Path) -> Vec<String> {
         if let Some(chain) = self.chains.get(path) {
             return chain.clone();
@@ -90,12 +88,12 @@ impl Gauges {
         chain
     }
 
-    /// Looks up again what is below paths: layers were made or removed.
+    /// Forgets which devices are below paths, after layers were made or removed.
     pub fn forget(&mut self) {
         self.chains.clear();
     }
 
-    /// Returns the I/Os in flight on these devices together; `None` if one of them does not report
+    /// Returns the sum of I/Os in flight on these devices; `None` if one of them does not report
     /// them, or there is no device.
     pub fn in_flight(&self, names: &[String]) -> Option<u64> {
         if names.is_empty() {
@@ -104,9 +102,9 @@ impl Gauges {
         names.iter().map(|name| self.in_flight_on(name)).sum()
     }
 
-    /// Returns what the devices at these paths (or below files at these paths), and all devices
-    /// below them, have completed since boot. Each device is listed once, from the top; devices
-    /// that do not report are left out.
+    /// Returns the I/O completed since boot by the devices at these paths (or below files at these
+    /// paths) and by all devices below them. Each device is listed once, from the top; devices that
+    /// do not report are left out.
     pub fn device_counts(&mut self, paths: &[PathBuf]) -> Vec<DeviceCounts> {
         let mut names: Vec<String> = Vec::new();
         for path in paths {
@@ -152,7 +150,7 @@ impl Gauges {
 }
 
 /// Parses the first line of /proc/stat (proc_stat(5)): user nice system idle iowait irq softirq
-/// steal ...; guest time is part of user already.
+/// steal ...; user includes guest time.
 fn parse_stat(text: &str) -> Option<CpuTimes> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> =
@@ -172,8 +170,8 @@ fn parse_stat(text: &str) -> Option<CpuTimes> {
     })
 }
 
-/// Reads the nanoseconds in `cpu.stat`: `throttled_usec` of version 2, `throttled_time` of version
-/// 1.
+/// Reads the throttled nanoseconds from `cpu.stat`: `throttled_usec` of version 2, `throttled_time`
+/// of version 1.
 fn parse_throttled(text: &str) -> Option<u64> {
     let value = |line: &str| match line.split_once(' ')? {
         ("throttled_usec", us) => us.parse::<u64>().ok()?.checked_mul(1000),

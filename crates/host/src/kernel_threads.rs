@@ -8,23 +8,23 @@ use std::time::{Duration, Instant};
 /// Flag of a kernel thread in the ninth field of /proc/PID/stat: `PF_KTHREAD` of Linux
 /// (include/linux/sched.h).
 const KERNEL_THREAD: u64 = 0x0020_0000;
-/// Factor of the time that a lookup of threads took, after which they are looked up again.
+/// Threads are looked up again after this many times the duration of the last lookup.
 const LOOK_ONE_IN: u32 = 20;
 
-/// Adds up what the threads of the kernel compute.
+/// Adds up the CPU time of the kernel's threads.
 #[derive(Debug, Default)]
 pub struct KernelThreads {
-    /// Processes that were there at the last look, and whether each is a thread of the kernel.
+    /// Processes at the last lookup, and whether each is a kernel thread.
     seen: BTreeMap<u32, bool>,
-    /// Nanoseconds that each thread had computed when it was last read. All are read: work queues
-    /// give their work now to this thread, now to that.
+    /// CPU time in nanoseconds of each thread at its last reading. All threads are read, since work
+    /// queues hand their work from thread to thread.
     last_ns: BTreeMap<u32, u64>,
     sum_ns: u64,
     looked: Option<(Instant, Duration)>,
 }
 
 impl KernelThreads {
-    /// Looks up the threads again if the last look is some time ago.
+    /// Looks up the threads again if the last lookup is some time ago.
     pub fn look(&mut self, probe: &Probe) {
         let now = Instant::now();
         if self.looked.is_some_and(|(at, took)| now.duration_since(at) < took * LOOK_ONE_IN) {
@@ -46,8 +46,8 @@ impl KernelThreads {
         self.looked = Some((now, now.elapsed()));
     }
 
-    /// Returns a sum that grows by the nanoseconds that the threads compute, and by one with each
-    /// reading. `None`: no thread is visible, as in a container.
+    /// Returns a sum that grows by the threads' CPU time in nanoseconds, and by one with each
+    /// reading. `None` if no thread is visible, as in a container.
     pub fn sum_ns(&mut self) -> Option<u64> {
         for (pid, last_ns) in &mut self.last_ns {
             if let Some(ns) = cputime::process_ns(*pid) {

@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Ability of this machine to run guests on the CPU itself.
+/// Ability of this machine to run guests with KVM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KvmState {
-    /// Guests' instructions run on the CPU.
+    /// Instructions of guests run on the CPU itself.
     Works,
-    /// /dev/kvm answers, but emulates instructions: what was seen.
+    /// /dev/kvm answers, but emulates instructions; holds the evidence.
     Emulated(String),
-    /// No usable /dev/kvm: why.
+    /// There is no usable /dev/kvm; holds the reason.
     Absent(String),
 }
 
 impl KvmState {
-    /// Returns what was seen, or `None` when KVM works.
+    /// Returns the evidence or reason, or `None` if KVM works.
     pub fn trouble(&self) -> Option<String> {
         match self {
             KvmState::Works => None,

@@ -27,16 +27,16 @@ pub mod routes;
 
 use serde::{Deserialize, Serialize};
 
-/// A thing that a stack needs and this machine lacks.
+/// A requirement of a stack that this machine does not meet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
     /// Missing thing: `qemu-system-x86_64`.
     pub what: String,
     /// Purpose, a clause: `to boot a guest`.
     pub why: String,
-    /// The command that supplies it, or the act: `apt-get install qemu-system-x86`.
+    /// Command that installs it, or another action: `apt-get install qemu-system-x86`.
     pub command: String,
-    /// True if it takes a reboot to have it.
+    /// True if it takes a reboot.
     #[serde(default)]
     pub reboot: bool,
 }

@@ -27,17 +27,17 @@ const IO_MAX: &[(&str, LimitUnit)] = &[
     ("wiops", LimitUnit::WriteIos),
     ("wbps", LimitUnit::WriteBytes),
 ];
-/// Time limit of tc, which takes longer only where something is wrong.
+/// Time limit of tc, which takes longer only if something is wrong.
 const TC_LIMIT: Duration = Duration::from_secs(5);
 
-/// A control group, and the mount that it is seen through.
+/// A control group, and the mount through which it is visible.
 struct ControlGroup {
     folder: PathBuf,
     version: u8,
 }
 
-/// Finds limits on what is below these files and devices, and on processors, that control groups
-/// set.
+/// Finds limits that control groups set on processors and on the devices below these files and
+/// devices.
 pub fn of_groups(probe: &Probe, targets: &[PathBuf]) -> Vec<SetLimit> {
     let mut devices = BTreeMap::new();
     for name in targets.iter().flat_map(|target| device_chain(probe, target)) {
@@ -56,15 +56,14 @@ pub fn of_groups(probe: &Probe, targets: &[PathBuf]) -> Vec<SetLimit> {
     limits
 }
 
-/// Returns the files in which the kernel counts how long quotas of CPU time held threads back.
+/// Returns the files in which the kernel counts how long CPU quotas throttled threads.
 pub fn quota_stats(probe: &Probe) -> Vec<PathBuf> {
     let limited =
         groups(probe, "cpu").into_iter().filter(|group| of_processors(probe, group).is_some());
     limited.map(|group| group.folder.join("cpu.stat")).collect()
 }
 
-/// Returns the own group of a controller and those above it, of both versions where both are
-/// mounted.
+/// Returns the own group of a controller and its ancestors, of both versions if both are mounted.
 fn groups(probe: &Probe, controller: &str) -> Vec<ControlGroup> {
     let mounts = mounts::parse(&probe.read("/proc/self/mountinfo").unwrap_or_default());
     let own = probe.read("/proc/self/cgroup").unwrap_or_default();
@@ -130,7 +129,7 @@ fn on_devices(
     limits
 }
 
-/// Reads a quota of time within a period.
+/// Reads a quota of CPU time per period.
 fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     let (file, quota, period, burst) = match group.version {
         2 => {
@@ -162,8 +161,8 @@ fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     })
 }
 
-/// Returns the processors that the own group may use, as `0-3,8`, with the file that says it;
-/// `None`: any, or no group says so.
+/// Returns the processors that the own group may use, as `0-3,8`, with the file that lists them.
+/// `None` if no group restricts them.
 pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
     let own = groups(probe, "cpuset");
     let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
@@ -177,8 +176,8 @@ pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
     own.iter().find_map(of)
 }
 
-/// Finds a limit to fewer processors than are online, which a cpuset or whoever started iotax
-/// (taskset) left to it.
+/// Finds a limit to fewer processors than are online, set by a cpuset or by whoever started iotax
+/// (taskset).
 fn allowed(probe: &Probe) -> Option<SetLimit> {
     let status = probe.read("/proc/self/status")?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim();
@@ -207,7 +206,7 @@ fn count(list: &str) -> Option<u64> {
     list.split(',').map(one).sum()
 }
 
-/// Finds limits on what interfaces send, as tc shows them; empty where there is no tc.
+/// Finds limits on what interfaces send, from tc; empty if there is no tc.
 pub fn of_interfaces(probe: &Probe) -> Vec<SetLimit> {
     let Some(tc) = probe.program("tc") else { return Vec::new() };
     let ask = |words: &[&str]| {
@@ -231,7 +230,7 @@ fn queues(text: &str) -> Vec<Value> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Finds token buckets in what `tc -j qdisc show` prints: bytes a second, and bytes.
+/// Finds token buckets in the output of `tc -j qdisc show`: bytes per second, and bytes.
 fn of_queues(text: &str) -> Vec<SetLimit> {
     let limit = |queue: &Value| {
         let options = &queue["options"];
@@ -259,7 +258,7 @@ fn with_classes(text: &str) -> Vec<String> {
     all
 }
 
-/// Finds ceilings in what `tc class show` prints: `class htb 1:10 root prio 0 rate 50Mbit ceil
+/// Finds ceilings in the output of `tc class show`: `class htb 1:10 root prio 0 rate 50Mbit ceil
 /// 80Mbit burst 64Kb cburst 32750b`.
 fn of_classes(interface: &str, text: &str) -> Vec<SetLimit> {
     let limit = |line: &str| {
@@ -278,7 +277,7 @@ fn of_classes(interface: &str, text: &str) -> Vec<SetLimit> {
     text.lines().filter_map(limit).collect()
 }
 
-/// Parses an amount in bytes: `80Mbit` (a second, decimal) or `64Kb` (binary).
+/// Parses an amount in bytes: `80Mbit` (per second, decimal) or `64Kb` (binary).
 fn amount(word: &str) -> Option<f64> {
     let digits = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
     let (number, unit) = word.split_at(digits);

@@ -3,13 +3,12 @@
 
 use std::path::PathBuf;
 
-/// Line of a mountinfo (proc_pid_mountinfo(5)).
+/// A line of mountinfo (proc_pid_mountinfo(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// `major:minor` of the file system; not a device's on btrfs and ZFS.
     pub devnum: String,
     pub point: PathBuf,
-    /// Options of the mount.
     pub options: String,
     /// Type of the file system.
     pub kind: String,
@@ -19,7 +18,7 @@ pub struct Mount {
     pub super_options: String,
 }
 
-/// Parses the mounts of one mountinfo; lines that make no sense are left out.
+/// Parses the mounts of one mountinfo, without malformed lines.
 pub fn parse(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_line).collect()
 }
@@ -39,8 +38,7 @@ fn parse_line(line: &str) -> Option<Mount> {
     })
 }
 
-/// Decodes a text of the kernel, which writes blank, tab, newline and backslash as `\040` and so
-/// on.
+/// Decodes a text of the kernel, which writes blank, tab, newline and backslash as octal (`\040`).
 pub fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

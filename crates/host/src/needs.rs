@@ -11,40 +11,39 @@ use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// A thing that a machine may lack.
+/// A requirement that a machine may not meet.
 #[derive(Clone, Copy)]
 pub struct Need {
     /// Stable name, for `doctor --require`.
     pub id: &'static str,
     /// Purpose, a clause: `to boot a guest`.
     pub why: &'static str,
-    /// Supply of each distribution; the last one holds for those not named.
+    /// Commands that install it, by distribution; the last one applies to all not named.
     pub supply: &'static [Supply],
-    /// Check that shows whether it is there.
+    /// Check that shows whether the requirement is met.
     pub check: NeedCheck,
-    /// True if it takes a reboot to have it.
+    /// True if it takes a reboot.
     pub reboot: bool,
 }
 
-/// Check that shows whether a need is met.
+/// Check that shows whether a requirement is met.
 #[derive(Clone, Copy)]
 pub enum NeedCheck {
-    /// Returns what is lacking, in words with the object; `None` when nothing is.
+    /// Returns what is missing, in words with the object; `None` if nothing is.
     By(fn(&Probe) -> Option<String>),
-    /// Requires that all of these are found.
+    /// Requires all of these.
     Finds(&'static [SearchedThing]),
 }
 
 impl Need {
-    /// Makes a need that hangs on programs, modules or files.
+    /// Creates a need for programs, modules or files.
     pub const fn requiring(requirement: Requirement) -> Need {
         let Requirement { id, why, supply, finds } = requirement;
         Need { id, why, supply, check: NeedCheck::Finds(finds), reboot: false }
     }
 }
 
-/// Needs of no single layer, and those of which more is to be found out than whether something is
-/// there.
+/// Needs that belong to no single layer, and those that take more than looking for a file.
 pub const OWN: &[Need] = &[
     Need {
         id: "folder",
@@ -277,7 +276,7 @@ fn lacks_iommu(probe: &Probe) -> Option<String> {
     Some(format!("no IOMMU is in use; hint: switch on {switch} in the firmware, {boot}"))
 }
 
-/// Returns which of these needs are unmet on this machine; files would go to `dir`.
+/// Returns which of these needs this machine does not meet. Files would be placed in `dir`.
 pub fn missing(needs: &[Need], dir: &Path, guest: GuestProbe) -> Vec<Missing> {
     let probe = Probe::this_machine(dir, guest);
     needs.iter().filter_map(|need| need.missing(&probe)).collect()
@@ -289,7 +288,7 @@ impl Need {
         Some(self.lacking(&distribution(probe), self.asked().lacking(probe)?))
     }
 
-    /// Returns the need in the form in which another place is asked for it.
+    /// Returns the need in the form that is sent to another place.
     pub fn asked(&self) -> AskedNeed {
         let finds = match self.check {
             NeedCheck::By(_) => Vec::new(),
@@ -298,8 +297,8 @@ impl Need {
         AskedNeed { id: self.id.to_owned(), finds }
     }
 
-    /// Describes what is missing on a machine of this distribution, where somebody else found out
-    /// what that is. A finding with a hint of its own knows better than the table.
+    /// Describes what is missing on a machine of this distribution, where `what` was found out. A
+    /// hint within `what` takes precedence over the table.
     pub fn lacking(&self, distribution: &[String], what: String) -> Missing {
         let (what, command) = match what.split_once("; hint: ") {
             Some((what, hint)) => (what.to_owned(), hint.to_owned()),
@@ -308,7 +307,6 @@ impl Need {
         Missing { what, why: self.why.into(), command, reboot: self.reboot }
     }
 
-    /// Returns the command for a distribution.
     pub fn command(&self, distribution: &[String]) -> &'static str {
         let fits = |supply: &&Supply| {
             supply.distribution.is_empty()
@@ -318,7 +316,7 @@ impl Need {
     }
 }
 
-/// A need as another place is asked for it: what is to be found, or by its id alone one of [`OWN`].
+/// A need as it is sent to another place: what to look for, or by its id alone one of [`OWN`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AskedNeed {
     pub id: String,
@@ -327,7 +325,7 @@ pub struct AskedNeed {
 }
 
 impl AskedNeed {
-    /// Returns what is lacking on the machine that the probe sees, in words with the object.
+    /// Returns what is missing on the probed machine, in words with the object.
     pub fn lacking(&self, probe: &Probe) -> Option<String> {
         let own = OWN.iter().find(|need| need.id == self.id).map(|need| need.check);
         match own {
@@ -337,7 +335,7 @@ impl AskedNeed {
     }
 }
 
-/// Returns `ID` and `ID_LIKE` of os-release: what packages are named by.
+/// Returns `ID` and `ID_LIKE` of os-release, by which packages are named.
 pub fn distribution(probe: &Probe) -> Vec<String> {
     let text = probe.read("/etc/os-release").unwrap_or_default();
     text.lines()
@@ -347,8 +345,8 @@ pub fn distribution(probe: &Probe) -> Vec<String> {
         .collect()
 }
 
-/// Word for the installation of a program where iotax does not know the package manager: the words
-/// after it are for people.
+/// Verb for installing a program if iotax does not know the package manager; a person reads the
+/// rest.
 pub const BY_HAND: &str = "install";
 
 /// Words after the name of a program that is lacking.
@@ -360,8 +358,7 @@ impl Missing {
         self.what.starts_with(NO_MODULE)
     }
 
-    /// Returns how a package manager is called for it, and its packages; `None` where no package
-    /// supplies it.
+    /// Returns the package manager's call and the packages; `None` if no package supplies it.
     pub fn packages(&self) -> Option<(&str, &str)> {
         let command =
             self.command.split(" (").next().filter(|_| self.what.ends_with(NOT_INSTALLED))?;
@@ -388,7 +385,7 @@ fn not_found(probe: &Probe, find: &SearchedThing<String>) -> Option<String> {
 }
 
 /// Checks for a module that is loaded (its path `there` exists), or that `modprobe` would find.
-/// Returns the words for a missing one.
+/// Returns the message for a missing one.
 fn no_module(probe: &Probe, name: &str, there: &str) -> Option<String> {
     let release = probe.read("/proc/sys/kernel/osrelease").unwrap_or_default();
     let lists =

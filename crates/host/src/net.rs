@@ -6,14 +6,14 @@ use iotax_facts::machine::Network;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-/// Most networks that are recorded. A table with more is one of many guests or containers, and no
-/// record of a measurement.
+/// Most networks that are recorded. A larger table belongs to guests or containers, and says
+/// nothing about a measurement.
 const MANY: usize = 64;
 /// Types of interfaces (linux/if_arp.h).
 const ETHERNET: u64 = 1;
 const INFINIBAND: u64 = 32;
 
-/// Returns the networks of the routing table; empty where no card reports its speed.
+/// Returns the networks of the routing table; empty if no card reports its speed.
 pub(super) fn networks(probe: &Probe) -> Vec<Network> {
     let table = probe.read("/proc/net/route").unwrap_or_default();
     let all: Vec<Network> = table.lines().skip(1).filter_map(|line| network(probe, line)).collect();
@@ -22,7 +22,7 @@ pub(super) fn networks(probe: &Probe) -> Vec<Network> {
 }
 
 /// Parses a route: interface, destination, gateway, flags, two counts, metric, mask. Addresses are
-/// words of 32 bits as they lie in memory.
+/// 32-bit words in memory order.
 fn network(probe: &Probe, line: &str) -> Option<Network> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let address = |at: usize| {

@@ -14,19 +14,17 @@ pub struct Function {
     pub address: String,
     /// Base class, sub-class and interface, a byte each: 0x010802 is an NVMe drive.
     pub class: u64,
-    /// Driver that it is bound to.
     pub driver: Option<String>,
 }
 
 impl Function {
-    /// Returns true for a bridge from PCI to PCI. It carries others and is never given to a guest;
-    /// vfio leaves it to its driver. What else is of the class of bridges (ISA, host) is a device
-    /// like any other.
+    /// Returns true for a bridge from PCI to PCI. It carries other functions and is never given to
+    /// a guest; vfio leaves it to its driver. Other bridges (ISA, host) are devices like any other.
     pub fn is_bridge(&self) -> bool {
         self.class >> 8 == 0x0604
     }
 
-    /// Names the kind of function in a word or two.
+    /// Returns the kind of function in a word or two.
     pub fn kind(&self) -> &'static str {
         match (self.class >> 16, self.class >> 8 & 0xff) {
             (0x01, 0x08) => "an NVMe drive",
@@ -40,26 +38,24 @@ impl Function {
     }
 }
 
-/// A drive that is a PCI function of its own.
+/// A drive that is a PCI function itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PciDrive {
     pub address: String,
     /// Names of its disk: `/dev/nvme0n1` first, then udev's links.
     pub paths: Vec<PathBuf>,
-    /// Driver that it is bound to.
     pub driver: Option<String>,
-    /// Model, as its disk reports it.
     pub model: Option<String>,
     pub serial: Option<String>,
     pub firmware: Option<String>,
-    /// Bytes of a logical block, by its LBA format.
+    /// Bytes of a logical block, from its LBA format.
     pub logical_block: Option<u64>,
     pub bytes: Option<u64>,
-    /// Other disks (namespaces) that hang on the same function.
+    /// Other disks (namespaces) of the same function.
     pub siblings: Vec<String>,
-    /// IOMMU group; `None`: there is no IOMMU, or it is off.
+    /// IOMMU group; `None` if there is no IOMMU, or it is off.
     pub group: Option<String>,
-    /// Reasons why the group cannot be given away, a clause each.
+    /// Reasons why the group cannot be given away, one clause each.
     pub obstacles: Vec<String>,
     /// NUMA node of the slot.
     pub numa_node: Option<u64>,
@@ -70,7 +66,6 @@ pub fn folder(address: &str) -> PathBuf {
     Path::new("/sys/bus/pci/devices").join(address)
 }
 
-/// Reads the function at that address.
 pub fn function(probe: &Probe, address: &str) -> Option<Function> {
     let dir = folder(address);
     let class = probe.read(dir.join("class"))?;
@@ -81,18 +76,16 @@ pub fn function(probe: &Probe, address: &str) -> Option<Function> {
     })
 }
 
-/// Returns the driver that a function is bound to.
 pub fn driver(probe: &Probe, address: &str) -> Option<String> {
     probe.link_name(folder(address).join("driver"))
 }
 
-/// Returns the number of a function's IOMMU group.
 pub fn group(probe: &Probe, address: &str) -> Option<String> {
     probe.link_name(folder(address).join("iommu_group"))
 }
 
-/// Returns why the group of this function cannot be given to a guest with it: members that are in
-/// use here; or that it is in no group, though this machine has an IOMMU.
+/// Returns why the group of this function cannot be given to a guest: members in use here, or no
+/// group although this machine has an IOMMU.
 pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
     let Some(group) = group(probe, address) else {
         return has_iommu(probe)
@@ -106,8 +99,8 @@ pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
     others.filter(|other| !other.is_bridge()).filter_map(|other| in_use(&other, &group)).collect()
 }
 
-/// Returns how a neighbour in a group is in use. A neighbour that no driver has, or that waits for
-/// a guest itself, is in nobody's way.
+/// Returns how a neighbour in a group is in use. A neighbour without a driver, or one that waits
+/// for a guest itself, is no obstacle.
 fn in_use(other: &Function, group: &str) -> Option<String> {
     let driver = other.driver.as_deref()?;
     (!["vfio-pci", "pci-stub"].contains(&driver)).then(|| {
@@ -119,13 +112,13 @@ fn in_use(other: &Function, group: &str) -> Option<String> {
     })
 }
 
-/// Returns true if this machine keeps its devices apart by an IOMMU.
+/// Returns true if this machine isolates its devices by an IOMMU.
 pub fn has_iommu(probe: &Probe) -> bool {
     !probe.names(GROUPS).is_empty()
 }
 
-/// Returns the function that a disk hangs on: the last address on its way from the root complex. A
-/// disk with several ways (native NVMe multipath) hangs on none, unless only one of them is there.
+/// Returns the function of a disk: the last address on its path from the root complex. A disk with
+/// several paths (native NVMe multipath) has none, unless only one path exists.
 pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
     let below = |path: PathBuf| -> Option<String> {
         let real = probe.path_below(path).canonicalize().ok()?;
@@ -145,12 +138,12 @@ pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
     })
 }
 
-/// Finds the disks that hang on a function.
+/// Finds the disks of a function.
 pub fn disks_at(probe: &Probe, address: &str) -> Vec<String> {
     all_disks(probe).into_iter().filter(|(at, _)| at == address).map(|(_, name)| name).collect()
 }
 
-/// Returns every disk that hangs on a function, with its address.
+/// Returns every disk of a PCI function, with the function's address.
 fn all_disks(probe: &Probe) -> Vec<(String, String)> {
     let names = probe.names("/sys/block").into_iter();
     names
@@ -178,7 +171,7 @@ fn is_address(part: &str) -> bool {
     fits && fields.next().is_none()
 }
 
-/// Finds the drives of this machine that are a PCI function of their own.
+/// Finds the drives of this machine that are PCI functions themselves.
 pub fn drives(probe: &Probe) -> Vec<PciDrive> {
     let disks = all_disks(probe);
     let links = links(probe);

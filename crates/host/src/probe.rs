@@ -7,39 +7,34 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A machine as the checks see it.
+/// A machine, as the checks see it.
 #[derive(Clone, Debug)]
 pub struct Probe {
     /// Prefix of `/proc`, `/sys`, `/etc`, `/boot`, `/lib`, `/dev`: `/` for this machine.
     pub root: PathBuf,
     /// Effective user id; 0 is root.
     pub euid: u32,
-    /// Folder that files and runs go to.
+    /// Folder for files and runs.
     pub dir: PathBuf,
-    /// `Ok` if this user may make files in that folder, else why not.
+    /// `Ok` if this user may create files in that folder, else why not.
     pub folder: Result<(), String>,
-    /// Room on that folder's file system.
     pub space: Option<Space>,
     /// `Ok` if io_uring answers, else why not.
     pub io_uring: Result<(), String>,
-    /// Findings of the guest room.
     pub guest: GuestProbe,
-    /// Programs that are installed.
     pub programs: Programs,
 }
 
-/// Findings of the guest room about this machine, which alone knows what its guests are made of.
-/// They are functions, not values: only the need that wants an answer asks, as looking for a kernel
-/// may ask apt, and io_uring is tried with a QEMU.
+/// Checks about guests, supplied by the code that knows what guests require. They are functions,
+/// not values, so that only a need that uses one runs it: looking for a kernel may ask apt, and
+/// io_uring is tried with a QEMU.
 #[derive(Clone, Copy, Debug)]
 pub struct GuestProbe {
-    /// Tests /dev/kvm.
     pub kvm: fn() -> KvmState,
-    /// Looks for a QEMU that will do, or says why there is not one.
     pub qemu: fn() -> Result<(), String>,
-    /// Looks for a kernel that is there or can be fetched, or says why there is not one.
+    /// Looks for a kernel that exists or can be fetched, or says why there is not one.
     pub kernel: fn() -> Result<(), String>,
-    /// Looks for a storage daemon of QEMU's that will do, or says why there is not one.
+    /// Looks for a usable storage daemon of QEMU's, or says why there is not one.
     pub storage_daemon: fn() -> Result<(), String>,
     /// Tries whether QEMU opens files with io_uring, or says why not.
     pub io_uring: fn() -> Result<(), String>,
@@ -47,15 +42,14 @@ pub struct GuestProbe {
     pub daemon_io_uring: fn() -> Result<(), String>,
     /// Looks for UEFI for guests, or says why there is not any.
     pub ovmf: fn() -> Result<(), String>,
-    /// Looks for an SPDK target that answers where they listen by default, or says why there is not
-    /// one.
+    /// Looks for an SPDK target at its default socket, or says why there is not one.
     pub spdk: fn() -> Result<(), String>,
     /// Looks for a root image of the lab that is built, or says why there is not one.
     pub lab: fn() -> Result<(), String>,
 }
 
 impl GuestProbe {
-    /// Findings for whoever asks nothing about guests.
+    /// Findings for callers that ask nothing about guests.
     pub const NOT_ASKED: GuestProbe = GuestProbe {
         kvm: || KvmState::Absent("not asked".into()),
         qemu: || Err("not asked".into()),
@@ -72,23 +66,22 @@ impl GuestProbe {
 /// Room on a file system, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Bytes of the whole file system.
     pub total: u64,
     /// Bytes that this user may still take.
     pub free: u64,
 }
 
-/// Programs of this machine, or those of a made-up one with what `--version` says.
+/// Programs of this machine, or those of a made-up one with their versions.
 #[derive(Clone, Debug)]
 pub enum Programs {
-    /// Looked up in `PATH` and in the folders of system programs.
+    /// Programs in `PATH` and in the folders of system programs.
     Installed,
     /// Name and the line with its version.
     Given(BTreeMap<String, String>),
 }
 
 impl Probe {
-    /// Looks at this machine. `dir` is where files and runs would go.
+    /// Creates a probe of this machine. `dir` is the folder for files and runs.
     pub fn this_machine(dir: &Path, guest: GuestProbe) -> Probe {
         Probe {
             root: PathBuf::from("/"),
@@ -102,8 +95,8 @@ impl Probe {
         }
     }
 
-    /// Looks at the files below `root` alone, without programs and questions: a guest, or a machine
-    /// made up for a test.
+    /// Creates a probe of the files below `root`, without programs and guests: for a guest, or for
+    /// a machine made up for a test.
     pub fn of_files(root: &Path) -> Probe {
         Probe {
             root: root.to_owned(),
@@ -117,13 +110,13 @@ impl Probe {
         }
     }
 
-    /// Returns a path of the machine (absolute) below this probe's root.
+    /// Returns the path on disk of an absolute path of the machine.
     pub fn path_below(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// Reads a text file without the white space around it; `None` when unreadable or empty.
+    /// Reads a text file without surrounding white space; `None` if unreadable or empty.
     pub fn read(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = std::fs::read(self.path_below(path)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
@@ -136,7 +129,7 @@ impl Probe {
         self.read(path)?.parse().ok()
     }
 
-    /// Returns the names in a folder, in numeric-aware order; empty when there is no folder.
+    /// Returns the names in a folder, numbers in numeric order; empty if there is no folder.
     pub fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.path_below(path))
             .into_iter()
@@ -147,7 +140,7 @@ impl Probe {
         names
     }
 
-    /// Returns the last part of what a symbolic link points to: `virtio_blk` of `device/driver`.
+    /// Returns the last part of a symbolic link's target: `virtio_blk` of `device/driver`.
     pub fn link_name(&self, path: impl AsRef<Path>) -> Option<String> {
         let target = std::fs::read_link(self.path_below(path)).ok()?;
         Some(target.file_name()?.to_str()?.to_owned())
@@ -161,7 +154,7 @@ impl Probe {
         }
     }
 
-    /// Returns the line with its version that a program prints when asked for it.
+    /// Returns the line with the version that a program prints.
     pub fn version(&self, name: &str) -> Option<String> {
         match &self.programs {
             Programs::Installed => version_of(&program_path(name)?, name),
@@ -170,7 +163,8 @@ impl Probe {
     }
 }
 
-/// Finds a program: `PATH`, then /usr/sbin and /sbin, which a user's `PATH` often lacks.
+/// Finds a program in `PATH`, then in /usr/sbin and /sbin, which a user's `PATH` often does not
+/// have.
 pub fn program_path(name: impl AsRef<Path>) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -186,7 +180,7 @@ fn is_executable(file: &Path) -> bool {
         .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Programs that are not asked by `--version`.
+/// Programs with a version option other than `--version`.
 const ASKED_BY: &[(&str, &str)] = &[
     ("lvm", "version"),
     ("mkfs.btrfs", "-V"),
@@ -195,7 +189,7 @@ const ASKED_BY: &[(&str, &str)] = &[
     ("nbd-client", "-V"),
     ("ssh", "-V"),
 ];
-/// Programs that answer on standard error, where others only complain.
+/// Programs that print their version to standard error, where others only complain.
 const ANSWER_ON_STDERR: &[&str] = &["mdadm", "mkfs.ext4", "nbd-client", "ssh"];
 
 fn version_of(program: &Path, name: &str) -> Option<String> {
@@ -208,10 +202,10 @@ fn version_of(program: &Path, name: &str) -> Option<String> {
     answer.or_else(|| ANSWER_ON_STDERR.contains(&name).then(|| version_in(&output.stderr))?)
 }
 
-/// Setting that quiets LVM, which complains of every file that whoever started it has open.
+/// Environment variable that silences LVM's complaints about inherited open files.
 pub const QUIET_LVM: [(&str, &str); 1] = [("LVM_SUPPRESS_FD_WARNINGS", "1")];
 
-/// Returns the first line with a number of parts: `LVM version: 2.03.16(2)`.
+/// Returns the first line with a number of several parts: `LVM version: 2.03.16(2)`.
 fn version_in(said: &[u8]) -> Option<String> {
     let is_version = |word: &str| {
         word.split_once('.').is_some_and(|(major, minor)| {

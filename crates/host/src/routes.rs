@@ -4,34 +4,33 @@ use super::probe::Probe;
 use std::fmt;
 use std::net::Ipv4Addr;
 
-/// The network of RFC 2544, which is for measuring and routed nowhere: 512 networks of a /24.
+/// The network of RFC 2544, which is reserved for benchmarks and routed nowhere: 512 networks of a
+/// /24.
 const OF_BENCHMARKS: Subnet = Subnet { first: u32::from_be_bytes([198, 18, 0, 0]), prefix: 15 };
 
 /// A network of IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subnet {
     first: u32,
-    /// Bits that its addresses have in common.
     prefix: u8,
 }
 
 impl Subnet {
-    /// Returns the subnet of an address.
     pub fn from_address(address: Ipv4Addr, prefix: u8) -> Subnet {
         Subnet { first: u32::from(address) & mask(prefix), prefix }
     }
 
-    /// Returns address number `at` of it.
+    /// Returns the address with this index in the subnet.
     pub fn address(&self, at: u32) -> Ipv4Addr {
         Ipv4Addr::from(self.first | at)
     }
 
-    /// Returns the number of bits that its addresses have in common.
+    /// Returns the length of its prefix in bits.
     pub fn prefix(&self) -> u8 {
         self.prefix
     }
 
-    /// Returns true if they have an address in common.
+    /// Returns true if the two have an address in common.
     pub fn overlaps(&self, other: &Subnet) -> bool {
         (self.first ^ other.first) & mask(self.prefix.min(other.prefix)) == 0
     }
@@ -47,15 +46,14 @@ fn mask(prefix: u8) -> u32 {
     u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0)
 }
 
-/// Reads the networks of the main table of routes, without that to everywhere; each with its
-/// interface.
+/// Reads the networks of the main routing table without the default route, each with its interface.
 pub fn routes(probe: &Probe) -> Vec<(String, Subnet)> {
     let text = probe.read("/proc/net/route").unwrap_or_default();
     text.lines().filter_map(route).filter(|(_, net)| net.prefix > 0).collect()
 }
 
-/// Parses `eth0 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0`: numbers in the network's order, as
-/// this machine reads them.
+/// Parses `eth0 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0`: numbers in network order, as this
+/// machine reads them.
 fn route(line: &str) -> Option<(String, Subnet)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let number = |at: usize| Some(u32::from_be(u32::from_str_radix(words.get(at)?, 16).ok()?));
@@ -63,7 +61,8 @@ fn route(line: &str) -> Option<(String, Subnet)> {
     Some(((*words.first()?).to_owned(), Subnet { first: number(1)? & mask(prefix), prefix }))
 }
 
-/// Finds a /24 for measuring that no route leads to, from number `from` on; `None`: all are in use.
+/// Finds a /24 for benchmarks that no route covers, starting at number `from`; `None` if all are in
+/// use.
 pub fn free_subnet(routes: &[(String, Subnet)], from: u32) -> Option<Subnet> {
     let all = 1 << (24 - u32::from(OF_BENCHMARKS.prefix));
     let subnet =

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::io::{Result, Write};
 
 pub const FORMAT: &str = "iotax-claims";
-/// Version of the format, raised when a field changes its meaning or is removed.
+/// Version of the format, incremented when a field changes its meaning or is removed.
 pub const VERSION: u32 = 2;
 /// Endings of the list's files: for a spreadsheet, for programs.
 pub const ENDINGS: [&str; 2] = ["csv", "json"];
@@ -35,7 +35,7 @@ struct ClaimRow<'a> {
 const HEAD: &str =
     "document,line,column,end_column,metric,value,low,high,unit,printed,kind,status,why";
 
-/// Removes rounding noise that a unit's factor leaves in the last digits: `22.35`, not
+/// Rounds off the noise that a unit's factor leaves in the last digits: `22.35`, not
 /// `22.349999999999998`.
 fn plain(value: f64) -> f64 {
     format!("{value:.14e}").parse().unwrap_or(value)

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Operands of a finding that are kept.
+/// Limit of operands kept per finding.
 const OPERANDS: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -38,14 +38,13 @@ impl DigestDocument {
         self.findings.iter().map(|entry| entry.finding.severity).min()
     }
 
-    /// Returns the root causes that are as bad as `show` or worse.
+    /// Returns the root causes of severity `show` or worse.
     pub fn blocks(&self, show: Severity) -> Vec<&FindingBlock> {
         self.verdict.blocks.iter().filter(|block| block.severity <= show).collect()
     }
 
-    /// Returns the findings that belong to a root cause: a heading for each group, with its lines
-    /// (`line 4: 21.6 %, not 18.4 % (T1)`) and the index of each finding. Empty groups are left
-    /// out.
+    /// Returns the findings of a root cause: a heading for each group, with its lines (`line 4:
+    /// 21.6 %, not 18.4 % (T1)`) and the index of each finding. Empty groups are left out.
     pub fn members(
         &self,
         block: &FindingBlock,
@@ -63,13 +62,13 @@ impl DigestDocument {
 pub struct DigestEntry {
     pub finding: Finding,
     pub place: ReleasedSpan,
-    /// Spots of the first few figures that it was compared with.
+    /// Spots of the first few figures used for comparison.
     pub operands: Vec<ReleasedSpan>,
     pub more_operands: usize,
 }
 
 impl DigestEntry {
-    /// Returns the lines to quote, with at most this many operands. Each line has its spots, and
+    /// Returns the lines to quote, with at most this many operands. Each line has its spots, with
     /// true for the figure itself, which comes first.
     pub fn quoted(&self, operands: usize) -> Vec<Vec<(&ReleasedSpan, bool)>> {
         let operands = self.operands.iter().take(operands).map(|place| (place, false));
@@ -82,8 +81,8 @@ impl DigestEntry {
         places.chunk_by(same_line).map(<[_]>::to_vec).collect()
     }
 
-    /// Returns the notes below the message and the quoted lines, each with its heading. `operands`
-    /// is the number of operands that were quoted.
+    /// Returns the notes below the message and its quotes, each with a heading. `operands` is the
+    /// number of quoted operands.
     pub fn notes(&self, operands: usize) -> impl Iterator<Item = (&'static str, String)> {
         let finding = &self.finding;
         let more = self.more_operands + self.operands.len().saturating_sub(operands);
@@ -97,7 +96,6 @@ impl DigestEntry {
         notes.into_iter().filter_map(|(word, text)| Some((word, text?)))
     }
 
-    /// Returns its line below its root cause.
     fn below(&self, root: &DigestEntry) -> String {
         let (line, Finding { rule, printed, recomputed, message, .. }) =
             (self.place.line, &self.finding);

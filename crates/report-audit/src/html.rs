@@ -14,11 +14,10 @@ pub const RENDERER: AuditRenderer =
     AuditRenderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("audit.css");
-/// Number of root causes shown on one page; the others are in JSON.
+/// Number of root causes shown per page; the others are only in JSON.
 const EACH: usize = 500;
 /// Number of findings listed below a root cause.
 const MEMBERS: usize = 200;
-/// Number of quoted operands.
 const OPERANDS: usize = 8;
 
 fn render(audit: &Audit, _view: &View) -> String {
@@ -141,7 +140,7 @@ fn block(document: &DigestDocument, block: &FindingBlock, at: usize) -> Markup {
     }
 }
 
-/// Returns the lines of a finding, in the order of the page.
+/// Returns the quoted lines of a finding, in the order of the page.
 fn quotes(root: &DigestEntry) -> Markup {
     html! {
         div class="quote" {

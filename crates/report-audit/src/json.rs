@@ -43,8 +43,7 @@ struct JsonFindings<'a> {
     cause: Option<&'a ReleasedSpan>,
 }
 
-/// A figure that the finding was compared with or, with a rule, a finding about a figure computed
-/// from it.
+/// A figure used for comparison or, with a rule, a finding about a figure computed from this one.
 #[derive(Serialize)]
 struct Other<'a> {
     #[serde(flatten)]

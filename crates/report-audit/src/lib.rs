@@ -27,7 +27,7 @@ pub struct View {
     pub width: usize,
     pub colour: bool,
     pub verbose: bool,
-    /// Least severity that is shown to people; forms for programs have all findings.
+    /// Least severity that people see; formats for programs have all findings.
     pub show: Severity,
 }
 
@@ -47,7 +47,7 @@ impl Audit {
 
 pub struct AuditRenderer {
     pub name: &'static str,
-    /// Endings of the files it is written to, as those of a report.
+    /// Extensions of its files, as for reports.
     pub endings: &'static [&'static str],
     pub render: fn(&Audit, &View) -> String,
 }

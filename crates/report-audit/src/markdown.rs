@@ -10,7 +10,7 @@ use maud::html;
 pub const RENDERER: AuditRenderer =
     AuditRenderer { name: "markdown", endings: &["md", "markdown"], render };
 
-/// Number of quoted columns of a line.
+/// Limit of quoted columns per line.
 const COLUMNS: usize = 120;
 
 fn render(audit: &Audit, view: &View) -> String {
@@ -69,7 +69,7 @@ fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
     if items.is_empty() { items } else { format!("## {title}\n\n{items}\n") }
 }
 
-/// Returns a code span that its content cannot end.
+/// Returns a code span for any content.
 fn code(text: &str) -> String {
     let text = shown(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);

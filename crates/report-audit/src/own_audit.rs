@@ -6,14 +6,14 @@ use iotax_audit::audit::{Audited, audit};
 use iotax_audit::finding::Severity;
 use iotax_report::{PageContext, by_name};
 
-/// Returns the faults that an audit finds in a report, one sentence each; empty, unless iotax is at
-/// fault.
+/// Returns the errors that an audit finds in a report of iotax, one sentence each. Any error is a
+/// bug of iotax.
 pub fn doubts(findings: &[Findings]) -> Vec<String> {
     let Some(markdown) = by_name("markdown") else { return Vec::new() };
     wrong(&(markdown.render)(findings, &PageContext::default()))
 }
 
-/// Returns the faults in the Markdown form of a report, each with its quote.
+/// Returns the errors in the Markdown form of a report, each with its quote.
 pub fn wrong(markdown: &str) -> Vec<String> {
     let audited: Audited = audit(iotax_audit::page::AuditedPage::new("report", markdown));
     let wrong = audited.findings.iter().filter(|finding| finding.severity <= Severity::WrongFigure);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthChar;
 
-/// Longest line that is kept whole, in bytes.
+/// Longest line that is kept in full, in bytes.
 const WHOLE: usize = 600;
 /// Bytes kept on either side of a spot in a longer line.
 const AROUND: usize = 240;
@@ -23,27 +23,27 @@ const MARGIN: usize = 8;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Excerpt {
-    /// The line, or a part of it.
+    /// The line, or part of it.
     pub text: String,
-    /// True if the line goes on before, and after the excerpt.
+    /// True if the line continues before the excerpt, and after it.
     pub cut: (bool, bool),
 }
 
-/// Columns of a spot from 1; the end is after its last character.
+/// Columns of a spot, from 1; the end is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Columns {
     pub column: usize,
     pub end_column: usize,
-    /// Columns in units of UTF-16, as editors count.
+    /// Columns in units of UTF-16, as editors count them.
     #[serde(skip)]
     pub utf16: (usize, usize),
 }
 
-/// A spot of a page that was released.
+/// A spot with its quote, independent of its page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReleasedSpan {
     pub line: u32,
-    /// Columns; `None` if the lines of the page are not those of the file.
+    /// `None` if the lines of the page are not those of the file.
     #[serde(flatten)]
     pub columns: Option<Columns>,
     #[serde(skip)]
@@ -57,8 +57,8 @@ impl ReleasedSpan {
         &self.excerpt.text[self.span.clone()]
     }
 
-    /// Returns the part of its line, of at most `width` columns, that shows it, and the columns of
-    /// the spans there from 0. A span outside has none.
+    /// Returns the part of its line that shows it, at most `width` columns wide, and the spans'
+    /// columns there, from 0. A span outside that part has none.
     pub fn window(&self, spans: &[Range<usize>], width: usize) -> (String, Vec<Range<usize>>) {
         let pieces = pieces(&self.excerpt.text);
         let end = pieces.last().map_or(0, |piece| piece.column + piece.width);
@@ -125,7 +125,7 @@ impl<'a> Quotes<'a> {
         Quotes { page, whole: HashMap::new(), rulers: HashMap::new() }
     }
 
-    /// Returns a spot with the kept part of its line.
+    /// Returns a spot with its line, or the part of it that is kept.
     pub fn place(&mut self, spot: TextSpan) -> ReleasedSpan {
         let line = self.page.line(spot.index());
         let range = within(line, spot);
@@ -161,8 +161,8 @@ impl<'a> Quotes<'a> {
         (!self.page.is_rendered()).then_some(columns)
     }
 
-    /// Returns the characters and units of UTF-16 before a byte. The counts up to every mark of a
-    /// long line are kept, since thousands of spots may lie in one.
+    /// Returns the characters and UTF-16 units before a byte. Counts up to every mark of a long
+    /// line are cached, since thousands of spots may lie in one.
     fn before(&mut self, index: u32, line: &str, byte: usize) -> (usize, usize) {
         if line.len() <= MARK {
             return counts(&line[..byte]);
@@ -192,7 +192,7 @@ fn counts(text: &str) -> (usize, usize) {
     (chars, chars + text.bytes().filter(|byte| *byte >= 0xf0).count())
 }
 
-/// Returns the bytes of a spot that exist, from one character boundary to another.
+/// Returns the bytes of a spot that exist, extended to character boundaries.
 fn within(line: &str, spot: TextSpan) -> Range<usize> {
     let start = floor(line, spot.start as usize);
     start..ceil(line, spot.end as usize).max(start)

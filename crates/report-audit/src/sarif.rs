@@ -14,10 +14,10 @@ pub const RENDERER: AuditRenderer = AuditRenderer { name: "sarif", endings: &["s
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// Name of the fingerprint; give it another one if its parts change.
+/// Name of the fingerprint, which must change with the parts of the fingerprint.
 const FINGERPRINT: &str = "iotaxFinding/v1";
 
-/// Number of consequences that a result names; readers refuse very many.
+/// Number of consequences listed per result; readers refuse very many.
 const RELATED: usize = 100;
 
 fn render(audit: &Audit, _view: &View) -> String {
@@ -138,7 +138,7 @@ fn uri(path: &str) -> String {
     uri
 }
 
-/// Returns the fingerprint of a finding: the same for the same text, even if its line has moved.
+/// Returns the fingerprint of a finding: the same for the same text, even if its line moves.
 fn fingerprint(entry: &DigestEntry) -> u64 {
     const CRC: crc::Crc<u64> = crc::Crc::<u64>::new(&crc::CRC_64_XZ);
     let mut digest = CRC.digest();
@@ -149,7 +149,7 @@ fn fingerprint(entry: &DigestEntry) -> u64 {
     digest.finalize()
 }
 
-/// Returns notifications of the run for the parts that were not examined.
+/// Returns notifications of the run about parts that were not examined.
 fn notifications(audit: &Audit) -> Vec<Value> {
     let of = |level: &str, text: String, document: &str| {
         let place = json!({ "physicalLocation": { "artifactLocation": { "uri": uri(document) } } });

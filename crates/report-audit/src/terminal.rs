@@ -14,13 +14,12 @@ use unicode_width::UnicodeWidthChar;
 
 pub const RENDERER: AuditRenderer = AuditRenderer { name: "terminal", endings: &["txt"], render };
 
-/// Number of lines of a page without `-v`.
+/// Number of lines per page without `-v`.
 const LINES: usize = 20;
-/// Number of quoted operands.
 const OPERANDS: usize = 5;
-/// Number of findings listed below a root cause.
+/// Number of findings listed per root cause.
 const MEMBERS: usize = 50;
-/// Limit of a message in columns; nobody reads more.
+/// Limit of a message in columns.
 const MESSAGE: usize = 1200;
 
 const FRAME: Ink = Ink::BoldBlue;
@@ -86,7 +85,7 @@ fn brief(document: &DigestDocument, view: &View, pen: Pen) -> String {
     pages.find(|text| text.lines().count() <= LINES).unwrap_or(head.clone())
 }
 
-/// Returns `remarks: rate drifts (F28), ended with an error (F25)`, as many as fit in two lines.
+/// Returns `remarks: rate drifts (F28), ended with an error (F25)`, as far as it fits in two lines.
 fn remarks(document: &DigestDocument, rest: &[&FindingBlock], pen: Pen) -> String {
     let remarks = rest.iter().filter(|block| block.severity == Severity::Ambiguous);
     let findings = remarks.map(|block| &document.findings[block.root].finding);
@@ -101,7 +100,7 @@ fn remarks(document: &DigestDocument, rest: &[&FindingBlock], pen: Pen) -> Strin
     lists.into_iter().find(|list| list.lines().count() <= 2).unwrap_or_default()
 }
 
-/// Returns what `-v` would show in addition to the blocks shown, some of which are in short form.
+/// Returns what `-v` would add to the blocks shown, some of them in short form.
 fn more(document: &DigestDocument, rest: &[&FindingBlock], in_short: bool) -> String {
     let count = |severity: Severity| rest.iter().filter(|block| block.severity == severity).count();
     let wrong = count(Severity::WrongConclusion) + count(Severity::WrongFigure);
@@ -134,8 +133,8 @@ fn table(audit: &Audit, view: &View, pen: Pen) -> String {
     out + &totals(audit, pen) + if pages.is_empty() { "" } else { end }
 }
 
-/// Returns the pages without findings, those without figures by name, and what was not checked on
-/// any page.
+/// Returns the pages without findings, the names of those without figures, and what was not checked
+/// on any page.
 fn totals(audit: &Audit, pen: Pen) -> String {
     let has_figures = |page: &&&DigestDocument| page.verdict.counts.figures > 0;
     let without = audit.documents.iter().filter(|page| page.findings.is_empty());
@@ -172,7 +171,7 @@ impl Pen {
         if self.colour && !text.is_empty() { ink.on(text) } else { text.to_owned() }
     }
 
-    /// Wraps a text. Leading blanks are kept; a word longer than a line takes several.
+    /// Wraps a text. Leading blanks are kept; a word longer than a line takes several lines.
     fn wrapped(self, text: &str, indent: &str) -> String {
         let rest = text.trim_start_matches(' ');
         let text = format!("{}{}", "\u{a0}".repeat(text.len() - rest.len()), shown(rest));
@@ -193,7 +192,7 @@ impl Pen {
         out
     }
 
-    /// Wraps a text into at most `most` lines and marks a cut.
+    /// Wraps a text into at most `most` lines and marks where it is cut.
     fn clipped(self, text: &str, indent: &str, most: usize) -> String {
         let text = text.trim_end();
         let rooms = (1..=most * self.width).rev().step_by(4);
@@ -278,8 +277,8 @@ fn in_full(document: &DigestDocument, block: &FindingBlock, pen: Pen) -> String 
     out
 }
 
-/// Returns a line with marks below its figures: `^` the wrong one, `-` those that it was compared
-/// with.
+/// Returns a line with marks below its figures: `^` for the wrong one, `-` for those used for
+/// comparison.
 fn line_of(places: &[(&ReleasedSpan, bool)], gutter: usize, colour: Ink, pen: Pen) -> String {
     let [(first, _), ..] = places else { return String::new() };
     let spans: Vec<_> = places.iter().map(|(place, _)| place.span.clone()).collect();

@@ -27,7 +27,7 @@ pub fn verdict(audit: &Audit) -> String {
     }
 }
 
-/// Returns what was not checked on all pages; empty if the verdict says it, or if everything was
+/// Returns what was not checked on all pages; empty if the verdict has it, or if everything was
 /// checked.
 pub fn coverage(audit: &Audit) -> String {
     match audit.documents.as_slice() {
@@ -40,7 +40,7 @@ pub fn counts(audit: &Audit) -> FigureCounts {
     audit.documents.iter().fold(FigureCounts::default(), |all, one| all.and(&one.verdict.counts))
 }
 
-/// Returns `read: fio text (2), dd, 3 tables`: the places searched for figures.
+/// Returns the sources of figures: `read: fio text (2), dd, 3 tables`.
 pub fn read(document: &DigestDocument) -> String {
     let outputs = document.outputs.iter().map(|(format, count)| match count {
         1 => (*format).to_owned(),
@@ -70,8 +70,7 @@ pub fn skipped(skipped: &Skipped) -> String {
     format!("{}: {}", skipped.name, skipped.why)
 }
 
-/// Returns pages with findings that are as bad as `show` or worse, those with the weightiest
-/// findings first.
+/// Returns pages with findings of severity `show` or worse, the worst first.
 pub fn by_weight(audit: &Audit, show: Severity) -> Vec<&DigestDocument> {
     let has = |one: &&DigestDocument| one.worst().is_some_and(|worst| worst <= show);
     let mut pages: Vec<&DigestDocument> = audit.documents.iter().filter(has).collect();

@@ -8,13 +8,11 @@ use crate::page::AuditedPage;
 pub use html::knows as is_html;
 pub use plain::is_utf16;
 
-/// Reads the bytes of a file of this name; the page lists the parts that could not be read.
+/// Reads the bytes of a file of this name. The page lists the parts that could not be read.
 pub type ReadPage = fn(&str, Vec<u8>) -> AuditedPage;
 
-/// All containers by their names.
 pub const ALL: [(&str, ReadPage); 2] = [("HTML", html::read), ("plain text", plain::read)];
 
-/// Returns the page of a file or of standard input.
 pub fn page(name: &str, bytes: Vec<u8>) -> AuditedPage {
     if is_html(&bytes) { html::read(name, bytes) } else { plain::read(name, bytes) }
 }

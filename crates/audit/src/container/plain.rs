@@ -6,7 +6,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 use std::borrow::Cow;
 
-/// Bytes that the guess of an encoding looks at.
+/// Number of bytes examined to guess an encoding.
 const LOOKED_AT: usize = 1 << 20;
 
 pub(super) fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
@@ -33,9 +33,8 @@ pub(super) fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     page
 }
 
-/// Decodes bytes as UTF-16 or UTF-8 by their byte order mark, by the encoding that they declare,
-/// else by the one that they look like. Returns the text, with the encoding's name if some bytes
-/// could not be decoded.
+/// Decodes bytes as UTF-16 or UTF-8: by their byte order mark, by the encoding that they declare,
+/// else by a guess. Returns the text, and the encoding's name if some bytes could not be decoded.
 pub(super) fn decode(
     bytes: Vec<u8>,
     declared: Option<&'static Encoding>,
@@ -56,8 +55,7 @@ pub(super) fn decode(
     (text.into_owned(), broken.then(|| used.name()))
 }
 
-/// Returns true if bytes are text in UTF-16, with or without a byte order mark: half of them are
-/// characters that no other text has.
+/// Returns true if bytes are text in UTF-16, with or without a byte order mark.
 pub fn is_utf16(bytes: &[u8]) -> bool {
     sixteen(bytes).is_some()
 }
@@ -69,7 +67,7 @@ fn sixteen(bytes: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// Detects UTF-16 without a byte order mark: in Latin text, one byte of each two is always zero and
-/// the other never.
+/// the other never is.
 fn wide(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let zeros = |odd: usize| head.iter().skip(odd).step_by(2).filter(|byte| **byte == 0).count();
@@ -80,8 +78,8 @@ fn wide(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Returns the first bytes of a text for a look at its letters: UTF-16 decoded, everything else as
-/// it is.
+/// Returns the beginning of a text, to examine its letters: UTF-16 is decoded, everything else is
+/// unchanged.
 pub(super) fn head(bytes: &[u8], looked_at: usize) -> Cow<'_, str> {
     let head = &bytes[..bytes.len().min(looked_at)];
     match sixteen(head) {
@@ -90,8 +88,7 @@ pub(super) fn head(bytes: &[u8], looked_at: usize) -> Cow<'_, str> {
     }
 }
 
-/// Returns true if bytes are not UTF-8, and more of them than in any text are characters that no
-/// text has.
+/// Returns true if bytes are not UTF-8, and have more control characters than any text.
 fn binary(bytes: &[u8]) -> bool {
     const SHARE: usize = 50;
     const UTF_32: [[u8; 4]; 2] = [[0xff, 0xfe, 0, 0], [0, 0, 0xfe, 0xff]];

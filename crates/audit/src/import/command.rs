@@ -15,10 +15,10 @@ pub(crate) const FORMAT: Format = Format {
 
 const WRAPPERS: &str = "sudo time nohup env exec numactl taskset nice ionice chrt stdbuf";
 
-/// Limit of lines; longer commands are cut, as nobody types them.
+/// Limit of lines; longer commands are cut.
 const MOST_LINES: usize = 200;
 
-/// Returns the text after the name of the program, if only a prompt, its path, wrappers with their
+/// Returns the text after the program's name, if only a prompt, its path, wrappers with their
 /// options, and assignments precede it.
 fn after_fio(line: &str) -> Option<&str> {
     let (before, after) = line.split_once("fio ")?;
@@ -76,9 +76,9 @@ fn options(words: &[&str]) -> JobOptions {
     options
 }
 
-/// Returns the settings of each job. Each `--name` begins a job, which inherits the options of
-/// every `--name=global` before it. Options before the first name belong to its job. A single
-/// option is no load.
+/// Returns the settings of each job. A `--name` begins a job, which inherits the options of every
+/// earlier `--name=global`. Options before the first name belong to its job. A single option is not
+/// a load.
 fn jobs(line: usize, options: &JobOptions) -> Vec<FioJobLine> {
     let mut jobs: Vec<(&str, JobOptions)> = vec![("", JobOptions::new())];
     for (key, value) in options {

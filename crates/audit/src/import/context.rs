@@ -5,7 +5,7 @@ use super::fio::{Fio, FioForm, FioJobLine, FioReport, snapshots};
 use super::format::{ToolOutput, ToolReport};
 use super::workload::ResultDirection;
 
-/// Adds the settings of the command before them to outputs of fio whose first lines were left out.
+/// Gives outputs of fio without their first lines the settings of the command before them.
 pub(super) fn attribute(outputs: &mut [ToolOutput]) {
     let mut asked: Vec<FioJobLine> = Vec::new();
     for output in &mut *outputs {
@@ -23,7 +23,7 @@ pub(super) fn attribute(outputs: &mut [ToolOutput]) {
     give_heads_on(outputs);
 }
 
-/// Passes heads on: a text has its head once, and later outputs of the same run share it.
+/// Passes heads on: fio prints its head once per text, and later outputs of the same run share it.
 fn give_heads_on(outputs: &mut [ToolOutput]) {
     for (at, later) in snapshots::followers(outputs).into_iter().enumerate() {
         let ToolReport::Fio(before) = &outputs[at].said else { continue };
@@ -38,12 +38,11 @@ fn give_heads_on(outputs: &mut [ToolOutput]) {
     }
 }
 
-/// Returns true if a text does not state its settings.
 fn lacks_its_head(fio: &Fio) -> bool {
     fio.asked.is_empty() && fio.form == FioForm::Text
 }
 
-/// Returns the settings of a job: those with its name and its directions.
+/// Returns the settings of a job: those with its name and directions.
 fn asked_of<'a>(job: &FioReport, asked: &'a [FioJobLine]) -> Option<&'a FioJobLine> {
     let fits = |asked: &&FioJobLine| {
         asked.name == job.name && asked.rw.as_deref().is_some_and(|rw| goes(rw, job))
@@ -51,8 +50,8 @@ fn asked_of<'a>(job: &FioReport, asked: &'a [FioJobLine]) -> Option<&'a FioJobLi
     asked.iter().find(fits)
 }
 
-/// Returns true if a job did I/O in the directions that `rw` names (`randread`, `readwrite`,
-/// `trimwrite`), and in no other.
+/// Returns true if a job did I/O exactly in the directions that `rw` names (`randread`,
+/// `readwrite`, `trimwrite`).
 fn goes(rw: &str, job: &FioReport) -> bool {
     let rw = rw.split(':').next().unwrap_or(rw);
     let says = |way: ResultDirection| match way {

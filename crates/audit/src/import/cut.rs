@@ -5,7 +5,7 @@ use super::workload::OtherToolResult;
 use crate::number::{PrintedNumber, leading, rounded};
 use crate::page::{AuditedPage, TextSpan};
 
-/// A line without a listing's number.
+/// A line of a page without its number in a listing.
 #[derive(Clone, Copy)]
 pub(super) struct UnnumberedLine<'a> {
     index: usize,
@@ -14,15 +14,15 @@ pub(super) struct UnnumberedLine<'a> {
 }
 
 impl<'a> UnnumberedLine<'a> {
-    /// Returns line `index` of a page; empty after the last.
+    /// Returns line `index` of a page; empty after the last line.
     pub(super) fn from_page(page: &'a AuditedPage, index: usize) -> UnnumberedLine<'a> {
         let (text, prefix) = page.bare(index);
         UnnumberedLine { index, prefix, text }
     }
 
-    /// Returns line `index` of a page whose lines begin with a number of their own. If several such
-    /// lines follow one another, a page takes that number for a listing's. The whole line is kept
-    /// if nothing but `next` would be left.
+    /// Returns line `index` of a page whose lines begin with a number of their own. A page takes
+    /// such numbers for a listing's if several of these lines follow one another. The whole line is
+    /// kept if only `next` would be left.
     pub(super) fn with_number(
         page: &'a AuditedPage,
         index: usize,
@@ -46,8 +46,8 @@ impl<'a> UnnumberedLine<'a> {
         TextSpan::new(self.index, self.prefix + start..self.prefix + start + part.len())
     }
 
-    /// Returns the figure that a part of the line begins with (after spaces and tabs), and the text
-    /// after it. The spot covers its digits. Returns `None` if the digits continue as a version, a
+    /// Returns the figure at the beginning of a part of the line (after spaces and tabs), and the
+    /// text after it. The spot covers its digits. `None` if the digits continue as a version, a
     /// date or a grouped number.
     pub(super) fn number(&self, part: &'a str, scale: f64) -> Option<(PrintedNumber, &'a str)> {
         let part = part.trim_start_matches([' ', '\t']);
@@ -67,7 +67,7 @@ impl<'a> UnnumberedLine<'a> {
         rest.is_empty().then_some(figure)
     }
 
-    /// Returns the count that a whole word is; it is exact.
+    /// Returns a whole word as a count, which is exact.
     pub(super) fn count(&self, word: &'a str) -> Option<PrintedNumber> {
         let (value, bytes, decimals) = leading(word)?;
         let whole =
@@ -75,7 +75,7 @@ impl<'a> UnnumberedLine<'a> {
         whole.then(|| exact(self.spot(word), value))
     }
 
-    /// Returns the figures of a line that matches a pattern of `patterns.txt`.
+    /// Returns the figures of a line, if it matches a pattern of `patterns.txt`.
     pub(super) fn fits(&self, pattern: &str) -> Option<Vec<PrintedNumber>> {
         const SIGNS: [char; 3] = ['#', '@', '*'];
         let (mut rest, mut any) = (self.text, false);
@@ -107,9 +107,9 @@ impl<'a> UnnumberedLine<'a> {
     }
 }
 
-/// Walks over lines from one on, and skips a limited number in a row that are not part of the
-/// output (`false`), up to one that ends it (`None`). Returns the index after the last line of the
-/// output.
+/// Walks over lines from one on. Skips a limited number of consecutive lines that are not part of
+/// the output (`false`), and stops at one that ends it (`None`). Returns the index after the last
+/// line of the output.
 pub(super) fn walk(
     page: &AuditedPage,
     from: usize,
@@ -125,17 +125,17 @@ pub(super) fn walk(
     end
 }
 
-/// Returns a figure that represents only itself: a count.
+/// Returns a figure without rounding: a count.
 pub(super) fn exact(spot: TextSpan, value: f64) -> PrintedNumber {
     PrintedNumber { spot, value, low: value, high: value }
 }
 
-/// Makes a figure exact: a count that was read with its label.
+/// Makes a figure exact: a count that was read together with its label.
 pub(super) fn counted(figure: PrintedNumber) -> PrintedNumber {
     exact(figure.spot, figure.value)
 }
 
-/// Returns the bytes that `Mb`, `KiB` or `b` means (in 1024s), and the text after it.
+/// Returns the bytes of a prefix (`Mb`, `KiB`, `b`; 1024-based), and the text after it.
 fn prefixed_bytes(rest: &str) -> Option<(f64, &str)> {
     let power = "KMGT".find(rest.get(..1)?).map_or(0, |at| at + 1);
     let rest = &rest[usize::from(power > 0)..];
@@ -148,7 +148,7 @@ fn exponent(digits: &str) -> f64 {
     written.map_or(1.0, |power| 10f64.powi(power))
 }
 
-/// Returns the bytes of `4k`, `64K`, `1m`, `8192`, `512`: sizes in options and names, in 1024s.
+/// Returns the bytes of a size in options and names: `4k`, `64K`, `1m`, `8192`, `512`; 1024-based.
 pub(super) fn size(word: &str) -> Option<u64> {
     iotax_units::fio::printed_size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
 }

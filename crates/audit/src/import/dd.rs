@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-/// Words of that line in the languages of GNU's dd. Some languages put the word before the bytes.
+/// Words of that line in the languages of GNU dd. Some languages put the word before the bytes.
 const COPIED: &str = "copied copiad copiés copié copiats kopiert kopieret kopierade gekopieerd skopiowano zkopírováno \
                       skopírovan kopioitu copiati copiat kopyalandı másolva скопировано скопійовано копиран 复制 複製 コピー 복사 \
                       transferred";
@@ -36,10 +36,10 @@ fn is_copied(line: &str) -> bool {
 
 const LONGEST: usize = 300;
 
-/// Names of the bytes in brackets, in units of 1000 and of 1024.
+/// Names of the sizes in brackets, in units of 1000 and of 1024.
 const SIZES: [&str; 2] = ["the size in brackets", "the other size in brackets"];
 
-/// Returns the visible rest of a line whose progress was drawn over itself.
+/// Returns the last text of a line that progress overwrote.
 fn last_drawn(line: &str) -> &str {
     line.rsplit('\r').next().unwrap_or(line)
 }
@@ -63,7 +63,7 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
 }
 
 /// Returns true if a result right after another belongs to the same copy: it has more bytes, and
-/// more time if records show that the first was not merely progress.
+/// more time if records show that the first was not only progress.
 fn goes_on(before: &Sheet, later: &Sheet) -> bool {
     let both = |name: &str| Some((before.figure(name)?, later.figure(name)?));
     let Some(((bytes, more), (time, longer))) = both(BYTES).zip(both(TIME)) else { return false };
@@ -73,7 +73,7 @@ fn goes_on(before: &Sheet, later: &Sheet) -> bool {
     }
 }
 
-/// Reads the result whose records or last line begins at a line.
+/// Reads the result that begins at a line with its records or its last line.
 fn result(page: &AuditedPage, first: usize) -> Option<Sheet> {
     let mut sheet = Sheet::new(first, Some(ResultDirection::Both));
     // The number of I/Os is known only for whole records.
@@ -144,7 +144,7 @@ fn last_line(line: &UnnumberedLine, sheet: &mut Sheet) -> Option<()> {
     rest.trim_matches([' ', ')']).is_empty().then_some(())
 }
 
-/// Reads a number with a point, or with a decimal comma as in most of Europe.
+/// Reads a number with a decimal point, or with a decimal comma as in most of Europe.
 fn local_number<'a>(line: &UnnumberedLine<'a>, text: &'a str) -> Option<(PrintedNumber, &'a str)> {
     let run = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let whole = run(text);
@@ -162,14 +162,14 @@ fn local_number<'a>(line: &UnnumberedLine<'a>, text: &'a str) -> Option<(Printed
     Some((rounded(line.spot(&text[..end]), value, fraction, scale), &text[end..]))
 }
 
-/// Units of 1000, of 1024, and those of 1024 that busybox prints with the letters of 1000.
+/// Units of 1000, of 1024, and of 1024 with the letters of 1000, as busybox prints them.
 const UNITS: [[&str; 6]; 3] = [
     ["B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"],
     ["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s", "PiB/s"],
     ["B/s", "KB/s", "MB/s", "GB/s", "TB/s", "PB/s"],
 ];
 
-/// Reads `930 MB/s`, `33 MiB`, `12.2GB/s` (without a space: busybox's, 1024-based).
+/// Reads `930 MB/s`, `33 MiB`, `12.2GB/s` (without a space: 1024-based, from busybox).
 fn sized<'a>(
     line: &UnnumberedLine<'a>,
     text: &'a str,

@@ -21,7 +21,6 @@ pub(crate) const FORMAT: Format = Format {
 
 const PROFILE: &str = "Input parameters:";
 
-/// Returns true for the head of a table of threads.
 fn is_head(line: &str) -> bool {
     line.starts_with("thread |") && line.contains("bytes") && line.contains("I/Os")
 }
@@ -42,10 +41,9 @@ const COLUMNS: [SheetField; 4] = [
 
 const LATENCY: SheetField = ms(MEAN);
 
-/// Number of lines of the profile between two that are known, and of blank lines.
+/// Limit of unknown lines of the profile between two known ones, and of blank lines.
 const STRANGE: usize = 12;
 
-/// Settings of a target, from the profile.
 #[derive(Default)]
 struct DiskspdTarget {
     block: Option<u64>,
@@ -57,18 +55,17 @@ struct DiskspdTarget {
 #[derive(Default)]
 struct DiskspdReader {
     targets: Vec<DiskspdTarget>,
-    /// Sheets of the spans read so far.
     sheets: Vec<Sheet>,
     span: Option<Sheet>,
-    /// Tables of the span: threads and their total.
+    /// Tables of the span, each with its threads and their total.
     tables: [Option<(Vec<Sheet>, Option<Sheet>)>; 3],
-    /// Index of the table being read; `title` is that of the next.
+    /// Index of the current table; `title` is that of the next.
     table: usize,
     title: Option<usize>,
-    /// Percent (0 for the least, 100 for the greatest) and nanoseconds of reads, writes, all;
+    /// Percent (0 for the minimum, 100 for the maximum), and nanoseconds of reads, writes and both;
     /// `None` before their head.
     tiles: Option<Vec<(f64, [Option<PrintedNumber>; 3])>>,
-    /// True if the profile has been read; a second profile belongs to the next output.
+    /// True if the profile has been read; a second profile begins the next output.
     profile: bool,
 }
 
@@ -86,8 +83,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
 }
 
 impl DiskspdReader {
-    /// Reads a line; returns true if the line is known, and `None` if it is the first of the next
-    /// output.
+    /// Reads a line. Returns true if the line is known, and `None` if it begins the next output.
     fn step(&mut self, line: &UnnumberedLine, at: usize) -> Option<bool> {
         let text = line.text.trim();
         if text == PROFILE {
@@ -163,8 +159,8 @@ impl DiskspdReader {
         Some(())
     }
 
-    /// Adds the lines of a span as sheets. The totals of each direction are its results, or the
-    /// lines of threads if there are no totals.
+    /// Adds the lines of a span as sheets. The results of each direction are its total, or the
+    /// lines of its threads if there is no total.
     fn end_of_span(&mut self) {
         let (tables, tiles) =
             (std::mem::take(&mut self.tables), self.tiles.take().unwrap_or_default());
@@ -230,8 +226,7 @@ impl DiskspdReader {
     }
 }
 
-/// Returns true for lines of the results that carry nothing of use here, such as those of
-/// processors.
+/// Returns true for lines of the results without useful figures, such as those of processors.
 fn is_furniture(text: &str) -> bool {
     let drawn = !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'-' | b'*'));
     let cells = text.split('|').map(str::trim);
@@ -243,7 +238,7 @@ fn is_furniture(text: &str) -> bool {
 }
 
 /// Reads `0 | 146169856 | 35686 | 4.64 | 1189.03 | 0.840 | 129.18 | 1.051 | diskspd.dat (1024MiB)`.
-/// The number of columns decides which ones there are: the latency precedes its deviation, and the
+/// Which columns there are follows from their number: the latency precedes its deviation, and the
 /// deviation of I/Os per second is between them.
 fn row(line: &UnnumberedLine, label: &str, at: usize) -> Option<Sheet> {
     let head = line.text.trim_start().strip_prefix(label)?;

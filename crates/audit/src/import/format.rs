@@ -9,10 +9,10 @@ use crate::json::JsonNode;
 use crate::page::{AuditedPage, UnreadRange};
 use std::ops::Range;
 
-/// Format that is recognised by its lines.
+/// Format that is recognised by lines.
 pub struct Format {
     pub name: &'static str,
-    /// Small output of a run of our own. Tests check that it is found and read.
+    /// Small output of one of our runs. Tests check that it is found and read.
     pub example: &'static str,
     /// Returns true if an output may begin at this line (without a listing's number). Called for
     /// every line of every page, so it must be cheap.
@@ -23,9 +23,8 @@ pub struct Format {
 
 pub struct JsonFormat {
     pub name: &'static str,
-    /// Small output of a run of our own.
     pub example: &'static str,
-    /// Returns true if the object is one of this format, by its keys.
+    /// Returns true if the object has the keys of this format.
     pub knows: fn(&JsonNode) -> bool,
     pub read: fn(&AuditedPage, &JsonNode) -> ToolReport,
 }
@@ -34,7 +33,6 @@ pub struct ImportedOutputs {
     pub said: ToolReport,
     /// Index of the line after the output.
     pub end: usize,
-    /// Parts that could not be read.
     pub unread: Vec<UnreadRange>,
 }
 
@@ -55,14 +53,14 @@ pub struct ToolOutput {
     pub said: ToolReport,
 }
 
-/// Content of a tool's output, one variant per tool: the same whether it came as text, JSON or CSV.
+/// Content of a tool's output, one variant per tool, whether it came as text, JSON or CSV.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolReport {
     Fio(Box<Fio>),
-    /// Settings that a command line of fio gives its jobs.
+    /// Settings of jobs, from a command line of fio.
     Asked(Vec<FioJobLine>),
     Iperf3(Box<Iperf3>),
-    /// Tools that print figures after labels.
+    /// Output of a tool that prints figures after labels.
     Sheets(Vec<Sheet>),
 }
 
@@ -77,7 +75,7 @@ impl ToolReport {
         }
     }
 
-    /// Returns its results in the form that all tools share: `import` stores them, and tables are
+    /// Returns the results in the form that all tools share. `import` stores them, and tables are
     /// checked against them.
     pub fn readings(&self) -> Vec<ToolResult> {
         match self {
@@ -89,7 +87,6 @@ impl ToolReport {
     }
 }
 
-/// Outputs on a page, and the parts that could not be read.
 #[derive(Debug, Default)]
 pub struct PageOutputs {
     pub outputs: Vec<ToolOutput>,

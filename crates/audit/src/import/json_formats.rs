@@ -6,7 +6,7 @@ use crate::page::AuditedPage;
 
 pub const ALL: &[&JsonFormat] = &[&super::fio::json::FORMAT, &super::iperf3::json::FORMAT];
 
-/// Common entry of all JSON formats.
+/// Common entry point of all JSON formats.
 pub const FORMAT: Format = Format {
     name: "JSON",
     example: super::iperf3::json::FORMAT.example,
@@ -14,8 +14,8 @@ pub const FORMAT: Format = Format {
     read,
 };
 
-/// Returns true if the text may be an output: an object with keys, or an array of such objects. The
-/// first characters show whether a bracket is part of prose.
+/// Returns true if the text may be an output: an object with keys, or an array of such objects. Its
+/// first characters show if a bracket is part of prose.
 fn may_be_an_output(text: &str) -> bool {
     const BLANK: usize = 256;
     let mut signs = text.bytes().take(BLANK).filter(|byte| !byte.is_ascii_whitespace());

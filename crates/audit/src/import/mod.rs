@@ -26,8 +26,8 @@ pub mod workload;
 use crate::page::AuditedPage;
 use format::{Format, PageOutputs, ToolOutput};
 
-/// All formats that are recognised by their lines. If two may begin at a line, the earlier one is
-/// tried first.
+/// Formats that are recognised by lines. If two may begin at a line, the earlier one is tried
+/// first.
 pub const ALL: &[&Format] = &[
     &fio::text::FORMAT,
     &fio::terse::FORMAT,
@@ -43,7 +43,6 @@ pub const ALL: &[&Format] = &[
     &labels::RBD,
 ];
 
-/// Finds every output of a page.
 pub fn scan(page: &AuditedPage) -> PageOutputs {
     let mut imported = scan_lines(page);
     prefix::add(page, &mut imported, scan_lines, |text| {

@@ -8,15 +8,15 @@ use std::ops::Range;
 
 /// Longest prefix, in bytes.
 const LONGEST: usize = 100;
-/// Number of prefixes of one page that are tried.
+/// Limit of prefixes that are tried on a page.
 const MOST: usize = 8;
-/// Number of positions in a line at which a prefix may end.
+/// Limit of positions in a line at which a prefix may end.
 const MOST_ENDS: usize = 16;
-/// Least number of lines in a row that share a prefix.
+/// Least number of consecutive lines that share a prefix.
 const LEAST: usize = 3;
 
-/// Adds the outputs after common prefixes to those found without. `begins` returns true for a text
-/// that may begin an output.
+/// Adds the outputs whose lines share a prefix to those found without. `begins` returns true for a
+/// text that may begin an output.
 pub(super) fn add(
     page: &AuditedPage,
     imported: &mut PageOutputs,
@@ -65,8 +65,8 @@ fn lines(output: &ToolOutput) -> Range<usize> {
     output.lines.clone()
 }
 
-/// Returns the longest prefix of a line after which an output may begin, and which the lines after
-/// it share.
+/// Returns the longest prefix of a line that the following lines share, and after which an output
+/// may begin.
 fn prefix_of_output(page: &AuditedPage, at: usize, begins: impl Fn(&str) -> bool) -> Option<&str> {
     let line = page.line(at);
     let shared = |bytes: usize| {
@@ -84,8 +84,8 @@ fn prefix_of_output(page: &AuditedPage, at: usize, begins: impl Fn(&str) -> bool
     cuts.iter().rev().find(|end| begins(&line[**end..])).map(|end| &line[..*end])
 }
 
-/// Returns the bytes of a prefix before a line; the prefix may come twice. A line that is nothing
-/// else counts whole. Digits of a time may differ, those of a name may not.
+/// Returns the bytes of a prefix before a line; the prefix may appear twice. A line that is only
+/// the prefix counts whole. Digits of a time may differ, those of a name may not.
 fn length_before(line: &str, prefix: &str) -> Option<usize> {
     let is_time = prefix
         .as_bytes()
@@ -107,7 +107,7 @@ fn length_before(line: &str, prefix: &str) -> Option<usize> {
     Some(prefix.len() * if twice { 2 } else { 1 })
 }
 
-/// Returns a text without the escape sequences that colour it; `None` if it has none.
+/// Removes the escape sequences that colour a text; `None` if it has none.
 pub(crate) fn without_colours(text: &str) -> Option<String> {
     let mut parts = text.split("\u{1b}[");
     let mut plain = parts.next()?.to_owned();

@@ -8,7 +8,7 @@ use crate::page::{AuditedPage, TextSpan};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WholeNumber {
     Exact,
-    /// Any value from the printed one to below the next: the tool divides whole numbers.
+    /// The value is truncated: anything from the printed number to below the next.
     Cut,
 }
 
@@ -33,7 +33,6 @@ fn figure(
     PrintedNumber { spot, value: value * scale, low: low * scale, high: high * scale }
 }
 
-/// Makes figures of a page's JSON.
 pub(crate) struct PrintedFigures<'p> {
     page: &'p AuditedPage,
     text: &'p str,
@@ -44,13 +43,12 @@ impl<'p> PrintedFigures<'p> {
         PrintedFigures { page, text: page.json_text(line) }
     }
 
-    /// Returns the line of a byte of the text.
     pub(crate) fn line(&self, byte: usize) -> usize {
         self.page.spot(byte..byte + 1).index()
     }
 
-    /// Returns the figure of a number, including one in quotes; `None` for anything else, and for a
-    /// number that the end of the text cut.
+    /// Returns the figure of a number, also of one in quotes. `None` for anything else, and for a
+    /// number that the end of the text may have cut.
     pub(crate) fn figure(
         &self,
         node: Option<&JsonNode>,
@@ -73,8 +71,8 @@ impl<'p> PrintedFigures<'p> {
         Some(figure(spot, text, value, decimals, scale, whole))
     }
 
-    /// Returns true if the text after a number closes it. If a JSON text breaks off, its last
-    /// number may be the head of a longer one.
+    /// Returns true if the text after a number ends it. In JSON that breaks off, the last number
+    /// may be incomplete.
     fn ended(&self, at: usize) -> bool {
         let rest = self.text.as_bytes().get(at..).unwrap_or_default();
         let next = rest.iter().find(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
@@ -85,7 +83,7 @@ impl<'p> PrintedFigures<'p> {
         self.figure(node, scale, WholeNumber::Exact)
     }
 
-    /// Returns a whole number that the tool truncated.
+    /// Returns a whole number, as the tool truncated it.
     pub(crate) fn cut(&self, node: Option<&JsonNode>, scale: f64) -> Option<PrintedNumber> {
         self.figure(node, scale, WholeNumber::Cut)
     }

@@ -7,13 +7,13 @@ use crate::number::{NumberUnit, PrintedNumber};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// A figure with the name that messages give it.
+/// A figure with the name used in messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NamedFigure {
     pub(crate) name: &'static str,
-    /// Unit as printed after the figure: `MB/s`.
+    /// Unit as printed: `MB/s`.
     pub(crate) unit: &'static str,
-    /// The figure in I/Os or bytes per second, bytes, nanoseconds, a count, or percent.
+    /// The figure in I/Os per second, bytes per second, bytes, nanoseconds, percent, or as a count.
     pub(crate) figure: PrintedNumber,
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn named(name: &'static str, unit: &'static str, figure: PrintedNumbe
     NamedFigure { name, unit, figure }
 }
 
-/// Names of figures that every tool's results have.
+/// Names of figures in every tool's results.
 pub(crate) const IOPS: &str = "the IOPS";
 pub(crate) const BANDWIDTH: &str = "the bandwidth";
 pub(crate) const IOS: &str = "the I/Os";
@@ -39,11 +39,12 @@ pub(super) const fn ms(name: &'static str) -> SheetField {
 
 /// A line of `patterns.txt`.
 pub(crate) struct Pattern {
-    /// The line as each version prints it ([`UnnumberedLine::fits`]).
+    /// The line, as each version prints it ([`UnnumberedLine::fits`]).
     texts: Vec<&'static str>,
-    /// The figures in their order, each with what follows its digits: `exact`, `cut`, `either`.
+    /// The figures in order, each with how its digits are read: `asked` (a setting), `exact`,
+    /// `cut`, `either`.
     places: Vec<(SheetField, &'static str)>,
-    /// Other facts that the line gives: a direction, words of the load, that it is the last line.
+    /// Other facts about the line: a direction, words of the load, or that it is the last line.
     beside: Vec<&'static str>,
 }
 
@@ -83,13 +84,11 @@ impl Pattern {
         self.places.first().map(|((name, ..), _)| *name)
     }
 
-    /// Returns true if the output ends with the line.
     pub(super) fn is_last(&self) -> bool {
         self.beside.contains(&"last")
     }
 }
 
-/// Returns the lines that a tool prints.
 pub(super) fn patterns(tool: &str) -> &'static [Pattern] {
     static ALL: OnceLock<BTreeMap<&str, Vec<Pattern>>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
@@ -134,7 +133,7 @@ pub(crate) enum SheetSpan {
 pub struct Sheet {
     pub(crate) line: usize,
     pub(crate) workload: Workload,
-    /// I/O direction; `None` if the sheet is not about I/O but a part of something else.
+    /// I/O direction; `None` if the sheet is not about I/O, but a part of something else.
     pub(crate) way: Option<ResultDirection>,
     pub(crate) figures: Vec<(Metric, NamedFigure)>,
     pub(crate) percentiles: Vec<(f64, PrintedNumber)>,
@@ -142,7 +141,7 @@ pub struct Sheet {
     pub(crate) span: SheetSpan,
     /// Time of the run, if another sheet gives it.
     pub(crate) beside: Option<NamedFigure>,
-    /// Number of sheets right before this one that it sums up.
+    /// Number of sheets directly before this one that it sums.
     pub(crate) sums: usize,
     /// True if the figures repeat those of an earlier sheet.
     pub(crate) repeats: bool,
@@ -177,7 +176,7 @@ impl Sheet {
         }
     }
 
-    /// Takes in the figures of a line; returns true if the line is one of the tool's.
+    /// Records the figures of a line; returns true if the line matches a pattern.
     pub(super) fn take(&mut self, line: &UnnumberedLine, patterns: &[Pattern]) -> bool {
         fitting(patterns, line).map(|(pattern, figures)| self.note(pattern, figures)).is_some()
     }

@@ -19,8 +19,8 @@ pub(crate) const FORMAT: Format = Format {
 
 const RUNNING: &str = "Running the test with following options:";
 
-/// Heads of sections, at which an output may begin that was not pasted whole. Each comes once in an
-/// output, except for the rates of 1.1.
+/// Heads of sections, at which a partly pasted output may begin. Each occurs once per output,
+/// except the rates of 1.1.
 const HEADS: &[&str] = &[
     "CPU speed:",
     "SQL statistics:",
@@ -36,7 +36,7 @@ const HEADS: &[&str] = &[
     "queries performed:",
 ];
 
-/// Number of lines without figures between those of an output: options that tests print.
+/// Limit of lines without figures between lines of an output, such as options that tests print.
 const STRANGE: usize = 12;
 
 /// Returns true for `sysbench 1.0.20 (using ...)`.
@@ -109,8 +109,8 @@ impl SysbenchOptions {
     }
 }
 
-/// Returns fileio's results by direction, memory's bandwidth, and anything else as scores; the
-/// sheet of all figures comes first.
+/// Returns the sheet of all figures, followed by the results of fileio per direction, the bandwidth
+/// of memory, or anything else as scores.
 fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
     sheet.workload = Workload {
         rw: asked.operation.as_deref().and_then(rw),
@@ -169,7 +169,7 @@ fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
     made
 }
 
-/// Returns fio's word for a test of sysbench.
+/// Returns fio's word for a sysbench test.
 fn rw(operation: &str) -> Option<String> {
     let word = match operation {
         "sequential write (creation) test" | "sequential rewrite test" | "write" => "write",

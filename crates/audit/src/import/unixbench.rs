@@ -21,15 +21,15 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-/// Names of its figures: a result of the list, a result of a table, the baseline of that result,
-/// ten times their quotient, and the geometric mean of a table's indices.
+/// Names of figures: a result of the list, a result of a table, that result's baseline, ten times
+/// their quotient, and the geometric mean of a table's indices.
 pub(crate) const LISTED: &str = "the result in the list";
 pub(crate) const RESULT: &str = "the result";
 pub(crate) const BASELINE: &str = "the baseline";
 pub(crate) const INDEX: &str = "the index";
 pub(crate) const SCORE: &str = "the final score";
 
-/// Returns the category in the head of a table of index values, of 5 and of 4.
+/// Returns the category from the head of a table of index values, in version 5 and 4.
 fn head(line: &str) -> Option<&str> {
     let (title, columns) = line.trim().split_once("BASELINE")?;
     columns.split_whitespace().eq(["RESULT", "INDEX"]).then_some(())?;
@@ -114,7 +114,7 @@ fn sheet(line: &UnnumberedLine, at: usize, table: Option<&str>) -> Option<Sheet>
     (!name.is_empty()).then_some(sheet)
 }
 
-/// Returns the last words of a text, and the text before them.
+/// Returns the last `N` words of a text, and the text before them.
 fn tail<const N: usize>(text: &str) -> Option<(&str, [&str; N])> {
     let (mut rest, mut words) = (text, [""; N]);
     for word in words.iter_mut().rev() {

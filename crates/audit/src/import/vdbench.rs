@@ -50,7 +50,7 @@ fn is_head(line: &str) -> bool {
 pub(crate) const EACH: &str = "the bytes of an I/O";
 pub(crate) const SHARE: &str = "the share of reads";
 pub(crate) const WAYS: [&str; 2] = ["the response of reads", "the response of writes"];
-/// Greatest response times of reads and of writes.
+/// Maximum response times of reads and of writes.
 pub(crate) const WAYS_MOST: [&str; 2] =
     ["the greatest response of reads", "the greatest response of writes"];
 pub(crate) const QUEUE: &str = "the queue depth";
@@ -83,8 +83,8 @@ fn columns(first: &str, second: &str) -> Columns {
     both.map(of).collect()
 }
 
-/// Returns the columns by their number, if a line was pasted without its head: those of 5.04.06 and
-/// of 5.04.07, with CPU and without.
+/// Returns the columns of a line without a head by their number: those of 5.04.06 and of 5.04.07,
+/// with CPU and without.
 fn columns_of(count: usize) -> Option<Columns> {
     let left_out = match count {
         10 | 12 => &WAYS_MOST[..],
@@ -95,7 +95,7 @@ fn columns_of(count: usize) -> Option<Columns> {
     Some(known.map(Some).collect())
 }
 
-/// Fewest columns after the interval: those of 5.00 without CPU.
+/// Least number of columns after the interval: those of 5.00 without CPU.
 const LEAST_COLUMNS: usize = 7;
 
 fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
@@ -204,7 +204,7 @@ fn started(rest: &str) -> Workload {
     }
 }
 
-/// Splits sheets into runs: up to their average, or to the next first interval.
+/// Splits sheets into runs, at their average or before the next first interval.
 pub(crate) fn runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
     sheets.chunk_by(|one, next| {
         !matches!(one.span, SheetSpan::Average(..))

@@ -6,8 +6,7 @@ use crate::number::{NumberUnit, PrintedNumber};
 /// A figure of an output: what it measures, its unit, and its value.
 pub type OutputFigure = (Metric, NumberUnit, PrintedNumber);
 
-/// Direction of the I/O: reads, writes, trims, or both together if the output does not separate
-/// them.
+/// Direction of I/O: reads, writes, trims, or both if the output does not separate them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResultDirection {
     Read,
@@ -17,7 +16,7 @@ pub enum ResultDirection {
     Both,
 }
 
-/// The load, in fio's words, as far as the output or its command states it.
+/// The load in fio's words, as far as the output or its command states it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     pub rw: Option<String>,
@@ -31,10 +30,10 @@ pub struct Workload {
     pub name: Option<String>,
 }
 
-/// One result: one direction of one job, group, virtual machine or test.
+/// One result: one direction of a job, group, virtual machine or test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolResult {
-    /// Index of the line it begins at.
+    /// Index of the line at which the result begins.
     pub line: usize,
     pub workload: Workload,
     pub way: ResultDirection,
@@ -45,24 +44,23 @@ pub struct ToolResult {
     pub runtime_ns: Option<PrintedNumber>,
     pub mean_ns: Option<PrintedNumber>,
     pub percentiles_ns: Vec<(f64, PrintedNumber)>,
-    /// All latencies if they are printed: nanoseconds, count; otherwise empty.
+    /// All latencies, as nanoseconds and count; empty if they are not printed.
     pub histogram_ns: Vec<(u64, u64)>,
-    /// Further results that are not I/O: name, unit as printed, true if more is better,
-    /// figure.
+    /// Further results that are not I/O: name, printed unit, true if more is better, figure.
     pub others: Vec<OtherToolResult>,
     /// Options that change the load: `rate_iops=1000`, `rw=randread:8`, `bsrange=4096-65536`.
     pub caps: Vec<String>,
-    /// All other options that may change the result: `direct=1`; `None` if the output prints no
+    /// Other options that may change the result: `direct=1`. `None` if the output prints no
     /// options.
     pub settings: Option<Vec<String>>,
     /// Reason why the run failed: `error 5, Input/output error`.
     pub failed: Option<String>,
-    /// Identity of the run wherever it is printed: the time of its average, the ports of its
+    /// Identity of the run, wherever it is printed: the time of its average, the ports of its
     /// connection.
     pub run: Option<String>,
 }
 
-/// A result that is not I/O: a score, a rate of copies, a network's throughput.
+/// A result other than I/O: a score, a rate of copies, a network's throughput.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherToolResult {
     /// `Dhrystone 2 using register variables`.

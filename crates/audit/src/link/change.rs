@@ -57,14 +57,14 @@ fn is_change(line: &str, sentence: &Sentence, first: &Quantity, between: &str) -
         || is(&between, TO) && last_word(before).is_some_and(|word| is(&word.to_lowercase(), FROM))
 }
 
-/// Returns true if only words of a change follow a figure, up to a stop or bracket.
+/// Returns true if only words of a change follow a figure, up to a full stop or bracket.
 fn ends_after(line: &str, sentence: &Sentence, last: &Quantity) -> bool {
     let after = line.get(last.figure.spot.end as usize..sentence.bytes.end).unwrap_or("");
     let ends = [')', ']', ',', ';', ':', '，', '）', '。', '(', '、'];
     is_glue(after.split(ends).next().unwrap_or(""))
 }
 
-/// Returns true if a text has only words of a change, words that tie it to its ends, and signs.
+/// Returns true if a text has only words of a change, words that join it to its ends, and signs.
 fn is_glue(text: &str) -> bool {
     let lower = text.to_lowercase();
     let signs =
@@ -83,8 +83,8 @@ fn last_word(text: &str) -> Option<&str> {
     text.get(text.len() - if is_sign { last.len_utf8() } else { word.len() }..)
 }
 
-/// Returns true if the pair is a result. Rates are; times are if the sentence says what took them.
-/// Block sizes are settings.
+/// Returns true if the pair is a result. Rates are; times are if the sentence says what took them;
+/// block sizes are settings.
 fn is_result(pair: &[Quantity; 2], sentence: &str) -> bool {
     let is_size = |one: &Quantity| {
         one.scale > 1.0
@@ -99,8 +99,8 @@ fn is_result(pair: &[Quantity; 2], sentence: &str) -> bool {
         }
 }
 
-/// Returns the two as figures of one unit: `100 to 115 MB/s`, `100 to 115k IOPS`, of which the
-/// first may be thousands or not.
+/// Returns the two as figures of one unit: `100 to 115 MB/s`, `100 to 115k IOPS`. The first may be
+/// in thousands or not.
 fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
     let given = |bare: Quantity, other: &Quantity, scale: f64| Quantity {
         figure: bare.figure.scaled(scale),
@@ -116,8 +116,8 @@ fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
     scales.map(|scale| [given(first, &second, scale), second]).into()
 }
 
-/// Returns every way to compute the change: for rates the first end is the base, for times either
-/// end.
+/// Returns every way to compute the change. The base of rates is the first end, that of times
+/// either end.
 fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<LinkEnds> {
     let ends = |form, numerator, denominator| LinkEnds { derived, form, numerator, denominator };
     let turned = first.unit == NumberUnit::Nanoseconds || derived.unit == NumberUnit::Times;
@@ -128,7 +128,8 @@ fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<LinkEnds>
     forms.collect()
 }
 
-/// Returns what the words say the figure is, if no reading gives it: the change of the first end.
+/// Returns the reading that the words suggest, if none gives the figure: the change of the first
+/// end.
 fn meant([first, second]: &[Quantity; 2], derived: Quantity) -> LinkEnds {
     let grew = second.figure.value > first.figure.value;
     let form = match (derived.unit, grew || derived.figure.value < 0.0) {

@@ -9,9 +9,9 @@ pub enum LinkForm {
     Share,
     Loss,
     Gain,
-    /// |a / b - 1|, in whichever direction.
+    /// |a / b - 1|, in either direction.
     Change,
-    /// The larger of a / b and b / a: `2.4x` better, if more is better or if less is.
+    /// The larger of a / b and b / a: `2.4x` better, whether more or less is better.
     Multiple,
 }
 

@@ -22,9 +22,7 @@ pub struct GridHead {
     pub text: String,
     /// Index of the table's column; for lines of text, the index of the figure.
     pub source: usize,
-    /// Part of that column's cells that this column holds.
     pub slot: GridColumn,
-    /// Lists of words that match its text.
     pub lists: List,
 }
 
@@ -40,7 +38,6 @@ pub struct Grid<'a> {
     pub corner: String,
     pub heads: Vec<GridHead>,
     pub labels: Vec<&'a str>,
-    /// Lists of words that match each label.
     pub label_lists: Vec<List>,
     /// Index of each row's line.
     pub lines: Vec<usize>,
@@ -52,7 +49,8 @@ pub struct Grid<'a> {
 /// Storage of a grid's figures.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GridCells<'a> {
-    /// The figures stay in the cells of a table. Most figures of large pages do, and are kept once.
+    /// The figures remain in the cells of a table. This saves memory: most figures of large pages
+    /// are there.
     OfTable(&'a [TableRow]),
     /// Own rows, each with as many cells as there are columns.
     Own(Vec<Vec<Option<Quantity>>>),
@@ -67,15 +65,15 @@ impl GridCells<'_> {
     }
 }
 
-/// Limit of columns: a wider grid is data, which no identity examines.
+/// Limit of columns: no identity examines a wider grid, which is data.
 const MOST: usize = 500;
 /// Length beyond which a line is a paragraph.
 const LONGEST: usize = 300;
-/// Number of lines of one shape that are taken at once.
+/// Limit of lines of one shape in a grid.
 const MOST_ROWS: usize = 60;
-/// Number of lines without figures that may lie between two rows.
+/// Limit of lines without figures between two rows.
 const GAP: usize = 2;
-/// Number of lines from a result to one that is compared with it.
+/// Largest distance in lines from a result to one that is compared with it.
 const NEAR: usize = 8;
 
 impl<'a> Grid<'a> {
@@ -89,7 +87,6 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Returns the figures of a column from the top.
     pub fn column(&self, column: usize) -> impl Iterator<Item = Option<&Quantity>> {
         (0..self.cells.rows()).map(move |row| self.quantity_at(row, column))
     }
@@ -131,8 +128,8 @@ fn of_cell(cell: &TableCell, slot: GridColumn) -> Option<&Quantity> {
     }
 }
 
-/// Returns the grids of a page: its tables, then those in lines outside tables and outside outputs
-/// of tools (`taken`, in order).
+/// Returns the grids of a page: its tables, then those in lines outside tables and outputs of tools
+/// (`taken`, in order).
 pub fn grids<'a>(
     page: &'a AuditedPage,
     tables: &'a [PageTable],
@@ -160,10 +157,10 @@ struct GridLine {
 #[derive(Default)]
 struct GridRun {
     lines: Vec<GridLine>,
-    /// Last line of the run before, if it has one figure.
+    /// Last line of the previous run, if it has one figure.
     before: Option<GridLine>,
     gap: usize,
-    /// Last line of words, which says what the run is about.
+    /// Last line of words, which names the run.
     title: String,
     next_title: String,
 }
@@ -230,7 +227,8 @@ impl GridRun {
     }
 }
 
-/// Returns the figures of a line except those that number it: `Run 1: 512 MB/s`, `2. with a cache`.
+/// Returns the figures of a line without those that number it: `Run 1: 512 MB/s`, `2. with a
+/// cache`.
 fn results(at: usize, text: &str) -> Vec<Quantity> {
     let mut figures = quantities(at, text);
     let numbers = |figure: &Quantity| {
@@ -269,7 +267,7 @@ fn results(at: usize, text: &str) -> Vec<Quantity> {
     figures
 }
 
-/// Returns true if a line is a command or an address: its numbers are settings.
+/// Returns true if a line is a command or an address, whose numbers are settings.
 fn is_command(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with(['$', '#', '<', '{']) && !text.starts_with("# ") && !text.starts_with("##")
@@ -277,8 +275,8 @@ fn is_command(text: &str) -> bool {
         || text.contains("://")
 }
 
-/// Returns true if two lines of one shape have the same units. Ratios are left out, as a base has
-/// none.
+/// Returns true if two lines of one shape have the same units, apart from ratios, which a base does
+/// not have.
 fn alike(one: &GridLine, other: &GridLine) -> bool {
     let units = |line: &GridLine| -> Vec<NumberUnit> {
         let units = line.figures.iter().map(|figure| figure.unit);

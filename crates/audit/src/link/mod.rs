@@ -51,11 +51,11 @@ impl std::ops::Deref for DerivedLink {
 pub enum LinkReason {
     /// The form holds for this many cells.
     Held(usize),
-    /// The head or the sentence names both operands.
+    /// The head or the sentence gives the names of both operands.
     Named,
-    /// A sign in brackets after a figure shows that it is a change of the first one.
+    /// A sign in brackets after a figure marks a change of the first one.
     Signed,
-    /// The sentence states both operands next to it.
+    /// The sentence has both operands next to it.
     Told,
 }
 
@@ -65,7 +65,7 @@ impl LinkEnds {
         self.result(self.numerator.interval(), self.denominator.interval())
     }
 
-    /// Returns the result of the operands' printed values, without their rounding.
+    /// Returns the result of the operands' printed values, without rounding intervals.
     pub fn central(&self) -> Option<f64> {
         let [above, below] = [&self.numerator, &self.denominator]
             .map(|operand| Interval::exact(operand.figure.value));
@@ -76,7 +76,7 @@ impl LinkEnds {
         Some(self.signed(self.form.quotient(numerator, denominator, self.derived.unit)?))
     }
 
-    /// Gives a change of open direction the sign that is printed.
+    /// Gives a change of unknown direction the printed sign.
     fn signed(&self, given: Interval) -> Interval {
         match self.form == LinkForm::Change && self.derived.figure.value < 0.0 {
             true => Interval { low: -given.high, high: -given.low },
@@ -84,8 +84,8 @@ impl LinkEnds {
         }
     }
 
-    /// Returns the bits that say how unlikely it is that the ratio fits by chance: zero if anything
-    /// would fit.
+    /// Returns how unlikely it is that the ratio fits by chance, in bits; zero if anything would
+    /// fit.
     fn surprise(&self) -> f64 {
         let Some(given) = self.recomputed() else { return 0.0 };
         // For equal operands any reading gives about 1.
@@ -116,8 +116,8 @@ impl LinkEnds {
         (-(width / (2.0 * apart.max(0.05))).log2()).max(0.0)
     }
 
-    /// Returns true if the operands can give the printed figure. For `273 K` and `14.0 M` both may
-    /// also count in 1024.
+    /// Returns true if the operands can give the printed figure. `273 K` and `14.0 M` may also be
+    /// 1024-based.
     pub fn holds(&self) -> bool {
         self.recomputed().is_some_and(|recomputed| recomputed.meets(self.derived.interval()))
             || self.holds_of_1024()
@@ -157,7 +157,7 @@ fn is_ratio(quantity: &Quantity) -> bool {
     matches!(quantity.unit, NumberUnit::Percent | NumberUnit::Times)
 }
 
-/// Returns true if one can be divided by the other.
+/// Returns true if one figure can be divided by the other.
 pub(crate) fn comparable(left: &Quantity, right: &Quantity) -> bool {
     let plain = |unit| if unit == NumberUnit::PerSecond { NumberUnit::Bare } else { unit };
     plain(left.unit) == plain(right.unit)

@@ -1,7 +1,7 @@
 //! Checks if a text names a thing that another text calls more or less the same.
 
 /// Returns true if `text` mentions `name`: a whole word of it in Latin or Cyrillic letters, or two
-/// Chinese characters in a row. Words of `but` do not count: a part that two names have in common
+/// consecutive Chinese characters. Words of `but` do not count, since a common part of two names
 /// does not distinguish them.
 pub fn mentions(text: &str, name: &str, but: &str) -> bool {
     names_it(&parts(text), &parts(name), &parts(but))
@@ -11,7 +11,7 @@ pub(super) fn names_it(text: &[String], name: &[String], but: &[String]) -> bool
     name.iter().any(|part| text.contains(part) && !but.contains(part))
 }
 
-/// Returns words in lower case, and pairs of neighbouring Chinese characters.
+/// Returns words in lower case, and pairs of adjacent Chinese characters.
 pub fn parts(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut word = String::new();

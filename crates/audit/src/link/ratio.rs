@@ -16,34 +16,34 @@ use rustc_hash::FxHashSet;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Bits by which a reading must outweigh chance.
+/// Bits by which a reading must exceed chance.
 const ENOUGH: f64 = 6.0;
-/// Bits a reading needs if only a slash in the head suggests that a column holds ratios.
+/// Bits that a reading needs if only a slash in the head suggests a column of ratios.
 const MANY: f64 = 30.0;
-/// Most bits that one cell counts for.
+/// Largest number of bits that one cell counts for.
 const MOST_BITS: f64 = 9.0;
-/// Bits of a cell that would hold but for one digit or a factor of ten.
+/// Bits of a cell that holds but for one digit or a factor of ten.
 const NEAR_BITS: f64 = 3.0;
-/// Largest share by which a ratio of figures that were rounded on the way may be off.
+/// Largest relative error of a ratio of figures that were rounded on the way.
 const CLOSE: f64 = 0.01;
-/// Rows by which readings are weighed; the chosen one applies to all rows.
+/// Rows on which readings are weighed; the chosen reading applies to all rows.
 const WEIGHED: usize = 500;
-/// Number of nearby columns that are tried in pairs for each column of ratios.
+/// Number of nearby columns that are tried in pairs for a column of ratios.
 const MOST_VALUES: usize = 12;
 
 /// A reading of ratios that belong together.
 struct RatioReading<'a> {
     form: LinkForm,
     trials: Vec<RatioTrial<'a>>,
-    /// The sequences and the base, if the base is in a column.
+    /// The sequences and their base, if the base is in a column.
     source: Option<(usize, RatioBase)>,
     prior: f64,
-    /// True if the head names both operands in this form, which is enough for a table of one row.
+    /// True if the head names both operands in this form, which suffices for a table of one row.
     named: bool,
 }
 
-/// One ratio of a reading, with the indices of its operands' and its own names in the labels and
-/// heads of its grid.
+/// One ratio of a reading, with the indices of its operands and itself in the labels and heads of
+/// its grid.
 #[derive(Clone, Copy)]
 struct RatioTrial<'a> {
     derived: &'a Quantity,
@@ -110,8 +110,8 @@ struct EnoughCells {
     held: usize,
 }
 
-/// Weighs readings of the same figures and keeps the best, if it is enough, with the rows that were
-/// not weighed.
+/// Weighs readings of the same figures and keeps the best, if it suffices, together with the rows
+/// that were not weighed.
 fn settle<'r>(
     mut readings: Vec<RatioReading<'r>>,
     enough: EnoughCells,
@@ -155,7 +155,7 @@ fn settle<'r>(
     found.push(RatioLinks { links, weight });
 }
 
-/// Returns how many cells may miss if `held` cells hold.
+/// Returns how many cells may fail if `held` cells hold.
 fn most_missed(held: usize) -> usize {
     (held / 6).max(1)
 }
@@ -192,13 +192,12 @@ fn weigh(reading: &RatioReading, tried: f64) -> ReadingWeight {
     weight
 }
 
-/// Evidence that a column holds ratios.
 #[derive(Clone, Copy, PartialEq)]
 enum RatioEvidence {
     Unit,
     /// The head has a word for ratios or changes.
     Word,
-    /// The head divides two names, so only those two can be the operands.
+    /// The head divides two names, so that only these can be the operands.
     Names,
 }
 
@@ -231,8 +230,8 @@ fn derived_as(grid: &Grid, column: usize) -> Option<(NumberUnit, RatioEvidence)>
     found
 }
 
-/// Returns true if percentages in lines of text may be changes: there are few of them, in brackets
-/// or next to a word of change. A log has columns of them.
+/// Returns true if percentages in lines of text may be changes: they are few, and in brackets or
+/// next to a word of change. A log has columns of them.
 fn may_compare(grid: &Grid) -> bool {
     let ratios = (0..grid.heads.len()).filter(|at| grid.column(*at).flatten().any(is_ratio));
     let count = ratios.clone().count();
@@ -245,8 +244,8 @@ fn may_compare(grid: &Grid) -> bool {
             && (ratios.clone().all(says_ratio) || grid.heads.iter().any(|head| says(head.lists)))
 }
 
-/// Returns true if a column of ratios is 100 % all the way down. It is then the base's own column,
-/// which any two nearby columns would fit.
+/// Returns true if a column of ratios is 100 % in all rows. It belongs to the base itself, and any
+/// two nearby columns would fit it.
 fn is_base(grid: &Grid, column: usize) -> bool {
     let count = grid.column(column).flatten().count();
     count > 1
@@ -261,8 +260,8 @@ fn as_ratio(figure: &Quantity, unit: NumberUnit) -> Quantity {
     if is_ratio(figure) { *figure } else { Quantity { unit, ..*figure } }
 }
 
-/// Returns the forms that a ratio of this unit may have: percentages may also be changes, multiples
-/// go either way.
+/// Returns the forms of a ratio of this unit: percentages may also be changes, multiples may be
+/// inverted.
 fn forms(unit: NumberUnit) -> impl Iterator<Item = LinkForm> {
     let times = unit == NumberUnit::Times;
     LinkForm::ALL.into_iter().filter(move |form| match form {
@@ -282,7 +281,7 @@ fn values(grid: &Grid, derived: usize) -> Vec<usize> {
     values
 }
 
-/// Finds ratios in a column of their own, computed from two other columns.
+/// Finds ratios in their own column, computed from two other columns.
 fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
     if grid.cells.rows() * grid.heads.len() < 3 {
         return;
@@ -344,7 +343,7 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
     }
 }
 
-/// Returns the bits in favour of two columns, whatever the form.
+/// Returns the bits in favour of two columns, for any form.
 fn prior(
     grid: &Grid,
     derived: usize,
@@ -372,8 +371,8 @@ fn prior(
     bits
 }
 
-/// Returns the form of ratio of these two columns that the head names: `VM/host`, `(host - VM) /
-/// host`.
+/// Returns the form of a ratio of these two columns if the head states it: `VM/host`, `(host - VM)
+/// / host`.
 fn named(grid: &Grid, derived: usize, of: [usize; 2]) -> Option<LinkForm> {
     let GridHead { text, lists, .. } = &grid.heads[derived];
     let [above, below] = of.map(|at| grid.heads[at].text.as_str());
@@ -383,7 +382,7 @@ fn named(grid: &Grid, derived: usize, of: [usize; 2]) -> Option<LinkForm> {
     (both && divides).then_some(if lists & LOSS != 0 { LinkForm::Loss } else { LinkForm::Share })
 }
 
-/// Returns the bits that the words of a head give to a form.
+/// Returns the bits that the words of a head add to a form.
 fn of_form(form: LinkForm, lists: List) -> f64 {
     let says = if (lists & LOSS != 0) == (form == LinkForm::Loss) { 0.5 } else { 0.0 };
     says - if matches!(form, LinkForm::Change | LinkForm::Multiple) { 0.5 } else { 0.0 }
@@ -419,7 +418,7 @@ fn ends_in_zeros(grid: &Grid, column: usize) -> bool {
     grid.cells.rows() >= 3 && grid.column(column).flatten().all(tens)
 }
 
-/// Returns the figures of a column, with the uncertainty that their trailing zeros leave.
+/// Returns the figures of a column, widened for their trailing zeros.
 fn rough(grid: &Grid, column: usize) -> Vec<Option<Quantity>> {
     let mut figures: Vec<Option<Quantity>> =
         grid.column(column).map(Option::<&_>::copied).collect();
@@ -436,19 +435,19 @@ fn is_of_many(lists: List) -> bool {
     lists & (MEAN | SUM | MEDIAN | MOST | LEAST) != 0 && lists & METRICS == 0
 }
 
-/// Figures, each with its ratio to the base, one after the other along a column or a row.
+/// Figures along a column or a row, each with its ratio to the base.
 struct Sequence<'a> {
     items: Vec<RatioItem<'a>>,
     head: &'a GridHead,
-    /// True if the ratio and the figure are in one cell.
+    /// True if the ratio is in the cell of the figure.
     together: bool,
     apart: usize,
     is_text: bool,
 }
 
 impl Sequence<'_> {
-    /// Returns true if the head or the signs show that the ratios are changes. In a table, brackets
-    /// are enough.
+    /// Returns true if the head or the signs mark the ratios as changes. In a table, brackets
+    /// suffice.
     fn is_marked(&self) -> bool {
         let says = self.head.lists & (RATIO | CHANGE | GAIN | LOSS | VERSUS) != 0;
         let signed = self.head.text.trim_end().ends_with(['+', '-'])
@@ -467,11 +466,11 @@ struct RatioItem<'a> {
     lists: List,
 }
 
-/// Sequences that are weighed together, for each column of figures that they may relate to.
+/// Sequences that are weighed together, per column of figures that they may relate to.
 type SequencePool<'a> = Vec<Vec<Sequence<'a>>>;
 
-/// Adds the links of sequences down the columns. Shares are paired with the figures that they
-/// follow, and pooled; a column of ratios is paired with each column near it.
+/// Adds the links of sequences down the columns. Shares are paired with the figures before them,
+/// and pooled; a column of ratios is paired with each column near it.
 fn sequences(grid: &Grid, found: &mut Vec<RatioLinks>) {
     let sequence = |value: usize, derived: usize, unit: NumberUnit, together: bool| {
         let head = &grid.heads[derived];
@@ -525,7 +524,7 @@ fn own_figure(grid: &Grid, share: usize) -> Option<usize> {
 #[derive(Clone, Copy, PartialEq)]
 enum RatioBase {
     First,
-    /// Last item before it, else the first after it, that is 100 %, 1.0x or has no ratio.
+    /// Last item before it, or else first item after it, that is 100 %, 1.0x or has no ratio.
     Marked,
 }
 
@@ -576,7 +575,7 @@ fn is_whole(ratio: &Quantity) -> bool {
     ratio.figure.value == one || ratio.figure.value == 0.0
 }
 
-/// Finds ratios of figures to a base in the same column or row.
+/// Finds ratios of figures to a base in their own column or row.
 fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
     let ratio = pool.iter().flatten().flat_map(|one| &one.items).find_map(|item| item.ratio);
     let Some(unit) = ratio.map(|ratio| ratio.unit) else { return };
@@ -634,9 +633,9 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
     );
 }
 
-/// Reads changes in brackets after their own figures, each relative to the first figure, which has
-/// none: `95,000`, `82,000 (-14%)`. Signs or words show what they are. Half of them must hold, or
-/// two lines must share a label.
+/// Reads changes in brackets after their own figures, relative to the first figure, which has none:
+/// `95,000`, `82,000 (-14%)`. Signs or words mark them. Half of them must hold, or two lines must
+/// share a label.
 fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>> {
     let mut trials = Vec::new();
     for (index, sequence) in sequences.iter().enumerate() {
@@ -668,7 +667,7 @@ fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>
     })
 }
 
-/// Reads shares of a whole table against its one cell that is 100 %.
+/// Reads shares of a whole table relative to its only cell with 100 %.
 fn against_one_cell<'a>(
     sequences: &'a [Sequence],
     at: usize,

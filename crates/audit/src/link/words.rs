@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-/// Set of lists of words, one bit each.
+/// Set of word lists, one bit each.
 pub type List = u64;
 
 macro_rules! lists {
@@ -26,7 +26,7 @@ lists! {
 
 struct Index {
     whole: FxHashMap<&'static str, List>,
-    /// Words searched for anywhere in a text, by their first byte.
+    /// Words that are searched anywhere in a text, by their first byte.
     within: Vec<Vec<(&'static [u8], List)>>,
 }
 
@@ -48,7 +48,7 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
     index
 });
 
-/// Returns all lists that have a word of the text.
+/// Returns all lists with a word in the text.
 pub fn lists(text: &str) -> List {
     if text.is_empty() {
         return 0;
@@ -77,12 +77,12 @@ pub fn lists(text: &str) -> List {
     all
 }
 
-/// Returns true if a text has a word of one of the lists.
+/// Returns true if a text has a word of one of these lists.
 pub fn says(text: &str, wanted: List) -> bool {
     lists(text) & wanted != 0
 }
 
-/// Returns true if a text in lower case is exactly a word of one of the lists.
+/// Returns true if a text in lower case is itself a word of one of these lists.
 pub fn is(text: &str, wanted: List) -> bool {
     INDEX.whole.get(text).is_some_and(|own| own & wanted != 0)
 }

@@ -10,7 +10,7 @@ use crate::page::{AuditedPage, TextSpan};
 use crate::slip;
 use std::collections::{HashMap, HashSet};
 
-/// Figures of a relation, each with the value that the others give for it, the target first.
+/// Figures of a relation, the target first, each with its value from the others.
 type RelationFigures = Vec<(NamedFigure, Interval)>;
 
 pub(super) struct Ledger<'a> {
@@ -22,11 +22,11 @@ pub(super) struct Ledger<'a> {
     bounded: Vec<PrintedNumber>,
 }
 
-/// Uncertainty of rounding to binary: no printed figure has that many digits.
+/// Uncertainty of binary floating point; no printed figure has that many digits.
 const ROUNDING: f64 = 1e-12;
-/// Result for the operands of an arithmetic that cannot be inverted.
+/// Result for operands of an arithmetic that cannot be inverted.
 const UNKNOWN: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
-/// Number of operands that are shown, as spots and in words.
+/// Number of operands that a finding shows.
 const MOST_OPERANDS: usize = 8;
 const MOST_WORDS: usize = 4;
 
@@ -36,8 +36,8 @@ impl<'a> Ledger<'a> {
     }
 
     /// Checks that `target = factor * block * product of operands to their powers (1 or -1)`,
-    /// within the share `slack`. It says nothing if an operand may be a zero divisor or a figure is
-    /// below zero.
+    /// within the share `slack`. Makes no statement if an operand may be a zero divisor or a figure
+    /// is negative.
     pub fn product(
         &mut self,
         target: NamedFigure,
@@ -99,7 +99,7 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    /// Checks that a figure lies within bounds, which makes it plausible, no more.
+    /// Checks that a figure lies within bounds, which makes it plausible at best.
     pub fn within(
         &mut self,
         target: NamedFigure,
@@ -169,7 +169,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Returns the wrong figure of a failed relation: the one that fails more often than it holds;
-    /// among equals the target.
+    /// of several the target.
     fn blamed(&self, said: &RelationFigures, votes: &HashMap<TextSpan, i64>) -> usize {
         let score = |at: usize| votes.get(&said[at].0.figure.spot).copied().unwrap_or_default();
         let mut best = 0;
@@ -206,13 +206,12 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// Returns a figure as it is printed, with its unit.
+/// Returns a figure as printed, with its unit.
 fn text(page: &AuditedPage, named: NamedFigure) -> String {
     with_unit(page.quote(named.figure.spot), named.unit)
 }
 
-/// Returns the correct value of a figure in the digits and the unit in which it is printed; empty
-/// if that is unknown.
+/// Returns the correct value of a figure in its printed digits and unit; empty if it is unknown.
 fn as_printed(page: &AuditedPage, named: NamedFigure, expected: Interval) -> String {
     let (middle, quote) = (expected.middle(), page.quote(named.figure.spot));
     let dotted = quote.replace(',', ".");

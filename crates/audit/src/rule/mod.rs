@@ -17,8 +17,7 @@ use crate::evidence::{Evidence, EvidenceSink, SettledFigure};
 use crate::finding::Finding;
 pub use crate::finding::{Rule, all};
 
-/// All rules in the order in which they run: raw outputs, then tables, then what is derived from
-/// both.
+/// Rules in the order in which they run: raw outputs, then tables, then figures derived from both.
 const CHECKS: &[fn(&Evidence, &mut EvidenceSink)] = &[
     fio::check,
     tools::check,
@@ -28,7 +27,7 @@ const CHECKS: &[fn(&Evidence, &mut EvidenceSink)] = &[
     table::ratios::check,
 ];
 
-/// Runs every rule, and hands on each figure that one settled. Findings come in the order of the
+/// Runs every rule, and passes each settled figure to `settles`. Findings are in the order of the
 /// page; repeated findings of one rule about one figure are merged.
 pub fn check(evidence: &Evidence, settles: &mut dyn FnMut(SettledFigure)) -> Vec<Finding> {
     let mut sink = EvidenceSink::handing_on(settles);

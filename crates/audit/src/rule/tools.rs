@@ -87,7 +87,8 @@ fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
 }
 
 impl Relation {
-    /// Checks the relation in a sheet; returns `None` if the sheet lacks one of its figures.
+    /// Checks the relation in a sheet; returns `None` if the sheet does not have all of its
+    /// figures.
     fn hold(&self, sheet: &Sheet, ledger: &mut Ledger) -> Option<()> {
         match &self.form {
             ToolForm::Product(target, factor, block, powers) => {
@@ -111,7 +112,7 @@ impl Relation {
     }
 }
 
-/// Converts a row of iperf3; for its time only the ends are printed.
+/// Converts a row of iperf3; only the ends of its time are printed.
 fn of_row(row: &IperfRow) -> Option<Sheet> {
     let (bytes, rate, [Some(from), Some(to)]) = (row.bytes?, row.rate?, row.time) else {
         return None;

@@ -4,7 +4,7 @@ use super::{TableCell, units};
 use crate::number::{self, DecimalSign, NumberHedge, NumberUnit, Quantity, Style};
 use crate::page::TextSpan;
 
-/// Longest cell; longer ones are sentences.
+/// Longest cell in bytes; a longer text is a sentence.
 const LONGEST: usize = 120;
 
 const NOTHING: &[&str] = &[
@@ -12,7 +12,7 @@ const NOTHING: &[&str] = &[
     "无", "…", "...",
 ];
 
-/// Reads the cell whose text is at `spot`; `None` if the text means no value.
+/// Reads the cell with the text at `spot`; `None` if the text has no value.
 pub(super) fn read(spot: TextSpan, text: &str, style: Style) -> Option<TableCell> {
     if NOTHING.contains(&text) {
         return None;
@@ -60,8 +60,8 @@ fn shifted(mut quantity: Quantity, spot: TextSpan) -> Quantity {
     quantity
 }
 
-/// Reads `IOPS=5928, BW=23.2MiB/s`: figures with their names, each of which gives its figure a
-/// unit.
+/// Reads `IOPS=5928, BW=23.2MiB/s`: figures with their names, each of which sets the unit of its
+/// figure.
 fn named_figures(text: &str, found: &[Quantity]) -> Option<Vec<Quantity>> {
     let (mut named, mut from) = (Vec::with_capacity(found.len()), 0);
     for quantity in found {
@@ -80,17 +80,17 @@ fn named_figures(text: &str, found: &[Quantity]) -> Option<Vec<Quantity>> {
     (named.len() >= 2 && text[from..].trim().is_empty()).then_some(named)
 }
 
-/// Returns true if a text is a figure and nothing else, apart from words that may go with it.
+/// Returns true if a text is only a figure, with words that may accompany it.
 pub(super) fn is_figure(text: &str) -> bool {
     read(TextSpan::default(), text, SPACES)
         .is_some_and(|cell| cell.figure.is_some() || cell.share.is_some())
 }
 
-/// Style of a cell that holds nothing but a figure.
+/// Style of a cell with nothing but a figure.
 pub const SPACES: Style = Style { decimal_comma: false, spaces: true };
 
-/// Returns the style that the texts of a column show, and true if nothing in the column
-/// distinguishes thousands from decimals.
+/// Returns the style of a column from its texts, and true if nothing in the column distinguishes
+/// thousands from decimals.
 pub(super) fn style<'t>(column: impl Iterator<Item = &'t str>) -> (Style, bool) {
     let (mut comma, mut point) = (false, false);
     for shown in column.map(number::shows) {
@@ -107,7 +107,7 @@ enum CellPosition {
     Note,
 }
 
-/// Returns the position of each quantity; `None` if other words or digits are next to them, so that
+/// Returns the position of each quantity. `None` if other words or digits are next to them, so that
 /// they are not results.
 fn places(text: &str, found: &[Quantity]) -> Option<Vec<CellPosition>> {
     // In `A is 2.1x slower` the words next to the ratio say what it is about. In `5000 points` one
@@ -159,7 +159,7 @@ struct CellWalk<'t> {
     round: usize,
     square: usize,
     wordy: bool,
-    /// Number of further words that may appear outside brackets.
+    /// Number of words that may still appear outside brackets.
     free: usize,
 }
 
@@ -186,7 +186,7 @@ impl CellWalk<'_> {
         Some(())
     }
 
-    /// Skips a word next to the figure; only a word that hedges it does no harm.
+    /// Returns the length of a word next to the figure; `None` if no more such words may appear.
     fn word(&mut self, rest: &str) -> Option<usize> {
         let end = rest.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(rest.len());
         let hedge = number::hedges(&rest[..end]);
@@ -198,7 +198,7 @@ impl CellWalk<'_> {
     }
 }
 
-/// Returns true for characters that do not stop a text from being a figure.
+/// Returns true for characters that may be part of a figure's text.
 fn harmless(letter: char) -> bool {
     // Other symbols, such as emoji, say nothing about a figure.
     letter.is_whitespace()
@@ -206,7 +206,7 @@ fn harmless(letter: char) -> bool {
         || "*`~≈<>≤≥+±_\\\"'^.,↑↓▲▼⬆⬇✅🏆/→⇒|;:@=-–—−".contains(letter)
 }
 
-/// Returns the bytes of an HTML tag that a text begins with.
+/// Returns the bytes of the HTML tag at the beginning of a text.
 pub(super) fn tag(text: &str) -> usize {
     let named = text[1..].starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '/');
     if named { text.find('>').map_or(0, |end| end + 1) } else { 0 }

@@ -10,7 +10,7 @@ use iotax_units::grouped;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Cells in lines, as a shape found them; the first cell of each line is its label.
+/// Cells in lines, from a shape; the first cell of each line is its label.
 pub(super) struct Grid {
     pub lines: Range<usize>,
     pub heads: Vec<Vec<String>>,
@@ -41,7 +41,7 @@ impl Grid {
         self.heads.iter().map(Vec::len).chain(rows).max().unwrap_or(0)
     }
 
-    /// Returns the reason why it is not read although it is a table.
+    /// Returns why it is not read although it is a table.
     pub fn refusal(&self) -> Option<String> {
         let (rows, width) = (self.rows.len(), self.width());
         let filled: usize = self.rows.iter().map(|row| row.cells.len()).sum();
@@ -64,7 +64,7 @@ impl Grid {
         }
     }
 
-    /// Returns it as a table; `None` if nothing is in it.
+    /// Returns it as a table; `None` if it is empty.
     pub fn table(&self, page: &AuditedPage, title: Option<String>) -> Option<PageTable> {
         let width = self.width();
         let mut heads = join_heads(&self.heads, width);
@@ -100,8 +100,8 @@ impl Grid {
         })
     }
 
-    /// Reads all cells in the style that their column shows. In a table with decimal commas `8.412`
-    /// may be thousands: if its column does not decide this, the cell is not read.
+    /// Reads all cells in the style of their column. In a table with decimal commas `8.412` may be
+    /// thousands; if the column does not decide this, the cell is not read.
     fn cells(&self, page: &AuditedPage, width: usize) -> Vec<Vec<Option<TableCell>>> {
         let of_column = |column: usize| {
             self.rows
@@ -123,7 +123,7 @@ impl Grid {
 }
 
 /// Returns the heads of all columns, several lines joined. Upper heads extend to the right over
-/// cells without one.
+/// empty cells.
 fn join_heads(lines: &[Vec<String>], width: usize) -> Vec<String> {
     let texts = |line: &Vec<String>| {
         (0..width).map(|at| line.get(at).cloned().unwrap_or_default()).collect()
@@ -156,10 +156,9 @@ fn join_heads(lines: &[Vec<String>], width: usize) -> Vec<String> {
     (0..width).map(joined).collect()
 }
 
-/// Returns the number of columns that one text in the upper line of heads covers. This applies if
-/// the lower line repeats (`IOPS | BW | IOPS | BW`) and the upper one has one text over several
-/// cells (`4K | random read | 4K | random write`), so that only both cells together distinguish the
-/// columns.
+/// Returns the number of columns below one text in the upper line of heads. This applies if the
+/// lower line repeats (`IOPS | BW | IOPS | BW`) and the upper one has one text over several cells
+/// (`4K | random read | 4K | random write`), so that only both cells together distinguish columns.
 fn period(upper: &[String], lower: &[String]) -> Option<usize> {
     let (upper, lower) = (upper.get(1..)?, lower.get(1..)?);
     let unique: HashSet<_> = upper.iter().zip(lower).collect();
@@ -173,8 +172,8 @@ fn period(upper: &[String], lower: &[String]) -> Option<usize> {
     (period > 1 && repeats && groups.len() == lower.len() / period).then_some(period)
 }
 
-/// Returns a text without marks of bold type, without tags and targets of links: `**IOPS**<br>(k)`
-/// is `IOPS (k)`, `[host](host.txt)` is `host`.
+/// Removes marks of bold type, tags and targets of links: `**IOPS**<br>(k)` becomes `IOPS (k)`,
+/// `[host](host.txt)` becomes `host`.
 pub(super) fn plain(text: &str) -> String {
     let unlinked = text.contains("](").then(|| without_targets(text));
     let text = unlinked.as_deref().unwrap_or(text);
@@ -209,8 +208,8 @@ fn without_targets(text: &str) -> String {
     shown
 }
 
-/// Returns true if the first column holds results too. `4k`, `8k`, `16k` are block sizes, whatever
-/// is above them.
+/// Returns true if the first column has results too. `4k`, `8k`, `16k` are block sizes under any
+/// head.
 fn all_rates(rows: &[Vec<Option<TableCell>>], head: Option<Measure>) -> bool {
     let size = |one: Quantity| {
         one.scale > 1.0 && ((one.figure.value / one.scale) as u64).is_power_of_two()
@@ -224,8 +223,8 @@ fn all_rates(rows: &[Vec<Option<TableCell>>], head: Option<Measure>) -> bool {
     !rows.is_empty() && rows.iter().all(|row| of_row(row).is_some_and(rate))
 }
 
-/// Returns true if the cells hold only percentages, each below a figure that is not a percentage
-/// and has none. In a row with a label of its own they must be in brackets.
+/// Returns true if the cells have only percentages, each below a figure that is not a percentage
+/// and has none. In a row with its own label they must be in brackets.
 fn shares_of(above: &TableRow, cells: &[Option<TableCell>], named: bool) -> bool {
     let fits = |(above, share): (&Option<TableCell>, &Option<TableCell>)| match (above, share) {
         (_, None) => true,
@@ -258,8 +257,8 @@ fn join(above: &mut TableRow, row: TableRow) {
     }
 }
 
-/// Gives the figures of a row the units of their heads, else that of the row's label. If both give
-/// one and they differ, uses neither, except in a column of percent.
+/// Gives the figures of a row the units of their heads, or else that of its label. If both give one
+/// and they differ, neither is used, except in a column of percent.
 fn give_units(row: &mut TableRow, measures: &[Option<Measure>]) {
     let own = units::of_head(&row.label);
     for (cell, head) in row.cells.iter_mut().zip(measures) {

@@ -34,14 +34,13 @@ const ALL: &[TableShape] = &[
 struct TableQuery<'a> {
     page: &'a AuditedPage,
     at: usize,
-    /// First line that may hold heads; they may be above `at`.
+    /// First line that may have heads, possibly above `at`.
     floor: usize,
     /// Index of the line after the last that may belong to the table.
     end: usize,
 }
 
-/// Tables that a shape found, and the index of the line up to which the shape need not be asked
-/// again.
+/// Tables that a shape found, and the index of the first line at which it must be tried again.
 struct FoundTables {
     grids: Vec<Grid>,
     end: usize,
@@ -60,11 +59,11 @@ const MOST_COLUMNS: usize = 256;
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageTable {
     pub lines: Range<usize>,
-    /// Text above that names it: a heading, a caption, a short line.
+    /// Text above the table that names it: a heading, a caption, a short line.
     pub title: Option<String>,
     pub corner: String,
     /// Texts of the heads, several lines joined by a space. An upper head extends to the right over
-    /// columns without one.
+    /// empty columns.
     pub heads: Vec<String>,
     pub rows: Vec<TableRow>,
 }
@@ -77,25 +76,24 @@ pub struct TableRow {
     pub cells: Vec<Option<TableCell>>,
 }
 
-/// A cell with content. A page has many cells, and few have more than one figure: further figures
-/// are stored separately.
+/// A cell with content. Pages have many cells, few of them with several figures, so that further
+/// figures are stored separately.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableCell {
     pub spot: TextSpan,
     /// The first figure that is not a share in brackets.
     pub figure: Option<Quantity>,
-    /// Share in brackets after it or in the row below: `8.40 Gbps (101%)`.
+    /// Share in brackets after the figure, or in the row below: `8.40 Gbps (101%)`.
     pub share: Option<Box<Quantity>>,
     /// Further figures: `102MiB/s (107MB/s)`.
     pub more: Box<[Quantity]>,
 }
 
-/// Tables, and parts that looked like one but were not read.
 #[derive(Debug, Default)]
 pub struct ScannedTables {
     pub tables: Vec<PageTable>,
     pub unread: Vec<UnreadRange>,
-    /// Line ranges of tables of which no part was read.
+    /// Line ranges of tables that were not read at all.
     pub refused: Vec<Range<usize>>,
 }
 
@@ -140,7 +138,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Asks every shape at a line. Returns the line after what was found, else that line.
+    /// Tries every shape at a line. Returns the line after the result, or that line if there is
+    /// none.
     fn ask(&mut self, ask: &TableQuery, settled: &mut [usize]) -> usize {
         for (shape, settled) in ALL.iter().zip(settled) {
             if *settled > ask.at || !(shape.begins)(self.page.line(ask.at)) {
@@ -155,7 +154,7 @@ impl Scanner<'_> {
         ask.at
     }
 
-    /// Adds a table, or records why not; returns the line after it.
+    /// Adds a table, or records why it was not read. Returns the line after it.
     fn add(&mut self, grid: Grid) -> usize {
         let (page, lines) = (self.page, grid.lines.clone());
         let after_last = self.after_last.min(lines.start);

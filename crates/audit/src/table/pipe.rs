@@ -16,9 +16,9 @@ const BOXES: &[char] =
     &['+', '│', '┃', '║', '┌', '├', '└', '┏', '┣', '┗', '╔', '╠', '╚', '╒', '╞', '╘'];
 
 enum PipeLineKind {
-    /// Cells, and true if a pipe precedes the first and follows the last.
+    /// Cells, and true if pipes enclose them.
     Cells(Vec<TextSpan>, bool),
-    /// `|---|---|`: the number of columns that it rules, and true if it belongs to a box.
+    /// `|---|---|`: its number of columns, and true if it belongs to a box.
     Rule(usize, bool),
 }
 
@@ -154,7 +154,7 @@ impl PipeRun<'_> {
         grids
     }
 
-    /// Returns the tables whose heads are above a line of dashes.
+    /// Returns the tables with heads above a line of dashes.
     fn ruled(&self) -> Vec<Grid> {
         let mut grids: Vec<Grid> = Vec::new();
         // The line after the heads of the last table.
@@ -189,7 +189,7 @@ impl PipeRun<'_> {
         grids
     }
 
-    /// Returns the lines of cells right above a rule, as wide as it, with the index of the first.
+    /// Returns the lines of cells directly above a rule and as wide, with the index of the first.
     fn heads(&self, top: usize, rule: usize, boxed: bool) -> Option<(usize, Vec<Vec<String>>)> {
         let columns = self.cells(rule - 1)?.len();
         let fits = |at: &usize| self.cells(*at).is_some_and(|cells| cells.len() == columns);
@@ -205,8 +205,7 @@ impl PipeRun<'_> {
         (count > 0 && !drawing).then_some((self.at + rule - count, lines))
     }
 
-    /// Returns true if a line without a head is clear by itself: a label and results with their
-    /// units.
+    /// Returns true if a line is clear without a head: a label, and results with units.
     fn sound_alone(&self, cells: &[TextSpan]) -> bool {
         let unit = |text: &str| number::quantities(0, text).first().map(|one| one.unit);
         let result =
@@ -216,8 +215,8 @@ impl PipeRun<'_> {
         label && texts.all(|text| text.is_empty() || result(text)) && self.figures(cells) > 0
     }
 
-    /// Returns a table without a line of dashes: a line of words, then lines of a label and
-    /// figures; and the line after it.
+    /// Returns a table without a line of dashes: a line of words, then lines with a label and
+    /// figures. Also returns the line after it.
     fn bare(&self, at: usize) -> (Option<Grid>, usize) {
         let Some(first) = self.cells(at) else { return (None, at) };
         let head = (self.figures(first) == 0).then(|| self.texts(first));
@@ -262,8 +261,8 @@ impl PipeRun<'_> {
     }
 }
 
-/// Fits heads to the width of the rows. An empty corner may be lost, and its pipe may be lost with
-/// it or left over at the end. Returns `None` if they do not fit.
+/// Fits heads to the width of the rows. An empty corner may be missing, and its pipe may be missing
+/// too or be left at the end. Returns `None` if they do not fit.
 fn fit(mut line: Vec<String>, width: usize, boxed: bool) -> Option<Vec<String>> {
     let (last, others) = line.split_last()?;
     let whole = others.iter().all(|text| !text.is_empty());

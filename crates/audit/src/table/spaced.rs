@@ -59,7 +59,7 @@ fn names(text: &str) -> bool {
     words && !cell::is_figure(text) && !text.contains(['"', '\'', '=', ';', '{', '}', '`'])
 }
 
-/// Returns true if a line has dashes in place of heads.
+/// Returns true if a line has dashes instead of heads.
 fn drawn(line: &str) -> bool {
     let dashes = |word: &&str| word.len() > 1 && word.bytes().all(|byte| b"-=:+|".contains(&byte));
     line.split_whitespace().filter(dashes).count() > 1
@@ -72,7 +72,7 @@ struct SpacedWord {
     screen: Range<usize>,
 }
 
-/// Returns the parts of a line that are at least two spaces or a tab apart.
+/// Returns the parts of a line, separated by at least two spaces or a tab.
 fn far_apart(line: &str) -> Vec<SpacedWord> {
     let mut parts: Vec<SpacedWord> = Vec::new();
     let (mut spaces, mut column) = (2, 0);
@@ -94,8 +94,8 @@ fn far_apart(line: &str) -> Vec<SpacedWord> {
     parts
 }
 
-/// Reads columns that are aligned below each other: every line has as many parts as the heads, or
-/// one more if the corner is empty. Otherwise returns the number of lines that were examined.
+/// Reads aligned columns: every line has as many parts as the heads, or one more if the corner is
+/// empty. Otherwise returns the number of lines examined.
 fn aligned(
     page: &AuditedPage,
     heads: usize,
@@ -174,8 +174,8 @@ fn sentence(line: &str) -> bool {
     line.trim_end().ends_with(['.', '。', ':', '：', ';', '；', ',', '，', '!', '?'])
 }
 
-/// Reads lines of a label and figures below as many heads of one word each: `读取 (Read) 写入 (Write)`.
-/// Otherwise returns the number of lines that were examined.
+/// Reads lines with a label and figures below as many heads of one word each: `读取 (Read) 写入
+/// (Write)`. Otherwise returns the number of lines examined.
 fn loose(page: &AuditedPage, heads: usize, lines: Range<usize>) -> Result<Grid, usize> {
     let above = page.line(heads);
     let parts = words(above);

@@ -7,9 +7,9 @@ use super::{FoundTables, TableQuery, cell};
 use crate::page::AuditedPage;
 
 const LONGEST: usize = 160;
-/// Number of blank lines between two cells.
+/// Limit of blank lines between two cells.
 const BLANK: usize = 3;
-/// Number of columns apart from that of the labels.
+/// Limit of columns without that of the labels.
 const MOST: usize = 64;
 
 pub(super) fn begins(line: &str) -> bool {
@@ -50,7 +50,7 @@ fn text(page: &AuditedPage, line: usize) -> &str {
     page.line(line).trim()
 }
 
-/// Returns the line of the previous cell: only blank lines between, and no more than the limit.
+/// Returns the line of the previous cell, if only a limited number of blank lines is between them.
 fn before(ask: &TableQuery, line: usize) -> Option<usize> {
     let low = line.saturating_sub(BLANK + 1).max(ask.floor);
     let found = (low..line).rev().find(|at| !text(ask.page, *at).is_empty())?;
@@ -74,8 +74,8 @@ fn alike(page: &AuditedPage, rows: &[Vec<usize>]) -> bool {
     rows.iter().all(|row| row.iter().skip(1).map(percent).eq(rows[0].iter().skip(1).map(percent)))
 }
 
-/// Returns the lines of heads above the first label: one per column, preceded by that of the corner
-/// if there is one.
+/// Returns the lines of heads above the first label: one per column, preceded by the corner's if
+/// there is one.
 fn heads(ask: &TableQuery, label: usize, columns: usize) -> Option<Vec<Option<usize>>> {
     let mut lines = vec![label];
     for _ in 1..columns {

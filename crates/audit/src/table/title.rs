@@ -4,10 +4,10 @@ use crate::page::AuditedPage;
 use unicode_width::UnicodeWidthChar;
 
 const LOOKED_AT: usize = 60;
-/// Characters of a short line; a CJK one counts as two.
+/// Largest width of a short line, in columns of a screen.
 const SHORT: usize = 72;
 
-/// Returns the text above line `at` that names what is there: a short line not above `floor`, or a
+/// Returns the text above line `at` that names what follows: a short line not above `floor`, or a
 /// heading. `fenced` is true in a block of code.
 pub(super) fn above(page: &AuditedPage, at: usize, floor: usize, fenced: bool) -> Option<String> {
     let (mut lead, mut prose, mut code, mut own) = (None, false, false, fenced);
@@ -44,7 +44,7 @@ pub(super) fn fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// Returns true for Markdown's headings, and false for comments of a script.
+/// Returns true for headings of Markdown, but not for comments of a script.
 fn hashes(line: &str) -> bool {
     let after = line.trim_start_matches('#');
     (1..7).contains(&(line.len() - after.len())) && after.starts_with(' ')
@@ -80,7 +80,7 @@ pub(super) fn wide(text: &str) -> usize {
     text.chars().map(width).sum()
 }
 
-/// Returns the columns of a character on a screen: those of CJK are twice as wide.
+/// Returns the columns of a character on a screen; CJK characters are twice as wide.
 pub(super) fn width(letter: char) -> usize {
     letter.width().unwrap_or(1)
 }

@@ -3,8 +3,7 @@
 
 use crate::number::{Measure, NumberUnit, PrefixBase, Quantity, cyrillic, measure};
 
-/// Returns the unit that a head gives its cells; `None` if it gives none, or one that is not
-/// understood.
+/// Returns the unit that a head gives its cells; `None` if it gives none, or an unknown one.
 pub(crate) fn of_head(head: &str) -> Option<Measure> {
     let head = head.trim().trim_matches(['*', '`', '_', '|', ' ']);
     if head.is_empty() || head.len() > 120 {
@@ -40,7 +39,7 @@ pub(crate) fn of_head(head: &str) -> Option<Measure> {
     trusted(head, true).or_else(after).or_else(percent).or_else(|| last_word(head))
 }
 
-/// Gives a figure without a unit that of its head; its own unit stays.
+/// Gives a figure without a unit that of its head.
 pub(crate) fn give(quantity: &mut Quantity, measure: Measure) {
     if quantity.unit != NumberUnit::Bare {
         return;
@@ -54,8 +53,8 @@ pub(crate) fn give(quantity: &mut Quantity, measure: Measure) {
     }
 }
 
-/// Splits `Throughput (MB/s)`, `带宽（MB/s）`, `BW [MB/s]` into the text before the bracket at the end
-/// and the text in it.
+/// Splits `Throughput (MB/s)`, `带宽（MB/s）`, `BW [MB/s]` into the text before the last bracket and
+/// the text in it.
 fn bracket(head: &str) -> Option<(&str, &str)> {
     let (open, body) = [('(', ')'), ('（', '）'), ('[', ']')]
         .into_iter()
@@ -64,7 +63,7 @@ fn bracket(head: &str) -> Option<(&str, &str)> {
     Some((before, inside.trim()))
 }
 
-/// Returns the value of a printed 1 if the unit is given alone.
+/// Returns the value of a printed 1, if a multiple is given without a unit.
 fn multiple(text: &str) -> Option<f64> {
     let factor = match text {
         "k" | "K" | "千" | "x1000" | "×1000" | "x 1000" | "× 1000" | "'000" | "000s"
@@ -76,7 +75,8 @@ fn multiple(text: &str) -> Option<f64> {
     Some(factor)
 }
 
-/// Returns the last word of a head if it is clearly a unit: `Read IOPS`, `4K随机写IOPS`, `lat us`.
+/// Returns the unit at the end of a head, if its last word clearly is one: `Read IOPS`,
+/// `4K随机写IOPS`, `lat us`.
 fn last_word(head: &str) -> Option<Measure> {
     let part =
         |letter: char| letter.is_ascii_alphabetic() || cyrillic(letter) || "/%µμ".contains(letter);
@@ -98,7 +98,7 @@ fn last_word(head: &str) -> Option<Measure> {
     }
 }
 
-/// Returns a unit that a head can have; alone or in a bracket it may also be a short one.
+/// Returns the unit of a head. A short one counts only alone or in brackets.
 fn trusted(text: &str, alone: bool) -> Option<Measure> {
     let read = measure(text)?;
     // `min` means the least of something; `B`, `x` and `M` are names.

@@ -14,24 +14,22 @@ use std::fs::File;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// A target that may be used as meant.
 #[derive(Debug)]
 pub struct Admission {
     pub inspection: Inspection,
-    /// Warnings, and what will be destroyed.
+    /// Warnings, among them what will be destroyed.
     pub permit: Permit,
-    /// Keeps mounts, md, LVM and swap off a device that is written, for as long as it lives.
+    /// Keeps mounts, md, LVM and swap off a device that is written, until it is dropped.
     pub hold: Option<Hold>,
 }
 
-/// Devices that the guard has let a run write. What the run itself leaves on them between its
-/// visits (a file system, its data) must not make it refuse them; another device under the same
-/// name is judged again.
+/// Devices that the guard has let a run write. Data or a file system that the run leaves on them
+/// between its visits is no reason to refuse them; another device under the same name is judged
+/// again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Admitted(Vec<(PathBuf, Identity)>);
 
 impl Admitted {
-    /// Adds what was admitted.
     pub fn add(&mut self, path: &Path, identity: Identity) {
         self.0.push((path.to_owned(), identity));
     }
@@ -50,14 +48,14 @@ impl Admitted {
     }
 }
 
-/// An exclusive claim on a block device. Plain opens go on working; whoever also asks for exclusive
+/// An exclusive claim on a block device. Plain opens still work; whoever else asks for exclusive
 /// use (mount, swapon, mkfs, mdadm, LVM) gets EBUSY.
 #[derive(Debug)]
 pub struct Hold {
     _claim: File,
 }
 
-/// Looks at a target, judges it and, for a device to be written, claims it.
+/// Inspects and judges a target, and claims it if it is a device to be written.
 ///
 /// # Errors
 /// Exit code 2 with every reason, when it is refused or not there.
@@ -73,8 +71,8 @@ pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admissi
     Ok(Admission { inspection, permit, hold })
 }
 
-/// Claims a drive that is about to be taken from this host, if nobody uses it. Whether it may be
-/// taken at all was judged when the run was planned.
+/// Claims an unused drive that is about to be taken from this host. Whether it may be taken at all
+/// was judged when the run was planned.
 ///
 /// # Errors
 /// Exit code 2 with every reason, when it is refused or not there.

@@ -15,25 +15,23 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const CHUNK: usize = MIB as usize;
-/// Alignment of memory for O_DIRECT, which wants that of the device's block; no device here asks
-/// for more than 4 KiB.
+/// Alignment of memory for O_DIRECT; no device here needs more than 4 KiB.
 const ALIGN: usize = 4096;
 
-/// Time in which ZFS has counted blocks: it writes a transaction group every five seconds.
+/// Time after which ZFS has counted blocks: it writes a transaction group every five seconds.
 const BLOCKS_COUNTED: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilledRange {
-    /// Every byte is written and synced, and the marker says so.
+    /// Every byte is written and synced, as the marker records.
     Whole,
-    /// Part is written: the callback asked to stop after this number of bytes; the marker says
-    /// `filled: false`.
+    /// The callback stopped the work after this number of bytes; the marker has `filled: false`.
     Stopped(u64),
 }
 
-/// Writes data of that kind over the data region of a file of ours, and syncs it. `progress` gets
-/// the bytes written so far, after every MiB, and may stop. A file of other data than
-/// incompressible is not called filled: whoever uses it next fills it again.
+/// Fills the data region of one of iotax's files with data of that kind, and syncs it. `progress`
+/// gets the bytes written so far after every MiB, and may stop the work. Only a file of
+/// incompressible data counts as filled; any other is filled again by its next user.
 ///
 /// # Errors
 /// When the file is not ours, the file system is full, or holes are left.
@@ -68,8 +66,8 @@ pub fn fill(
 
 /// Rewrites the holes and unwritten extents in the data region of one of iotax's filled files with
 /// incompressible data. mkfs, a discard or a TRIM by a layer above leaves them, and reads of them
-/// reach no disk. Nothing is written if the file system does not report its extents. `progress` is
-/// that of [`fill`]; if it stops the work, a later call finds the rest.
+/// reach no disk. Does nothing if the file system does not report its extents. `progress` is that
+/// of [`fill`]; if it stops the work, a later call does the rest.
 ///
 /// # Errors
 /// When the file does not belong to iotax or cannot be written.
@@ -110,9 +108,8 @@ pub fn unwritten_ranges(path: &Path, end: u64) -> std::io::Result<Vec<Range<u64>
     iotax_sys::extents::unwritten_ranges(&file, end)
 }
 
-/// Returns the bytes for which a file system may have no blocks: what the data compress by, and, of
-/// any data, the little that ZFS's reckoning of parity and our trailer, which is mostly zeros, are
-/// off.
+/// Returns the bytes for which a file system may have no blocks: the share that compresses, plus a
+/// margin for ZFS's parity accounting and for our trailer, which is mostly zeros.
 fn allowed_holes(bytes: u64, data: DataKind) -> u64 {
     bytes / 100 * u64::from(data.compress_percent) + bytes / 16 + (64 << 10)
 }
@@ -133,8 +130,8 @@ fn settled_holes(path: &Path, allowed: u64) -> Result<u64> {
     }
 }
 
-/// Returns the bytes of a file that have no block: after a discard (mkfs on a loop over the file)
-/// later reads there measure nothing.
+/// Returns the bytes of a file that have no block. A discard (mkfs on a loop over the file) leaves
+/// such holes, and reads there measure nothing.
 ///
 /// # Errors
 /// When the file cannot be looked at.
@@ -158,7 +155,7 @@ fn open_for_fill(path: &Path, marker: &Marker) -> Result<File> {
     Ok(file)
 }
 
-/// Returns the bytes written: fewer than `bytes` when `progress` stopped it.
+/// Returns the bytes written; fewer than `bytes` if `progress` stopped it.
 fn write_all(
     file: &File,
     range: Range<u64>,

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub enum Depth {
     /// Signatures only: a few reads.
     Quick,
-    /// Reads also 1,000 random blocks and both ends; needed before a device may be written.
+    /// Also 1,000 random blocks and both ends; required before a device may be written.
     Full,
 }
 
@@ -33,7 +33,7 @@ pub fn inspect(path: &Path) -> Result<Inspection> {
     inspect_as(path, Depth::Full)
 }
 
-/// Inspects a target on this machine, as deep as asked.
+/// Inspects a target on this machine to the given depth.
 ///
 /// # Errors
 /// As [`inspect`].
@@ -54,7 +54,7 @@ pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
     Ok(found)
 }
 
-/// Returns the identity of a file or device, and nothing else.
+/// Returns only the identity of a file or device.
 ///
 /// # Errors
 /// As [`inspect`].
@@ -74,7 +74,7 @@ fn not_there(path: &Path, error: &std::io::Error) -> anyhow::Error {
 }
 
 impl InspectionCheck {
-    /// Returns the word of a consent: `unseen=open`.
+    /// Returns the word for a consent: `unseen=open`.
     pub fn word(self) -> &'static str {
         match self {
             InspectionCheck::Mounts => "mounts",
@@ -160,7 +160,7 @@ fn find_users(probe: &Probe, found: &mut Inspection, target: &openers::OpenTarge
     found.unchecked.extend(blind.map(|why| UncheckedPoint { check: InspectionCheck::Open, why }));
 }
 
-/// Checks that the device can be opened with O_EXCL. That fails on a device that the kernel has
+/// Checks that the device can be opened with O_EXCL. This fails on a device that the kernel has
 /// given to a mount in any namespace, to swap, md, device-mapper, bcache, LIO, btrfs or ZFS.
 fn check_exclusive(found: &mut Inspection) {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -179,9 +179,9 @@ fn check_exclusive(found: &mut Inspection) {
     }
 }
 
-/// Checks for a sole opener, and with nobody in sight asks for the lease again: the kernel releases
-/// an io_uring's registered file some time after its process has ended, so that a run just after
-/// another would be refused.
+/// Checks for a sole opener, and asks for the lease again if no opener is visible. The kernel
+/// releases an io_uring's registered file some time after its process has ended, so a run right
+/// after another would be refused.
 fn sole_opener_soon(found: &Inspection, file: &File) -> std::io::Result<bool> {
     const LETTING_GO: Duration = Duration::from_secs(3);
     let start = Instant::now();
@@ -195,9 +195,9 @@ fn sole_opener_soon(found: &Inspection, file: &File) -> std::io::Result<bool> {
     }
 }
 
-/// Checks for openers inside the kernel, which show in no /proc/PID/fd: a lease that is refused
-/// gives them away. A lease that is granted also clears the processes that could not be looked
-/// into: none of them writes.
+/// Checks for openers inside the kernel, which no /proc/PID/fd shows: the kernel then refuses a
+/// lease. A granted lease also clears the processes that could not be examined: none of them
+/// writes.
 fn check_sole_opener(found: &mut Inspection, file: &File) {
     match sole_opener_soon(found, file) {
         Ok(true) => found.unchecked.retain(|blind| blind.check != InspectionCheck::Open),

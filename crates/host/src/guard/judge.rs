@@ -9,35 +9,28 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Intended use of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Intent {
-    /// Only reads the target.
     Read,
-    /// Writes over the target.
     Write,
-    /// Only reads the target, and takes it away from this host for the while: nobody else may use
-    /// it.
+    /// Only reads the target, but takes it away from this host meanwhile: nobody else may use it.
     Take,
 }
 
-/// The target may be used as meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permit {
     /// Facts that a reader of the results must know.
     pub warnings: Vec<String>,
 }
 
-/// The target may not be used as meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("cannot {verb} {}: {}{}", path.display(), reasons.join("; "), hint_clause(hint))]
 pub struct Refusal {
-    /// The target as named.
     pub path: PathBuf,
     /// `use`, `write` or `take away`.
     pub verb: String,
-    /// Reasons of the refusal: all of them, not only the first.
+    /// All reasons of the refusal, not only the first.
     pub reasons: Vec<String>,
     pub hint: Option<String>,
 }
@@ -79,7 +72,7 @@ pub fn judge(found: &Inspection, intent: Intent, consent: &[Consent]) -> Result<
 
 type GuardVerdict = Result<Permit, (Vec<String>, Option<String>)>;
 
-/// Returns the reasons that hold for reading too.
+/// Returns why the target cannot even be read.
 fn unusable(found: &Inspection) -> Option<String> {
     match &found.kind {
         InspectedKind::Other(what) => {
@@ -130,9 +123,9 @@ fn judge_file(found: &Inspection) -> GuardVerdict {
     conclude(reasons, Some(hint), found)
 }
 
-/// Judges the use by a guest, which gets the drive itself. Nothing is written, so data on it does
-/// not matter. But this host assembles what belongs to an array or a volume group as soon as the
-/// drive is back, between two visits too.
+/// Judges a drive that a guest gets as a whole. Nothing is written, so data on it does not matter.
+/// But this host assembles members of an array or a volume group as soon as the drive is back, also
+/// between two visits.
 fn judge_taken(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     let reasons = not_free(found);
     if !reasons.is_empty() {
@@ -160,8 +153,8 @@ fn judge_taken(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
 
 const STOP_USING: &str = "name another drive, or stop what uses it";
 
-/// Checks that nobody would lose a drive in the middle of an I/O, and that it is a drive. What is
-/// on it was judged when the run was planned.
+/// Checks that the target is a drive, and that nobody would lose it in the middle of an I/O. Its
+/// content was judged when the run was planned.
 ///
 /// # Errors
 /// The refusal with every reason found.
@@ -191,14 +184,14 @@ fn not_free(found: &Inspection) -> Vec<String> {
     reasons
 }
 
-/// Returns true if a signature is of one disk among several that are used together: RAID, volume
-/// groups, pools, caches.
+/// Returns true for a signature of a disk that is used together with others: RAID, volume groups,
+/// pools, caches.
 fn is_member(name: &str) -> bool {
     name.ends_with("_member")
         || ["bcache", "bcachefs", "ceph_bluestore", "drbd", "stratis", "vdo"].contains(&name)
 }
 
-/// Returns true if a consent gives up what has that signature.
+/// Returns true if the consent permits the loss of that signature.
 fn gives_up(given: &Consent, signature: &str) -> bool {
     given.wipe.iter().any(|wipe| wipe.eq_ignore_ascii_case(signature))
 }
@@ -257,8 +250,8 @@ fn accepts(given: &Consent, check: InspectionCheck) -> bool {
     given.unseen.iter().any(|word| word.eq_ignore_ascii_case(check.word()))
 }
 
-/// Hints at the consent for checks that could not be made. From afar not all can be looked at,
-/// ever: whoever knows the device may say so, check by check.
+/// Hints at the consent for checks that could not be made. Over SSH some never can be; a user who
+/// knows the device may waive them one by one.
 fn unseen_hint(found: &Inspection) -> Option<String> {
     let names = found.signatures.iter().map(|signature| signature.name.as_str()).collect();
     let blind = found.unchecked.iter().map(|blind| blind.check).filter(|check| is_vital(*check));
@@ -307,9 +300,9 @@ fn used(occupied: &[Finding]) -> Vec<String> {
     occupied.iter().map(|finding| finding.text.clone()).collect()
 }
 
-/// Returns true for a check without which a device may be in use or hold data unseen. The exclusive
-/// open shows a mount in a namespace that we may not see all the same; reservations are enforced by
-/// the drive.
+/// Returns true for a check without which a device may be in use or hold data unnoticed. A mount in
+/// a namespace that we cannot see fails the exclusive open all the same, and the drive itself
+/// enforces reservations.
 fn is_vital(check: InspectionCheck) -> bool {
     match check {
         InspectionCheck::Open | InspectionCheck::Exclusive | InspectionCheck::Content => true,
@@ -317,7 +310,7 @@ fn is_vital(check: InspectionCheck) -> bool {
     }
 }
 
-/// Describes what the target carries: `it carries gpt (at byte 512), ext4 (in partition sdb1 at
+/// Describes the content of the target: `it carries gpt (at byte 512), ext4 (in partition sdb1 at
 /// byte 1080)`.
 fn carried(found: &Inspection, names: &BTreeSet<&str>) -> Option<String> {
     let listed: Vec<String> = names
@@ -329,7 +322,7 @@ fn carried(found: &Inspection, names: &BTreeSet<&str>) -> Option<String> {
         .then(|| format!("it carries {}, which the consent does not name", listed.join(", ")))
 }
 
-/// Returns the word that names this device and no other.
+/// Returns the word that identifies this device and no other.
 pub fn consent_word(identity: &Identity) -> Option<&str> {
     let serial = identity.serial.as_deref().filter(|_| identity.serial_shared_with.is_empty());
     serial.or(identity.wwn.as_deref()).or(identity.transient.as_deref())
@@ -361,7 +354,7 @@ fn ambiguous(identity: &Identity, given: &Consent) -> Option<String> {
     })
 }
 
-/// Returns true if that serial, WWN or attachment number is this device's.
+/// Returns true if `word` is this device's serial, WWN or attachment.
 pub fn names_device(identity: &Identity, word: &str) -> bool {
     let wwn = |text: &str| bare_wwn(text).to_ascii_lowercase();
     identity.serial.as_deref() == Some(word)

@@ -15,7 +15,7 @@ fn finding(kind: TargetUse, text: String) -> Finding {
     Finding { kind, text }
 }
 
-/// Finds swap space on the target: /proc/swaps names files and devices.
+/// Finds swap space on the target: /proc/swaps lists files and devices.
 pub fn swap(probe: &Probe, target: &OpenTarget) -> Vec<Finding> {
     let swaps = probe.read("/proc/swaps").unwrap_or_default();
     let of_target = |line: &str| {
@@ -27,7 +27,7 @@ pub fn swap(probe: &Probe, target: &OpenTarget) -> Vec<Finding> {
     swaps.lines().skip(1).filter_map(of_target).collect()
 }
 
-/// Finds what the kernel stacks on a device or exports of it.
+/// Finds devices that the kernel stacks on a device, and its exports of it.
 pub fn of_device(probe: &Probe, node: &BlockNode, wwn: Option<&str>) -> Vec<Finding> {
     let mut found: Vec<Finding> = block::numbers_in_question(probe, node)
         .into_iter()
@@ -95,8 +95,8 @@ fn describe_holder(probe: &Probe, name: &str, holder: &str) -> Finding {
     }
 }
 
-/// Finds other ways to the disk: two disks with one WWN are two ways to one disk, and the other may
-/// be in use.
+/// Finds other paths to the disk: two disks with one WWN are the same disk, and may be in use under
+/// the other name.
 fn other_ways(probe: &Probe, node: &BlockNode, wwn: &str) -> Vec<Finding> {
     let name = node.parent.as_deref().unwrap_or(&node.name);
     block::others_with_wwn(probe, name, wwn)

@@ -29,8 +29,8 @@ const KINDS: &[(&str, u64)] = &[
     ("resctrl", 0x0765_5821),
 ];
 
-/// Returns which of these file systems a file or folder is in, links followed; `None`: it is in no
-/// such one, or it is not there.
+/// Returns which of these file systems contains a file or folder, following links. `None` if it is
+/// in none of them, or does not exist.
 pub(super) fn file_system(path: &Path) -> Option<&'static str> {
     let found = rustix::fs::statfs(path).ok()?;
     // Its type is signed on some machines, and longer than the number on others.

@@ -15,43 +15,40 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Bytes of the trailer; also what the data's size must be a multiple of.
+/// Bytes of the trailer. The size of the data must be a multiple of it.
 pub const TRAILER: u64 = 4096;
-/// Share of a file system that stays free: one tenth.
+/// Divisor of a file system's size that gives the share kept free: one tenth.
 pub const KEPT_FREE: u64 = 10;
 const MAGIC: &[u8; 16] = b"iotax-owned-file";
 const VERSION: u32 = 1;
 const CRC_AT: usize = TRAILER as usize - 4;
 
-/// Content of the trailer of a file of ours.
+/// Content of the trailer of a file that iotax made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
-    /// The run that made the file.
     pub run_id: String,
-    /// Inode at creation; a copy has another one.
+    /// Inode at creation; a copy has a different one.
     pub inode: u64,
-    /// Device number at creation. Not compared: it may change with a reboot.
+    /// Device number at creation. It is not compared, since it may change with a reboot.
     pub device: u64,
-    /// Birth time in nanoseconds since 1970, where the file system has one. Exposes a copy on
+    /// Birth time in nanoseconds since 1970, if the file system has one. It exposes a copy on
     /// another file system that happens to get the same inode.
     pub born_ns: Option<u64>,
     /// Bytes of data before the trailer.
     pub bytes: u64,
-    /// True if the data region was filled.
     pub filled: bool,
 }
 
-/// Outcome for a file that was to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// The file was ours and is gone.
     Removed,
     AlreadyGone,
-    /// The file is not ours, or another run works on it: why. It was left alone.
+    /// The file is not ours, or another run uses it; it was left alone. Holds the reason.
     Refused(String),
 }
 
-/// Makes a file of ours: allocated in full, mode 0600, marker written and synced, `filled` not set.
+/// Creates a file of ours: fully allocated, mode 0600, with its marker written and synced, `filled`
+/// not set.
 ///
 /// # Errors
 /// When something is at `path` already, the folder is missing, less than 10 % would stay free, or
@@ -74,7 +71,7 @@ pub fn create(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
     Ok(marker)
 }
 
-/// Reads the marker of a file of ours; `None` when nothing is there or it is not ours (no valid
+/// Reads the marker of a file of ours. `None` if the file does not exist or is not ours (no valid
 /// marker, another inode, another size, a symbolic link, not a regular file).
 ///
 /// # Errors
@@ -83,7 +80,7 @@ pub fn read(path: &Path) -> Result<Option<Marker>> {
     Ok(open_ours(path, false)?.map(|(_, marker)| marker))
 }
 
-/// Says in the marker that the data region is, or is no longer, filled.
+/// Records in the marker whether the data region is filled.
 ///
 /// # Errors
 /// When the file is not ours or cannot be written.
@@ -92,16 +89,16 @@ pub fn set_filled(path: &Path, filled: bool) -> Result<()> {
     write_trailer(&file, &Marker { filled, ..marker }, path)
 }
 
-/// Returns true if nothing can be there: no such name, a file on the way that is not a folder, or a
-/// name that no file can have.
+/// Returns true if the path cannot exist: no such name, a file in place of a folder, or a name that
+/// no file can have.
 pub fn means_absent(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
     let absent = [Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG];
     Errno::from_io_error(error).is_some_and(|errno| absent.contains(&errno))
 }
 
-/// Removes a file of ours that this run made, that has this inode and that no run holds by
-/// [`lock`]: give back your own hold first.
+/// Removes a file of ours that this run made, that has this inode, and that no run holds by
+/// [`lock`]. Release your own hold first.
 ///
 /// # Errors
 /// When the file cannot be opened, locked or removed; that it is not ours, or that another run
@@ -138,8 +135,7 @@ pub fn remove_if_ours(path: &Path, inode: u64, run_id: &str) -> Result<Removal> 
     Ok(Removal::Removed)
 }
 
-/// Locks an open file of ours against other runs for as long as it stays open; false when another
-/// run has it.
+/// Locks an open file of ours against other runs until it is closed; false if another run has it.
 ///
 /// # Errors
 /// When the kernel refuses for another reason.
@@ -156,7 +152,7 @@ pub fn lock(file: &File) -> std::io::Result<bool> {
     Ok(false)
 }
 
-/// Opens a file of ours; `None` when it is not ours.
+/// Opens a file of ours; `None` if it is not ours.
 pub(super) fn open_ours(path: &Path, write: bool) -> Result<Option<(File, Marker)>> {
     let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
     // NONBLOCK: a FIFO of that name must not make us wait for its writer.
@@ -181,7 +177,7 @@ pub(super) fn open_ours(path: &Path, write: bool) -> Result<Option<(File, Marker
     Ok(marker.map(|marker| (file, marker)))
 }
 
-/// Reads the marker of an open file, when it is of this very file.
+/// Reads the marker of an open file, if it belongs to this very file.
 fn read_open(file: &File, meta: &Metadata) -> std::io::Result<Option<Marker>> {
     if !meta.is_file() || meta.len() <= TRAILER {
         return Ok(None);
@@ -239,8 +235,8 @@ pub fn trailer(marker: &Marker) -> [u8; TRAILER as usize] {
     encode(marker)
 }
 
-/// Reads the marker in the last bytes of a file of that length, read on another machine. Its inode
-/// is to be compared there.
+/// Reads the marker from the last bytes of a file of that length on another machine. The caller
+/// compares its inode there.
 pub fn of_trailer(trailer: &[u8], length: u64) -> Option<Marker> {
     decode(trailer.try_into().ok()?).filter(|marker| length == marker.bytes + TRAILER)
 }
@@ -289,7 +285,7 @@ fn refuse_existing(path: &Path) -> Result<()> {
     Err(Failed::input(format!("cannot create {}: it {what}", path.display())).into())
 }
 
-/// Returns the folder of a path; the path must name a file in an existing folder.
+/// Returns the folder of a path, which must name a file in an existing folder.
 fn parent_of(path: &Path) -> Result<PathBuf> {
     let parent = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
@@ -318,8 +314,8 @@ fn parent_of(path: &Path) -> Result<PathBuf> {
     Ok(parent.to_owned())
 }
 
-/// Checks that a file of `bytes` bytes may be made at `path`: nothing is there, its folder is, and
-/// a tenth of the file system stays free.
+/// Checks that a file of `bytes` bytes may be made at `path`: the path is free, its folder exists,
+/// and a tenth of the file system stays free.
 ///
 /// # Errors
 /// What is in the way, and what would do.
@@ -328,7 +324,7 @@ pub fn check_room(path: &Path, bytes: u64) -> Result<()> {
     check_space(path, &parent_of(path)?, &[bytes])
 }
 
-/// Checks the room for all files of a run together: those on one file system share its room.
+/// Checks the room for all files of a run together, since those on one file system share it.
 ///
 /// # Errors
 /// As [`check_room`].
@@ -343,7 +339,7 @@ pub fn check_room_of_all(files: &[(PathBuf, u64)]) -> Result<()> {
     by_file_system.values().try_for_each(|(path, parent, sizes)| check_space(path, parent, sizes))
 }
 
-/// Checks that there is room for files of these sizes, of which `path` is the first.
+/// Checks that there is room for files of these sizes, the first of which is `path`.
 fn check_space(path: &Path, parent: &Path, sizes: &[u64]) -> Result<()> {
     let wanted: u64 =
         sizes.iter().map(|bytes| bytes.saturating_add(TRAILER)).fold(0, u64::saturating_add);
@@ -376,7 +372,7 @@ fn check_space(path: &Path, parent: &Path, sizes: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// Rounds a size down to one that can be typed: whole GiB where there are some, else whole MiB.
+/// Rounds a size down to one that is easy to type: whole GiB, or whole MiB below one GiB.
 fn typed_size(bytes: u64) -> String {
     match bytes {
         GIB.. => format!("{}GiB", bytes / GIB),
@@ -384,8 +380,8 @@ fn typed_size(bytes: u64) -> String {
     }
 }
 
-/// Opens a file without a name: until it gets one, a kill leaves nothing there. `None` where the
-/// file system has no such thing.
+/// Opens a file without a name, so that a kill leaves nothing. `None` if the file system does not
+/// support that.
 fn open_unnamed(parent: &Path) -> Result<Option<File>> {
     use rustix::io::Errno;
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -399,7 +395,7 @@ fn open_unnamed(parent: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Gives an unnamed file its name; like O_EXCL this fails when the name is taken.
+/// Gives an unnamed file its name; like O_EXCL this fails if the name is taken.
 fn give_name(file: &File, path: &Path) -> Result<()> {
     let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
     match rustix::fs::linkat(CWD, unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW) {
@@ -472,7 +468,6 @@ fn sync_folder(parent: &Path) -> Result<()> {
         .with_context(|| format!("cannot sync folder {}", parent.display()))
 }
 
-/// Returns the error for a file without our marker.
 pub(super) fn not_ours(path: &Path) -> anyhow::Error {
     Failed::input(format!(
         "{} is not a file of iotax (no valid marker), so it is never written; hint: name a path that does not exist",

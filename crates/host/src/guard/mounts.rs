@@ -7,8 +7,8 @@ use iotax_units::counted;
 use std::collections::BTreeMap;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-/// Finds where any of these devices (number and name) is mounted, and why some namespaces were not
-/// seen.
+/// Finds where any of these devices (number and name) is mounted, and why some namespaces could not
+/// be read.
 pub fn of_devices(probe: &Probe, devices: &[(String, String)]) -> (Vec<Finding>, Option<String>) {
     let (namespaces, blind) = namespaces(probe);
     let own = probe.link_name("/proc/self/ns/mnt");
@@ -35,8 +35,8 @@ pub fn of_devices(probe: &Probe, devices: &[(String, String)]) -> (Vec<Finding>,
     (found, blind)
 }
 
-/// Returns the number of the device below a mount: btrfs gives its file systems numbers of their
-/// own, so that the source must be asked.
+/// Returns the number of the device below a mount. btrfs gives file systems numbers of their own,
+/// so the mount's source is looked up.
 fn number_of(probe: &Probe, mount: &Mount) -> String {
     if !mount.devnum.starts_with("0:") || !mount.source.starts_with('/') {
         return mount.devnum.clone();
@@ -47,7 +47,7 @@ fn number_of(probe: &Probe, mount: &Mount) -> String {
     }
 }
 
-/// Reads one mountinfo of each mount namespace, with a process that lives in it.
+/// Reads one mountinfo per mount namespace, with a process that lives in it.
 fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>) {
     let mut seen = BTreeMap::new();
     let mut blind = 0;
@@ -78,13 +78,12 @@ fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>
     (seen, why.or_else(|| beyond_pid_namespace(probe)))
 }
 
-/// Returns the ids of the processes that can be seen.
 pub(super) fn pids(probe: &Probe) -> Vec<u32> {
     probe.names("/proc").iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Names the processes that a container hides: in one, /proc shows the container's processes only.
-/// The initial PID namespace has a fixed inode (PROC_PID_INIT_INO in the kernel's proc_ns.h).
+/// Names the processes that a container hides: there, /proc shows only the container's own. The
+/// initial PID namespace has a fixed inode (PROC_PID_INIT_INO in the kernel's proc_ns.h).
 pub(super) fn beyond_pid_namespace(probe: &Probe) -> Option<String> {
     let namespace = probe.link_name("/proc/self/ns/pid")?;
     (namespace != "pid:[4026531836]")

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// Target of the search.
+/// File or devices whose openers are searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenTarget {
     /// A file by its file system and inode, whatever name it was opened by.
@@ -19,7 +19,7 @@ pub enum OpenTarget {
 }
 
 impl OpenTarget {
-    /// Returns the name under which this file is the target; `None` when it is another.
+    /// Returns the name under which this file is the target; `None` if it is another file.
     pub(super) fn matches(&self, meta: &std::fs::Metadata) -> Option<&str> {
         match self {
             OpenTarget::File { device, inode } => {
@@ -38,7 +38,7 @@ impl OpenTarget {
     }
 }
 
-/// Finds processes but this one that have the target open, and why some were not seen.
+/// Finds other processes that have the target open, and why some could not be examined.
 pub fn find(probe: &Probe, target: &OpenTarget) -> (Vec<Finding>, Option<String>) {
     let (mut found, mut blind) = (Vec::new(), Vec::new());
     for pid in pids(probe).into_iter().filter(|pid| *pid != std::process::id()) {

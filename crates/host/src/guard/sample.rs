@@ -10,17 +10,14 @@ use std::path::Path;
 /// Bytes of a block that is read.
 pub const BLOCK: u64 = 4096;
 const RANDOM_BLOCKS: usize = 1000;
-/// Bytes read in full at either end.
+/// Bytes read completely at each end.
 const ENDS: u64 = 1 << 20;
 
-/// Result of the blocks that were read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockSample {
-    /// Blocks of 4 KiB that were read.
     pub blocks: u64,
-    /// Number of these blocks that have any byte that is not zero.
+    /// Blocks with a byte that is not zero.
     pub nonzero: u64,
-    /// Blocks that could not be read.
     pub failed: u64,
     pub first_failure: Option<String>,
 }
@@ -50,7 +47,7 @@ pub fn take(path: &Path, bytes: u64) -> BlockSample {
     sample
 }
 
-/// Counts the blocks of a copy of a device, of which these positions were read.
+/// Counts the blocks at these positions in a sparse copy of a device.
 pub fn of_positions(copy: &File, positions: &[u64], bytes: u64) -> BlockSample {
     let mut sample = BlockSample::default();
     read_blocks(copy, positions, bytes, &mut sample);
@@ -80,8 +77,8 @@ fn read_blocks(file: &File, positions: &[u64], bytes: u64, sample: &mut BlockSam
     }
 }
 
-/// Returns the positions of both ends and random blocks, in ascending order for the sake of disks
-/// with heads.
+/// Returns the positions of both ends and of random blocks, ascending for the sake of disks with
+/// heads.
 pub fn positions(bytes: u64) -> rustix::io::Result<Vec<u64>> {
     let blocks = bytes.div_ceil(BLOCK);
     let ends = ENDS / BLOCK;

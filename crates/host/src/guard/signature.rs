@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-/// A magic at a fixed place.
+/// A magic at a fixed position.
 #[derive(Clone, Copy, Debug)]
 pub struct SignatureKind {
     /// libblkid's name where it has one.
@@ -23,7 +23,6 @@ pub struct SignatureKind {
     pub magic: &'static [u8],
 }
 
-/// A place on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignaturePlace {
     /// Bytes from the start.
@@ -44,7 +43,7 @@ const MD: &[u8] = b"\xfc\x4e\x2b\xa9";
 /// Little-endian 0x00bab10c, an uberblock of ZFS.
 const ZFS_UBERBLOCK: &[u8] = b"\x0c\xb1\xba\x00\x00\x00\x00\x00";
 
-/// Magics at a fixed place; those whose place or name must be computed are in [`COMPUTED`].
+/// Magics at a fixed position; [`COMPUTED`] has those whose position or name must be computed.
 pub const ALL: &[SignatureKind] = &[
     start("xfs", 0, b"XFSB"),
     start("btrfs", 0x1_0040, b"_BHRfS_M"),
@@ -112,10 +111,10 @@ pub const ALL: &[SignatureKind] = &[
     end("isw_raid_member", 1024, b"Intel Raid ISM Cfg Sig. "),
 ];
 
-/// A signature that takes more than a look at one place.
+/// Recognises a signature by more than one position; returns its name and position.
 type ComputedSignature = fn(&Area) -> Option<(&'static str, u64)>;
 
-/// Signatures whose place depends on the size or whose name depends on more bytes.
+/// Signatures whose position depends on the size, or whose name depends on further bytes.
 const COMPUTED: &[ComputedSignature] = &[ext, gpt_first, gpt_last, dos, md_0_90, md_1_0, zfs, drbd];
 
 /// The start and the end of a target, read once.
@@ -126,15 +125,15 @@ struct Area {
     tail: Vec<u8>,
 }
 
-/// Bytes of the start. The farthest magic from the start is at 2 MiB (VMFS), from the end at 512
-/// KiB (ZFS).
+/// Bytes read at the start. The magic farthest from the start is at 2 MiB (VMFS), from the end at
+/// 512 KiB (ZFS).
 pub const HEAD: u64 = (2 << 20) + (64 << 10);
-/// Bytes of the end.
+/// Bytes read at the end.
 pub const TAIL: u64 = 1 << 20;
 const PIECE: u64 = 64 << 10;
 
-/// Finds signatures in the region of `bytes` bytes that starts at `base`, and why parts were not
-/// read. `place` is put before each position.
+/// Finds signatures in the region of `bytes` bytes that starts at `base`, and why parts could not
+/// be read. `place` precedes each position.
 pub fn scan(
     file: &File,
     base: u64,
@@ -163,7 +162,7 @@ pub fn scan(
     (signatures, trouble)
 }
 
-/// Reads piece by piece, so that a bad sector hides only its neighbours.
+/// Reads in pieces, so that a bad sector hides only its neighbours.
 fn read_pieces(file: &File, from: u64, length: u64, failures: &mut Vec<String>) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
     for (index, piece) in bytes.chunks_mut(PIECE as usize).enumerate() {
@@ -176,7 +175,7 @@ fn read_pieces(file: &File, from: u64, length: u64, failures: &mut Vec<String>) 
 }
 
 impl Area {
-    /// Returns the bytes at a place, when they were read.
+    /// Returns the bytes at a position, if they were read.
     fn bytes_at(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let tail_start = self.bytes - self.tail.len() as u64;
         let (part, from) = match offset < self.head.len() as u64 {
@@ -191,7 +190,7 @@ impl Area {
         Some(u32::from_le_bytes(self.bytes_at(offset, 4)?.try_into().ok()?))
     }
 
-    /// Returns the position of a magic, when it is there.
+    /// Returns the position of a magic, if it is there.
     fn holds(&self, at: SignaturePlace, magic: &[u8]) -> Option<u64> {
         let offset = match at {
             SignaturePlace::Start(offset) => offset,
@@ -280,7 +279,7 @@ fn zfs(area: &Area) -> Option<(&'static str, u64)> {
         .find_map(|at| Some(("zfs_member", area.holds(SignaturePlace::Start(at), ZFS_UBERBLOCK)?)))
 }
 
-/// Returns where the rings of uberblocks are on a device of that size, in bytes from its start.
+/// Returns the rings of uberblocks on a device of that size, in bytes from its start.
 pub fn uberblocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
     const LABEL: u64 = 256 << 10;
     let whole = bytes & !(LABEL - 1);
@@ -288,7 +287,8 @@ pub fn uberblocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
     labels.into_iter().flatten().map(|label| label + LABEL / 2..label + LABEL)
 }
 
-/// Returns the names of what is on a file or whole device itself, partitions apart, each once.
+/// Returns the names of signatures on a file or whole device, without those in its partitions, each
+/// once.
 ///
 /// # Errors
 /// When a part of it cannot be read.
@@ -303,7 +303,7 @@ pub fn names_on(path: &Path) -> Result<Vec<String>> {
     Ok(names.into_iter().collect())
 }
 
-/// Returns what `blkid -p` finds, when it is installed, and what it could not find out.
+/// Returns the signatures that `blkid -p` finds, if it is installed, and why it found no more.
 pub fn ask_blkid(path: &Path) -> (Vec<Signature>, Option<String>) {
     let Some(blkid) = program_path("blkid") else {
         return (Vec::new(), None);

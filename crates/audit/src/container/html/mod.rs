@@ -11,10 +11,9 @@ use encoding_rs::Encoding;
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
 const LOOKED_AT: usize = 64 << 10;
-/// Number of tags that a page without `<html>` must have in the part that is examined.
+/// Number of tags that identify a page without `<html>`, in the part that is examined.
 const TAGS: usize = 10;
 
-/// Returns true if bytes are HTML.
 pub fn knows(bytes: &[u8]) -> bool {
     // Most pages are not HTML, and their first character shows it if it is ASCII. A zero may be
     // UTF-16.
@@ -45,7 +44,7 @@ pub fn knows(bytes: &[u8]) -> bool {
             && tags(head) >= TAGS
 }
 
-/// A tag or a text, with the lines on which it begins and ends.
+/// A tag or a text, with its first and last line.
 struct PlacedNode {
     pub token: Token<usize>,
     pub line: usize,
@@ -63,7 +62,7 @@ impl PlacedNode {
     }
 }
 
-/// Returns the tags and texts of HTML, with their lines, which are counted on from token to token.
+/// Returns the tags and texts of HTML, with their lines.
 fn placed(text: &str) -> Vec<PlacedNode> {
     let (mut reached, mut line) = (0, 1);
     let mut line_of = |byte: usize| {
@@ -87,7 +86,7 @@ fn placed(text: &str) -> Vec<PlacedNode> {
     tokens.filter_map(placed).collect()
 }
 
-/// Returns true if a text has marks of Markdown, which allows tags too.
+/// Returns true if a text has marks of Markdown, which may also contain tags.
 fn markdown(text: &str) -> bool {
     ["\n# ", "\n## ", "\n### ", "\n```", "](http", "|---", "| ---", "|:--"]
         .iter()
@@ -114,7 +113,6 @@ pub(super) fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     page
 }
 
-/// Returns the encoding that `<meta charset=...>` declares.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = plain::head(bytes, 4096).to_ascii_lowercase();
     let (_, after) = head.split_once("charset=")?;

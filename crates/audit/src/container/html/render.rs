@@ -6,7 +6,6 @@ use crate::page::UnreadRange;
 use html5gum::Token;
 use std::rc::Rc;
 
-/// A line and its number in the source.
 type NumberedLine = (u32, String);
 
 /// Elements whose content nobody sees.
@@ -20,11 +19,11 @@ fn is_of(list: &str, name: &[u8]) -> bool {
     list.split(' ').any(|one| one.as_bytes() == name)
 }
 
-/// Limit of a cell: one with more lines or bytes is part of a page's layout.
+/// Limits of a cell: one with more lines or bytes belongs to a page's layout.
 const CELL_LINES: usize = 6;
 const CELL_BYTES: usize = 400;
 
-/// Returns the lines that a page shows, and the part that is lost.
+/// Returns the lines that a page shows, and the part that was lost.
 pub(super) fn lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRange>) {
     let all = placed(text);
     let mut renderer = HtmlRenderer::default();
@@ -32,8 +31,8 @@ pub(super) fn lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRange>) {
     (renderer.shown, renderer.lost)
 }
 
-/// Returns how many tokens a table has; `None` for a table that lays out a page, with listings,
-/// headings or tables in it.
+/// Returns how many tokens a table has. `None` for a table that serves layout: it contains
+/// listings, headings or tables.
 fn table(tokens: &[PlacedNode]) -> Option<usize> {
     let mut in_cell = false;
     for (at, placed) in tokens.iter().enumerate() {
@@ -49,13 +48,13 @@ fn table(tokens: &[PlacedNode]) -> Option<usize> {
 
 #[derive(Default)]
 struct HtmlRenderer {
-    /// Line that was reached, and the line on which the token ends.
+    /// Current line, and the last line of the token.
     line: u32,
     last: u32,
     shown: Vec<NumberedLine>,
     current: String,
     current_line: u32,
-    /// `- ` or `## ` before the next text.
+    /// `- ` or `## ` for the next text.
     mark: &'static str,
     listing: usize,
     /// True if a listing's first line end is still to be dropped.
@@ -139,7 +138,7 @@ impl HtmlRenderer {
         }
     }
 
-    /// Adds text. A line end written as `&#10;` begins no new line of the source.
+    /// Adds text. A line end written as `&#10;` does not begin a new line of the source.
     fn text(&mut self, text: &str) {
         if self.listing > 0 {
             return self.listed(text);
@@ -161,7 +160,7 @@ impl HtmlRenderer {
         }
     }
 
-    /// Adds text of a listing, whose lines stay as they are.
+    /// Adds text of a listing, whose lines stay unchanged.
     fn listed(&mut self, text: &str) {
         let own = if std::mem::take(&mut self.fresh) { text.strip_prefix('\n') } else { None };
         let mut line = (self.line + u32::from(own.is_some())).min(self.last);
@@ -196,7 +195,7 @@ impl HtmlRenderer {
         }
     }
 
-    /// Shows a table; `None` if it lays out a page.
+    /// Renders a table; `None` if it serves layout.
     fn table(&mut self, tokens: &[PlacedNode]) -> Option<()> {
         let (mut layout, mut lost) = (false, None);
         let cell = |tokens: &[PlacedNode]| -> Rc<str> {

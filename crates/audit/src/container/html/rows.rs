@@ -5,13 +5,12 @@ use super::PlacedNode;
 use html5gum::{StartTag, Token};
 use std::rc::Rc;
 
-/// Limit of columns; further ones are cut, as nobody reads them.
+/// Limit of columns; further ones are cut.
 const MOST_COLUMNS: usize = 512;
-/// Copies that spans may make beyond the number of cells: a few bytes could otherwise request
-/// millions.
+/// Limit of the copies that spans make beyond the number of cells. Otherwise a few bytes could
+/// request millions.
 const COPIES: usize = 10_000;
 
-/// Returns the number of columns or rows that a cell spans.
 fn span(tag: &StartTag<usize>, name: &[u8]) -> usize {
     let text = tag.attributes.get(name).and_then(|text| std::str::from_utf8(&text.value).ok());
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(1).clamp(1, 65_534)
@@ -20,7 +19,7 @@ fn span(tag: &StartTag<usize>, name: &[u8]) -> usize {
 pub(super) struct HtmlRows {
     pub rows: Vec<HtmlRow>,
     open: Vec<Rc<str>>,
-    /// For each column, the number of further rows that its cell extends to, and that cell.
+    /// For each column, the number of further rows that its cell spans, and that cell.
     below: Vec<(usize, Rc<str>)>,
     copies: usize,
 }
@@ -32,8 +31,8 @@ pub(super) struct HtmlRow {
 }
 
 impl HtmlRows {
-    /// Reads the content of a table that begins at a line. `cell` makes the cells, and content
-    /// outside cells is returned beside it.
+    /// Reads the content of a table that begins at a line. `cell` makes the cells; content outside
+    /// cells is returned too.
     pub fn read(
         tokens: &[PlacedNode],
         mut line: usize,
@@ -94,7 +93,7 @@ impl HtmlRows {
         }
     }
 
-    /// Returns how many rows at the top are heads.
+    /// Returns the number of head rows at the top.
     pub fn heads(&self) -> usize {
         self.rows.iter().take_while(|row| row.head).count()
     }

@@ -33,7 +33,7 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
 
 const KIB: f64 = 1024.0;
 
-/// Depth up to which an output may be nested in another tool's JSON.
+/// Depth to which an output may be nested in another tool's JSON.
 const DEEPEST: usize = 4;
 
 /// Returns the outputs in a value: itself, or those that another tool wrapped.
@@ -58,7 +58,7 @@ fn is_output(node: &JsonNode) -> bool {
         || jobs().is_some_and(|jobs| jobs.elements().first().is_some_and(is_job))
 }
 
-/// Returns true for a single job, if a page shows no more.
+/// Returns true for a single job, if the page has only that.
 fn is_job(node: &JsonNode) -> bool {
     let one_way = |way: &JsonNode| way.get("bw").is_some() || way.get("io_bytes").is_some();
     node.get("jobname").is_some() && WAYS.iter().any(|(key, _)| node.get(key).is_some_and(one_way))
@@ -191,7 +191,7 @@ impl FioJsonReader<'_> {
         job.directions.push(made);
     }
 
-    /// Returns true if `io_bytes` holds KiB, as up to 2.20; since then `io_kbytes` is next to it.
+    /// Returns true if `io_bytes` is in KiB, as up to 2.20; since then `io_kbytes` is next to it.
     fn io_in_kibibytes(&self, node: &JsonNode) -> Option<bool> {
         let new = ["io_kbytes", "bw_bytes", "clat_ns", "slat_ns", "lat_ns"];
         match self.fio.version {
@@ -202,7 +202,7 @@ impl FioJsonReader<'_> {
         }
     }
 
-    /// Reads a latency from `..._ns`, or from the truncated microseconds of old versions, and its
+    /// Reads a latency from `..._ns`, or from truncated microseconds in old versions, with its
     /// percentiles.
     fn latency(
         &self,
@@ -234,8 +234,8 @@ impl FioJsonReader<'_> {
         (all(), (!points.is_empty()).then_some(Percentiles { of, points }))
     }
 
-    /// Records the settings of a job. If jobs of one name have different settings, keeps those that
-    /// they agree in.
+    /// Records the settings of a job. If jobs of one name have different settings, keeps only
+    /// common ones.
     fn asked(&mut self, asked: FioJobLine) {
         let room = self.fio.asked.len() < MOST_JOBS;
         match self.fio.asked.iter_mut().find(|known| known.name == asked.name) {
@@ -263,7 +263,7 @@ fn options(node: Option<&JsonNode>) -> JobOptions {
         .collect()
 }
 
-/// Returns the global options for a job's client: with several clients, each has its own.
+/// Returns the global options for a job's client; with several clients, each has its own.
 fn options_of_client(global: Option<&JsonNode>, job: &JsonNode) -> JobOptions {
     let each = global.map_or(&[][..], JsonNode::elements);
     let same = |one: &&JsonNode| {
@@ -285,9 +285,9 @@ fn bins(node: &JsonNode, of: &str) -> Vec<(u64, u64)> {
     latency.map_or(&[][..], |latency| members(latency, "bins")).iter().filter_map(one).collect()
 }
 
-/// Returns how many jobs reported in one: 1 or `numjobs`, whichever fits the total time of all
-/// threads in units of the runtime. fio does not print whether it is a group, and a group may hold
-/// several sections.
+/// Returns how many jobs a report sums: 1 or `numjobs`, whichever matches the total time of all
+/// threads divided by the runtime. fio does not print whether a report is of a group, and a group
+/// may hold several sections.
 fn jobs_of(job: &FioReport, threads_ms: f64) -> Option<u64> {
     let numjobs = job.option("numjobs").map_or(Some(1), |text| text.parse().ok());
     let runtimes = job.directions.iter().filter_map(|one| one.runtime_ms);

@@ -35,14 +35,14 @@ impl FioVersion {
     }
 }
 
-/// Form in which an output was printed: text rounds, JSON does not.
+/// Form of a printed output: text is rounded, JSON is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FioForm {
     #[default]
     Text,
     Json,
     Terse,
-    /// Result lines that were pasted from a text, without their job.
+    /// Result lines from a text, pasted without their job.
     Excerpt,
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum FioForm {
 pub struct Fio {
     pub(crate) form: FioForm,
     pub version: Option<FioVersion>,
-    /// True if its head is there: `Starting 4 processes`.
+    /// True if the output has its head: `Starting 4 processes`.
     pub(crate) started: bool,
     pub(crate) asked: Vec<FioJobLine>,
     pub(crate) eta: Option<FioEta>,
@@ -64,7 +64,7 @@ pub struct FioJobLine {
     pub name: String,
     pub line: usize,
     pub rw: Option<String>,
-    /// Least and greatest size of an I/O in bytes by direction: reads, writes, trims.
+    /// Minimum and maximum size of an I/O in bytes, for reads, writes and trims.
     pub bs: [Option<(u64, u64)>; 3],
     pub ioengine: Option<String>,
     pub iodepth: Option<u64>,
@@ -84,22 +84,20 @@ pub struct FioReport {
     pub(crate) group: Option<u64>,
     pub jobs: Option<u64>,
     pub(crate) error: Option<PrintedNumber>,
-    /// Time when it ended, as printed.
     pub ended: Option<String>,
-    /// JSON's `timestamp_ms`: time of printing, in milliseconds since 1970.
+    /// JSON's `timestamp_ms`: time of the report, in milliseconds since 1970.
     pub(crate) printed_ms: Option<u64>,
     /// JSON's `job_start` (from 3.36 on): time of the start, in milliseconds since 1970.
     pub(crate) began_ms: Option<u64>,
     pub(crate) pid: Option<u64>,
-    /// Options: in JSON, `job options` with the global ones.
+    /// Options of the job; in JSON, `job options` and the global ones.
     pub(crate) options: Vec<(String, String)>,
-    /// Reads, writes and trims, as far as there were any.
     pub(crate) directions: Vec<Direction>,
     pub(crate) cpu: Option<FioCpu>,
     pub(crate) issued: Option<IssuedLine>,
     pub(crate) host: Option<String>,
-    /// True if it sums other jobs of this output: `All clients`, or `mixed` next to the directions
-    /// that it mixes.
+    /// True if the report sums other jobs of this output: `All clients`, or `mixed` next to the
+    /// directions.
     pub(crate) aggregate: bool,
 }
 
@@ -123,27 +121,28 @@ pub(crate) struct Direction {
     pub(crate) way: ResultDirection,
     pub(crate) line: usize,
     pub(crate) iops: Option<PrintedNumber>,
-    /// Bytes per second: printed in 1024s; JSON's `bw_bytes`.
+    /// Bytes per second, printed 1024-based; JSON's `bw_bytes`.
     pub(crate) bandwidth: Option<PrintedNumber>,
-    /// Bytes per second: printed in 1000s next to it; JSON's `bw` in KiB/s next to `bw_bytes`.
+    /// Bytes per second, printed 1000-based next to the other; JSON's `bw` in KiB/s next to
+    /// `bw_bytes`.
     pub(crate) bandwidth_decimal: Option<PrintedNumber>,
-    /// Total bytes: printed in 1024s; JSON's `io_bytes`.
+    /// Total bytes, printed 1024-based; JSON's `io_bytes`.
     pub(crate) io: Option<PrintedNumber>,
-    /// Total bytes: printed in 1000s in the run status; JSON's `io_kbytes` in KiB.
+    /// Total bytes, printed 1000-based in the run status; JSON's `io_kbytes` in KiB.
     pub(crate) io_decimal: Option<PrintedNumber>,
     pub(crate) runtime_ms: Option<PrintedNumber>,
     pub(crate) slat: Option<FioLatency>,
     pub(crate) clat: Option<FioLatency>,
     pub(crate) lat: Option<FioLatency>,
-    /// Percentiles, of completions if several latencies have them.
+    /// Percentiles; those of completions if several latencies have them.
     pub(crate) percentiles: Option<Percentiles>,
     pub(crate) ios: Option<PrintedNumber>,
-    /// JSON+'s histogram of the latency that `percentiles` describe: nanoseconds, count. Empty if
-    /// it was not printed.
+    /// JSON+'s histogram of the latency that `percentiles` describe: nanoseconds and count. Empty
+    /// if it was not printed.
     pub(crate) histogram: Vec<(u64, u64)>,
 }
 
-/// Least, most, mean and standard deviation in nanoseconds.
+/// Minimum, maximum, mean and standard deviation in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FioLatency {
     pub(crate) min: PrintedNumber,
@@ -165,12 +164,12 @@ pub(crate) struct Percentiles {
 pub(crate) struct GroupStatus {
     pub(crate) group: Option<u64>,
     pub(crate) way: ResultDirection,
-    /// Bandwidth of all jobs together, in 1024s and in 1000s.
+    /// Bandwidth of all jobs together, 1024-based and 1000-based.
     pub(crate) bandwidth: [Option<PrintedNumber>; 2],
     pub(crate) slowest: [Option<PrintedNumber>; 2],
     pub(crate) fastest: [Option<PrintedNumber>; 2],
     pub(crate) io: [Option<PrintedNumber>; 2],
-    /// Milliseconds of the shortest and the longest run.
+    /// Milliseconds of the shortest and of the longest run.
     pub(crate) runtime_ms: [Option<PrintedNumber>; 2],
 }
 
@@ -182,13 +181,13 @@ pub(crate) fn index_of(way: ResultDirection) -> usize {
     }
 }
 
-/// Greatest number of jobs that fio runs (`REAL_MAX_JOBS`). More belong to no run, and each would
-/// be searched among all.
+/// Largest number of jobs that fio runs (`REAL_MAX_JOBS`). More belong to no run, and each job is
+/// searched among all.
 pub(crate) const MOST_JOBS: usize = 4096;
 
 impl Fio {
-    /// Returns the options of a job by its name. If there is only one set of options and all jobs
-    /// share a name, returns that set. With `--output` fio leaves out the first lines of all jobs
+    /// Returns the settings of a job by its name. If there is only one set of settings and all jobs
+    /// share a name, returns that set: with `--output`, fio leaves out the first lines of all jobs
     /// but the last.
     pub(crate) fn asked_of(&self, job: &FioReport) -> Option<&FioJobLine> {
         let named = self.asked.iter().find(|asked| asked.name == job.name);
@@ -203,7 +202,7 @@ impl Fio {
         })
     }
 
-    /// Returns the fixed size of a job's I/Os in one direction, in bytes.
+    /// Returns the size in bytes of a job's I/Os in one direction, if it is fixed.
     pub(crate) fn block_size(&self, job: &FioReport, way: ResultDirection) -> Option<u64> {
         let (least, most) = self.asked_of(job)?.bs[index_of(way)]?;
         (least == most).then_some(least)
@@ -226,8 +225,8 @@ impl Fio {
         }
     }
 
-    /// Returns its results in the form that all tools share. A job that sums others is included
-    /// only if those are not printed.
+    /// Returns the results in the form that all tools share. A job that sums others is left out if
+    /// those are printed too.
     pub(crate) fn readings(&self) -> Vec<ToolResult> {
         let of_job = |job: &FioReport| -> Vec<ToolResult> {
             job.directions.iter().map(|direction| self.reading(job, direction)).collect()

@@ -8,13 +8,13 @@ use crate::number::{Interval, PrintedNumber, leading};
 /// Way in which a version of fio makes the digits after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DigitStyle {
-    /// Up to 2.19: the remainder is shortened digit by digit, for 1024 as for 1000. The prefixes
-    /// are `K`, `M` whatever the base.
+    /// Up to 2.19: the remainder is shortened digit by digit, for 1024 and 1000 alike. The prefixes
+    /// are `K`, `M` for both bases.
     Remainder,
-    /// 2.20 to 3.25: rounded, but a carry into the whole part is lost: 25,951 to 25,999 print as
+    /// Rounded, but a carry into the whole part is lost (2.20 to 3.25): 25,951 to 25,999 print as
     /// `25.0k`.
     LostCarry,
-    /// Correct rounding, from 3.26 on and for an unknown version.
+    /// Rounded correctly (from 3.26 on, and for an unknown version).
     Sound,
 }
 
@@ -30,8 +30,8 @@ impl DigitStyle {
 
 const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// Prints `number` in at most this many digits (the point counts) with its prefix of 1024 or 1000,
-/// as a correct fio prints it.
+/// Prints `number` as a correct fio does: in at most this many digits (the point counts), with its
+/// prefix of 1024 or 1000.
 pub(crate) fn print(number: u64, digits: usize, binary: bool, unit: &str) -> String {
     let thousand = if binary { 1024 } else { 1000 };
     let (mut left, mut remainder, mut power) = (number, None, 0);
@@ -59,8 +59,8 @@ fn length(number: u64) -> usize {
     number.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-/// Returns what else a printed number may mean if its carry was lost: `25.0k` is also printed for
-/// 25,950 to 25,999. Returns `None` if its digits or the version rule that out.
+/// Returns the other value of a printed number if its carry may have been lost: `25.0k` is also
+/// printed for 25,950 to 25,999. `None` if its digits or the version rule that out.
 pub fn carried(printed: &str, figure: &PrintedNumber, era: DigitStyle) -> Option<Interval> {
     let (digits, _, decimals) = leading(&point(printed))?;
     if era != DigitStyle::LostCarry || decimals == 0 || digits.fract() != 0.0 || digits <= 0.0 {
@@ -71,8 +71,7 @@ pub fn carried(printed: &str, figure: &PrintedNumber, era: DigitStyle) -> Option
     Some(Interval { low: (digits + 1.0 - half) * scale, high: (digits + 1.0) * scale })
 }
 
-/// Returns a text with a point in place of its decimal comma (before one or two digits, as in fio's
-/// figures).
+/// Replaces a decimal comma (before one or two digits, as in fio's figures) with a point.
 fn point(text: &str) -> std::borrow::Cow<'_, str> {
     let digits_after = text
         .split_once(',')

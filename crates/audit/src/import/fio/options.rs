@@ -4,10 +4,10 @@
 use super::FioJobLine;
 use iotax_units::fio::printed_size;
 
-/// Options as key and value, in their order; if a key appears twice, the last one counts.
+/// Options as key and value, in order; if a key appears twice, the last one counts.
 pub(crate) type JobOptions = Vec<(String, String)>;
 
-/// Returns the settings that options give to a job, as far as they state them.
+/// Returns the settings of a job, as far as its options state them.
 pub(crate) fn asked(name: &str, line: usize, options: &JobOptions) -> FioJobLine {
     let of = |keys: &[&str]| {
         let known = options.iter().rev().find(|(key, _)| keys.contains(&key.as_str()));
@@ -30,7 +30,7 @@ pub(crate) fn asked(name: &str, line: usize, options: &JobOptions) -> FioJobLine
     }
 }
 
-/// Returns the least and greatest sizes of reads, writes, trims: `4k`, `4k,8k`, `4k-64k`.
+/// Returns the minimum and maximum sizes of reads, writes and trims from `4k`, `4k,8k`, `4k-64k`.
 pub(super) fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u64)>; 3] {
     let Some(text) = range.or(fixed) else { return [None; 3] };
     let mut parts = text.split(',').map(|part| {
@@ -48,7 +48,7 @@ pub(crate) fn is_flag(key: &str) -> bool {
     FLAGS.split(' ').any(|flag| flag == key)
 }
 
-/// Options that may have no value, also those of older versions and of the command line.
+/// Options that may have no value, including those of older versions and of the command line.
 const FLAGS: &str = "bs_unaligned norandommap time_based verify_only exitall exitall_on_error stonewall wait_for_previous \
                      new_group thread group_reporting zero_buffers refill_buffers unlink overwrite invalidate direct minimal \
                      append-terse version help showcmd readonly parse-only warnings-fatal cmdhelp enghelp";

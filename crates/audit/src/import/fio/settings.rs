@@ -4,14 +4,14 @@
 use super::FioReport;
 use iotax_units::fio::printed_size;
 
-/// Options that `Workload` holds.
+/// Options that are fields of `Workload`.
 const OF_WORKLOAD: &str = "rw bs bsrange iodepth numjobs ioengine rwmixread rwmixwrite";
 
-/// Options that change the load: they cap it, stretch it or mix its sizes. An unset one is `0`.
+/// Options that change the load: they limit it, prolong it or mix its sizes. An unset one is `0`.
 const OF_LOAD: &str = "rate rate_iops rate_min rate_iops_min rate_process thinktime thinktime_blocks thinktime_spin \
                        latency_target latency_window latency_percentile max_latency bssplit";
 
-/// Options that name things or change only the report: the only ones that are never compared.
+/// Options that name things or change only the report. They alone are never compared.
 const REPORTING: &str = "name description filename directory filename_format hostname port \
                          group_reporting unified_rw_reporting per_job_logs write_bw_log write_lat_log write_iops_log \
                          write_hist_log log_avg_msec log_window_value log_hist_msec log_hist_coarseness log_max_value \
@@ -20,7 +20,7 @@ const REPORTING: &str = "name description filename directory filename_format hos
                          iopsavgtime percentile_list clat_percentiles lat_percentiles slat_percentiles \
                          significant_figures kb_base unit_base disk_util error_dump";
 
-/// Options that are always shown for a job, with their values if the job does not set them.
+/// Options that are always listed for a job, with their defaults.
 const ALWAYS: &str = "direct=0 sync=0 fsync=0 fdatasync=0 end_fsync=0 percentage_random=100 norandommap=0 \
                       random_distribution=random buffer_compress_percentage=0 ramp_time=0 size=not-told";
 
@@ -36,7 +36,7 @@ const ALIASES: &str = "readwrite=rw blocksize=bs blocksize_range=bsrange nr_file
                        iodepth_batch_submit=iodepth_batch iodepth_batch_complete=iodepth_batch_complete_min mem=iomem \
                        ba=blockalign fadvise=fadvise_hint";
 
-/// Returns `rate_iops=1000` for each option that changes the load, in a fixed order.
+/// Returns each option that changes the load, as `rate_iops=1000`, in a fixed order.
 pub(crate) fn caps(job: &FioReport) -> Vec<String> {
     let options = plain_options(job);
     let value =
@@ -48,9 +48,8 @@ pub(crate) fn caps(job: &FioReport) -> Vec<String> {
     OF_LOAD.split_whitespace().filter_map(assignment).chain(sequence).chain(sizes).collect()
 }
 
-/// Returns `direct=1` for each option that may change the result, in a fixed order: those of
-/// `ALWAYS`, and all others that differ from their default. Returns `None` if the output prints no
-/// options.
+/// Returns each option that may change the result, as `direct=1`, in a fixed order: those of
+/// `ALWAYS`, and all others that differ from their default. `None` if the output prints no options.
 pub(crate) fn settings(job: &FioReport) -> Option<Vec<String>> {
     let options = plain_options(job);
     let set =
@@ -77,7 +76,7 @@ fn pairs(list: &'static str) -> impl Iterator<Item = (&'static str, &'static str
     list.split_whitespace().filter_map(|pair| pair.split_once('='))
 }
 
-/// Returns the options in force, each once, under one name and with one spelling of its value.
+/// Returns the options in force, each once, with normalised names and values.
 fn plain_options(job: &FioReport) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for (key, value) in job.options.iter().rev() {

@@ -20,7 +20,7 @@ pub(crate) const FORMAT: Format = Format {
 const KIB: f64 = 1024.0;
 const US: f64 = 1e3;
 
-/// Least number of values in a line of fio's.
+/// Least number of values in a line of fio's terse output.
 const LEAST: usize = 60;
 
 fn begins(line: &str) -> bool {
@@ -64,7 +64,7 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     (at > first).then(|| ImportedOutputs { said: ToolReport::Fio(Box::new(fio)), end: at, unread })
 }
 
-/// Reads a job, if every value that must be a share is one.
+/// Reads a job; `None` if a value that must be a percentage is not one.
 fn job(line: UnnumberedLine, at: usize, ways: &[ResultDirection], rich: bool) -> Option<FioReport> {
     let mut values = TerseValues { line, rest: line.text.split(';') };
     let version = values.text();
@@ -107,7 +107,7 @@ impl<'p> TerseValues<'p> {
         self.line.count(text)
     }
 
-    /// Returns a figure: decimals are rounded, whole numbers are truncated.
+    /// Returns a figure: decimals count as rounded, whole numbers as truncated.
     fn cut(&self, text: &'p str, unit: f64) -> Option<PrintedNumber> {
         let count = self
             .line

@@ -19,12 +19,11 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-/// Number of lines within a job's results that may be foreign: a console's noise, a page's
-/// watermark.
+/// Limit of foreign lines within a job's results: noise of a console, a page's watermark.
 const NOISE: usize = 2;
 
-/// Number of lines of heads and progress without a result that are examined; after more they are
-/// claimed as they are.
+/// Limit of examined lines of heads and progress without a result. After more, the lines count as
+/// output anyway.
 const LONELY: usize = 32;
 
 fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
@@ -65,7 +64,6 @@ struct FioTextReader<'a> {
     fio: Fio,
     /// Nanoseconds per unit in the list of percentiles that is being read.
     percentiles: Option<f64>,
-    /// Number of the group whose status is being read.
     group: Option<u64>,
     unread: Vec<UnreadRange>,
 }

@@ -9,7 +9,7 @@ use super::workload::{OtherToolResult, OutputFigure, ResultDirection, ToolResult
 use crate::claim::Metric;
 use crate::number::{NumberUnit, PrintedNumber};
 
-/// An output, with one test for each process that ran at once.
+/// An output, with one test per process that ran at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iperf3 {
     pub tests: Vec<IperfTest>,
@@ -18,7 +18,7 @@ pub struct Iperf3 {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IperfTest {
     pub(crate) line: usize,
-    /// Text before its lines: `s1:`.
+    /// Text before the lines of the test: `s1:`.
     pub(crate) speaker: Option<String>,
     pub version: Option<String>,
     pub(crate) bidirectional: bool,
@@ -40,8 +40,8 @@ pub(crate) enum IperfStream {
     Sum,
 }
 
-/// Roles in a bidirectional test: sent and received by the client, as the client and then as the
-/// server reports it.
+/// Roles in a bidirectional test: sent and received, first as the client reports them, then as the
+/// server does.
 pub(crate) const ROLES: [&str; 4] = ["[TX-C]", "[RX-C]", "[TX-S]", "[RX-S]"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,8 +88,8 @@ impl IperfRow {
 }
 
 impl IperfTest {
-    /// Returns the result of each direction: the sum if there is one, else the only stream. The
-    /// receiver's count is preferred.
+    /// Returns the result of each direction: the sum, or the only stream. The receiver's count is
+    /// preferred.
     pub(crate) fn results(&self) -> Vec<&IperfRow> {
         let mut roles: Vec<Option<&'static str>> = Vec::new();
         for row in &self.ends {

@@ -22,7 +22,7 @@ pub(crate) const FORMAT: Format = Format {
 
 const STARTS: &str = "Connecting to host |Accepted connection from |Server listening on ";
 
-/// Beginnings of the tool's lines that carry no figures.
+/// Beginnings of the tool's lines without figures.
 const KNOWN: &str = "- - - -|-----|Test Complete|snd_tcp_congestion|rcv_tcp_congestion|Cookie: |TCP MSS: |Control connection|\
                      Finished omit|Reverse mode, |Starting Test: |CPU Utilization: |Time: ";
 
@@ -30,7 +30,7 @@ fn begins_with(line: &str, starts: &str) -> bool {
     starts.split('|').any(|start| line.starts_with(start))
 }
 
-/// Returns the text between the brackets that begin a row, a head or a connection, and the text
+/// Returns the text in the brackets at the beginning of a row, a head or a connection, and the text
 /// after them.
 fn bracket(line: &str) -> Option<(&str, &str)> {
     let inner = line.strip_prefix('[')?;
@@ -40,10 +40,10 @@ fn bracket(line: &str) -> Option<(&str, &str)> {
     known.then_some((name, &inner[end + 1..]))
 }
 
-/// Number of lines within which the first row must come.
+/// Number of lines within which the first row must follow.
 const SOON: usize = 64;
 
-/// Blank lines that an output may have between its lines.
+/// Limit of blank lines between lines of an output.
 const BLANKS: usize = 2;
 
 fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
@@ -67,8 +67,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     })
 }
 
-/// Outcome of a line: part of the output, an aside that does not hold it together, or the last
-/// line.
+/// Outcome of a line: part of the output, an aside that does not extend it, or the last line.
 #[derive(PartialEq)]
 enum LineOutcome {
     Line,
@@ -84,14 +83,13 @@ struct IperfTextReader<'p> {
 }
 
 impl<'p> IperfTextReader<'p> {
-    /// Returns who printed a line, if there were several.
+    /// Returns the speaker of a line, if there are several.
     fn speaker(&self, line: usize) -> Option<&'p str> {
         let name = self.page.line(line)[..self.page.bare(line).1].trim().trim_end_matches(':');
         name.starts_with('s').then_some(name)
     }
 
-    /// Returns the test that a line belongs to; a new one if the last test of its speaker is
-    /// `over`.
+    /// Returns the test of a line; a new one if the last test of its speaker is `over`.
     fn test(&mut self, at: usize, over: impl Fn(&IperfTest) -> bool) -> &mut IperfTest {
         let speaker = self.speaker(at);
         let known = self.tests.iter().rposition(|test| test.speaker.as_deref() == speaker);
@@ -103,7 +101,7 @@ impl<'p> IperfTextReader<'p> {
         &mut self.tests[known]
     }
 
-    /// Takes in a line; `None` if it is not part of the output.
+    /// Reads a line; `None` if it is not part of the output.
     fn line(&mut self, at: usize) -> Option<LineOutcome> {
         let begun = |test: &IperfTest| !test.ends.is_empty() || !test.intervals.is_empty();
         let bare = self.page.bare(at).0;
@@ -202,7 +200,7 @@ impl<'p> IperfTextReader<'p> {
 }
 
 /// Reads a row after its bracket: `   0.00-1.00   sec  2.56 GBytes  22.0 Gbits/sec    1    767
-/// KBytes`. With `unended`, a number at its end may be the head of a longer one.
+/// KBytes`. With `unended`, a number at the end of the row may have been cut.
 fn row(
     line: &UnnumberedLine,
     at: usize,
@@ -247,7 +245,7 @@ fn row(
     Some(row)
 }
 
-/// Reads a word that is a number; a whole number is exact.
+/// Reads a word as a number; a whole number is exact.
 fn number(line: &UnnumberedLine, word: &str) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(word)?;
     let whole = decimals == 0 && !word.contains('e');
@@ -255,7 +253,7 @@ fn number(line: &UnnumberedLine, word: &str) -> Option<PrintedNumber> {
     (bytes == word.len()).then_some(figure)
 }
 
-/// Reads a number with its unit. Printed numbers are rounded, including those without decimals.
+/// Reads a number with its unit. Printed numbers are rounded, also those without decimals.
 fn amount(
     line: &UnnumberedLine,
     words: &mut &[&str],
@@ -267,12 +265,13 @@ fn amount(
     Some(if figure.value > 0.0 { figure } else { exact(figure.spot, figure.value) })
 }
 
-/// Returns the factor of a unit of bytes, in 1024s.
+/// Returns the factor of a unit of bytes, 1024-based.
 fn bytes_of(unit: &str) -> Option<f64> {
     power(unit.strip_suffix("Bytes")?, 1024.0)
 }
 
-/// Returns the factor of a unit of rates: bits per second in 1000s, bytes per second in 1024s.
+/// Returns the factor of a unit of rates: bits per second are 1000-based, bytes per second
+/// 1024-based.
 fn rate_of(unit: &str) -> Option<f64> {
     let amount = unit.strip_suffix("/sec")?;
     let bits = amount.strip_suffix("bits").map(|prefix| power(prefix, 1000.0));
@@ -284,8 +283,8 @@ fn power(prefix: &str, base: f64) -> Option<f64> {
     Some(base.powi(power as i32))
 }
 
-/// Widens a share that is printed with two significant digits and no trailing zeros: `5` for 4.98,
-/// `0.013`.
+/// Widens a percentage that is printed with two significant digits, without trailing zeros: `5` for
+/// 4.98, `0.013`.
 fn two_digits(share: PrintedNumber) -> PrintedNumber {
     if share.low != share.high || share.value <= 0.0 {
         return share;

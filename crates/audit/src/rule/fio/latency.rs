@@ -8,12 +8,12 @@ use crate::import::fio::{FioLatency, Percentiles};
 use crate::number::{Interval, PrintedNumber, show_ns as ms};
 use crate::rule::ledger::{Ledger, NamedFigure, named};
 
-/// Relative error of percentiles: fio's buckets are up to 1/64 wide, and a reading may be one
-/// bucket off.
+/// Relative error of percentiles: fio's buckets are up to 1/64 wide, and a value may be one bucket
+/// off.
 const BUCKET: f64 = 0.03;
 
-/// End of fio's histogram, in nanoseconds. A percentile there (`16712` ms to 2.x, `17113` ms from
-/// 3.0) may be that or anything more.
+/// End of fio's histogram, in nanoseconds. A percentile at the end (`16712` ms to 2.x, `17113` ms
+/// from 3.0) may be larger.
 const SATURATED: f64 = 16.7e9;
 
 /// Returns the percentiles of a direction and the latency that they describe.
@@ -72,8 +72,8 @@ pub(super) fn parts(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     Some(())
 }
 
-/// Checks that least, mean and most are in order, that the deviation is no more than the range, and
-/// that percentiles rise between least and most.
+/// Checks that minimum, mean and maximum are in order, that the deviation is within the range, and
+/// that percentiles rise from minimum to maximum.
 pub(super) fn order(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     let (direction, mut ledger) = (run.direction, Ledger::new(run.page, "F9"));
     let latencies = [direction.slat, direction.clat, direction.lat].into_iter().flatten();

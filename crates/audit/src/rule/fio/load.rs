@@ -51,8 +51,8 @@ fn compares(evidence: &Evidence, fio: &Fio) -> bool {
     !evidence.links.is_empty() && evidence.fio().filter(|other| load(other) == own).nth(1).is_some()
 }
 
-/// Compares the bandwidth of the last progress line with the mean, if that line is from the end of a
-/// run that is long enough.
+/// Compares the bandwidth of the last progress line with the mean, if that line is from the end of
+/// a sufficiently long run.
 pub(super) fn end(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     let (eta, mean) = (run.fio.eta.as_ref()?, run.direction.bandwidth?);
     let long = run.runtime_ms()? >= 30e3 && eta.done.is_some_and(|done| done >= 95.0);

@@ -23,7 +23,7 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     each(evidence, sink, load::end);
 }
 
-/// One direction of a job, with the output and the job that it belongs to.
+/// One direction of a job, with its output and job.
 #[derive(Clone, Copy)]
 struct JobDirection<'a> {
     page: &'a AuditedPage,
@@ -32,7 +32,7 @@ struct JobDirection<'a> {
     direction: &'a Direction,
 }
 
-/// Number of clients' jobs that are examined; more than that is not a run.
+/// Limit of clients' jobs that are examined.
 const MOST_CLIENTS: usize = 1000;
 
 /// Returns every direction of every job of every output.
@@ -45,7 +45,7 @@ fn runs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = JobDirection<'a>> {
     })
 }
 
-/// Checks each direction; a check ends early if a figure that it needs is not printed.
+/// Runs a check for each direction. A check ends early if a figure that it needs is not printed.
 fn each(
     evidence: &Evidence,
     sink: &mut EvidenceSink,
@@ -61,7 +61,7 @@ impl<'a> JobDirection<'a> {
         self.fio.form == FioForm::Text
     }
 
-    /// Returns true if each I/O moved all bytes that were requested, as far as this is printed.
+    /// Returns true unless the output reports short or dropped I/Os, or an error of the job.
     fn is_whole(&self) -> bool {
         let at = index_of(self.direction.way);
         let nothing =
@@ -70,7 +70,7 @@ impl<'a> JobDirection<'a> {
         nothing(issued.short[at]) && nothing(issued.dropped[at]) && nothing(self.job.error)
     }
 
-    /// Returns the I/Os of a job that ended well, if each of them moved all requested bytes.
+    /// Returns the number of I/Os of a job that ended well, if each moved all requested bytes.
     fn issued(&self) -> Option<PrintedNumber> {
         let issued = self.job.issued?.total[index_of(self.direction.way)];
         issued.filter(|_| self.is_whole() && self.direction.way != ResultDirection::Both)
@@ -81,8 +81,8 @@ impl<'a> JobDirection<'a> {
         self.fio.block_size(self.job, self.direction.way).map(|bytes| bytes as f64)
     }
 
-    /// Returns how many I/Os may be in flight at once; for a sum of jobs (`All clients`), those of
-    /// all jobs.
+    /// Returns how many I/Os may be in flight at once; for a sum of jobs (`All clients`), in all of
+    /// them.
     fn most_in_flight(&self) -> f64 {
         let of = |job: &FioReport| {
             let own = self.fio.asked_of(job).and_then(|asked| asked.iodepth);
@@ -108,7 +108,7 @@ impl<'a> JobDirection<'a> {
 /// Result of comparing a figure of fio's with its operands.
 enum Agreement {
     Agrees,
-    /// The figure agrees if its carry was lost; holds the value that was meant.
+    /// The figure agrees if its carry was lost; holds the intended value.
     Carried(Interval),
     Disagrees,
 }
@@ -131,13 +131,13 @@ fn agrees(
     }
 }
 
-/// Returns the common part of two intervals that meet.
+/// Returns the intersection of two intervals that meet.
 fn both(one: Interval, other: Interval) -> Interval {
     Interval { low: one.low.max(other.low), high: one.high.min(other.high) }
 }
 
-/// Prints a number as a correct fio does, in the style of a printed figure: as many digits, the
-/// same prefix and unit.
+/// Prints a number as a correct fio does, with as many digits and the same prefix and unit as a
+/// printed figure.
 fn as_printed(printed: &str, value: f64) -> String {
     let (_, bytes, decimals) = crate::number::leading(printed).unwrap_or((0.0, 0, 0));
     let unit = &printed[bytes..];

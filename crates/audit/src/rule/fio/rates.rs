@@ -31,7 +31,7 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     both_bases(evidence, sink);
 }
 
-/// Returns a lost carry as a finding, and corrects the value for later rules.
+/// Returns a lost carry as a finding, and sets the correct value for later rules.
 fn lost_carry(
     page: &AuditedPage,
     fio: &Fio,
@@ -53,7 +53,7 @@ fn lost_carry(
     finding.recomputed(sound).slip(Slip::FioCarry)
 }
 
-/// A figure, and the value that others give for it.
+/// A figure, and its value from others.
 struct RateCheck<'a> {
     rule: &'static str,
     of: (&'a AuditedPage, &'a Fio),
@@ -61,7 +61,7 @@ struct RateCheck<'a> {
     recomputed: Interval,
     by: String,
     operands: Vec<TextSpan>,
-    /// True if something else confirms the figure.
+    /// True if another value confirms the figure.
     excused: bool,
 }
 
@@ -76,8 +76,8 @@ impl<'a> RateCheck<'a> {
         RateCheck { rule, of, figure, recomputed, by, operands: Vec::new(), excused: false }
     }
 
-    /// Returns true if the figure is a little off only, as blocks that were cut short or counted
-    /// twice leave a total.
+    /// Returns true if the figure is only slightly off, as it is after short blocks or blocks
+    /// counted twice.
     fn is_near(&self) -> bool {
         self.figure.interval().meets(self.recomputed.wider(0.02))
     }
@@ -131,8 +131,8 @@ impl<'a> RateCheck<'a> {
     }
 }
 
-/// Returns true if a bandwidth is the bytes moved over the time: fio computes it from the bytes
-/// that it moved, whatever it issued.
+/// Returns true if a bandwidth is the bytes moved divided by the time. fio computes it from these,
+/// whatever it issued.
 fn is_moved(
     of: (&AuditedPage, &Fio),
     io: &[Option<PrintedNumber>; 2],
@@ -172,7 +172,7 @@ impl<'a> JobDirection<'a> {
     }
 
     /// Returns the bytes of all I/Os that a job issued. Each job may have one shorter block at the
-    /// end of a file, and the I/Os in flight when a ramp ended are counted once.
+    /// end of a file, and I/Os in flight at the end of a ramp count once.
     fn issued_bytes(&self) -> Option<Interval> {
         let size = self.block_size().filter(|_| self.direction.way != ResultDirection::Trim)?;
         let (bytes, jobs) = (self.issued()?.value * size, self.job.jobs.unwrap_or(1) as f64);
@@ -181,8 +181,7 @@ impl<'a> JobDirection<'a> {
     }
 }
 
-/// I/Os that a direction of a job, or of a group of jobs, issued, with the bandwidths and totals
-/// printed for it.
+/// I/Os that a direction of one or several jobs issued, with the printed bandwidths and totals.
 struct IssuedByJob<'a> {
     of: (&'a AuditedPage, &'a Fio),
     bytes: Interval,
@@ -202,7 +201,7 @@ fn issued<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = IssuedByJob<'a>> 
     runs(evidence).filter(JobDirection::is_text).filter_map(of_run).chain(of_groups)
 }
 
-/// Returns the status lines of groups of jobs.
+/// Returns the run status lines of groups of jobs.
 fn statuses<'a>(
     evidence: &Evidence<'a>,
 ) -> impl Iterator<Item = ((&'a AuditedPage, &'a Fio), &'a GroupStatus)> {
@@ -348,8 +347,8 @@ fn total_over_time<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     over_time(run.page_and_fio(), io, runtime, figure, 1.0)
 }
 
-/// Returns the check of a bandwidth as a total over its time, truncated to a whole number of `cut`
-/// bytes per second.
+/// Returns the check of a bandwidth as a total divided by its time, truncated to a multiple of
+/// `cut` bytes per second.
 fn over_time<'a>(
     of: (&'a AuditedPage, &'a Fio),
     io: PrintedNumber,
@@ -374,7 +373,7 @@ fn over_time<'a>(
     Some(RateCheck { operands: vec![io.spot, runtime.spot], ..check })
 }
 
-/// Checks totals and bandwidths that are printed in units of both 1024 and 1000.
+/// Checks totals and bandwidths that are printed both 1024-based and 1000-based.
 fn both_bases(evidence: &Evidence, sink: &mut EvidenceSink) {
     let of_runs = runs(evidence).filter(JobDirection::is_text).flat_map(|run| {
         let one = run.direction;

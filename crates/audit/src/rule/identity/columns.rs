@@ -54,17 +54,17 @@ fn beside_bandwidth(grid: &Grid, row: usize, column: usize) -> bool {
     (0..grid.heads.len()).filter(own).any(|at| bandwidth(&at))
 }
 
-/// Words of heads that name the figure, not its subject.
+/// Words in heads that name the figure, not its subject.
 const METRICS: &str = "iops throughput bandwidth bw speed rate mb mib kb kib gb gib mbps kbps gbps sec iops/s мб гб кб \
     мбайт скорость 带宽 吞吐 吐量 速度 latency lat avg ms us qps tps ops mean average 延迟 usec msec clat";
 
-/// Returns the words of a head other than those of the metric: two columns of one load share them.
+/// Returns the words of a head without those of the metric. Two columns of one load share them.
 fn of_what(head: &str) -> Vec<String> {
     parts(head).into_iter().filter(|part| METRICS.split(' ').all(|word| word != part)).collect()
 }
 
-/// Returns columns of two kinds in a row that belong together: in one cell, else under heads of one
-/// load next to each other, else the only two.
+/// Returns columns of two kinds in a row that belong together: in one cell, or under adjacent heads
+/// of one load, or the only two.
 pub(super) fn pairs(
     grid: &Grid,
     row: usize,
@@ -105,14 +105,14 @@ pub(super) fn pairs(
     found
 }
 
-/// Groups what was found in pairs of columns by these.
+/// Groups results for pairs of columns by their pair.
 pub(super) fn by_columns<T>(all: Vec<([usize; 2], T)>) -> impl Iterator<Item = Vec<T>> {
     let mut groups: BTreeMap<[usize; 2], Vec<T>> = BTreeMap::new();
     all.into_iter().for_each(|(columns, one)| groups.entry(columns).or_default().push(one));
     groups.into_values()
 }
 
-/// Returns the block size for a pair of columns of a row: of the label, the heads, a column of
+/// Returns the block size for a pair of columns in a row: from the label, the heads, a column of
 /// sizes, or the title.
 pub(super) fn size<'g>(grid: &'g Grid, row: usize, columns: [usize; 2]) -> Option<BlockSize<'g>> {
     let own = || {
@@ -138,7 +138,7 @@ pub(super) fn size<'g>(grid: &'g Grid, row: usize, columns: [usize; 2]) -> Optio
     own().or_else(of_column).or_else(|| block_size(&grid.title))
 }
 
-/// Returns the value that all sentences and commands of a page agree on: the only depth, the only
+/// Returns the value that all sentences and commands of a page share: the only depth, the only
 /// block size.
 pub(super) fn only(evidence: &Evidence, value_of: fn(&str) -> Option<f64>) -> Option<f64> {
     let lines = evidence
@@ -151,8 +151,8 @@ pub(super) fn only(evidence: &Evidence, value_of: fn(&str) -> Option<f64>) -> Op
     values.all(|other| other == first).then_some(first)
 }
 
-/// Returns the number of I/Os in flight for a row: from a column of depths times one of jobs, or
-/// from a text such as `QD32`, `T1Q1`, `iodepth=64`.
+/// Returns the number of I/Os in flight for a row: from columns of depths and jobs, or from a text
+/// such as `QD32`, `T1Q1`, `iodepth=64`.
 pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
     let columns =
         (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(ColumnKind::Depth));
@@ -183,7 +183,7 @@ pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
     texts.into_iter().find_map(depth_of)
 }
 
-/// Returns the depth that a text gives: the product of all of `qd=32`, `QD 32`, `T4Q8`, `iodepth=64
+/// Returns the depth in a text: the product of all of `qd=32`, `QD 32`, `T4Q8`, `iodepth=64
 /// numjobs=4`, `128 depth`, `50 clients`, `16 threads`.
 pub(super) fn depth_of(text: &str) -> Option<f64> {
     const BEFORE: &[&str] =

@@ -11,13 +11,15 @@ use crate::rule::table::like;
 
 /// Largest relative difference between rows that agree.
 const SLACK: f64 = 0.03;
-/// Factor of the stated depth that cannot be in flight; rounding and ramps make up to a tenth.
+/// Factor of the stated depth that cannot be in flight; rounding and ramps account for up to a
+/// tenth.
 const IMPOSSIBLE: f64 = 1.1;
 
-/// Least factor that counts: less may come from a ramp, or from a pause between two I/Os.
+/// Least factor that is reported; a smaller one may come from a ramp, or from a pause between two
+/// I/Os.
 const FAR: f64 = 1.15;
 
-/// Number of rows that are examined for a depth of their own.
+/// Limit of rows that are examined for a depth of their own.
 const MOST_DEPTHS: usize = 500;
 
 struct LittleRow<'a> {
@@ -85,8 +87,7 @@ fn held(rows: &[LittleRow]) -> usize {
     rows.iter().filter(|row| row.agrees()).count()
 }
 
-/// Returns rows without a stated depth, for each pair of columns, with the depth that most agree
-/// on.
+/// Returns rows without a stated depth, grouped by pair of columns, with the depth of most rows.
 fn agreed(open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>> {
     let mut all = Vec::new();
     for mut rows in by_columns(open) {
@@ -102,7 +103,7 @@ fn agreed(open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>> {
     all
 }
 
-/// Judges the rows of a table; `borne_out` is true if most rows on the page agree.
+/// Judges the rows of a table; `borne_out` is true if most rows of the page agree.
 fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut EvidenceSink) {
     let held = held(rows);
     let all_others = held + 1 >= rows.len();
@@ -125,7 +126,7 @@ fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut Evi
     }
 }
 
-/// Returns true if one of the two is what the other gives but for one slip.
+/// Returns true if one of the two differs from the result of the other by one slip.
 fn is_slip(row: &LittleRow) -> bool {
     let needed = |other: Interval| {
         Interval::exact(row.depth * 1e9).over(other).map(|given| given.wider(0.005))

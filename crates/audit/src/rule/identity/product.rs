@@ -14,17 +14,17 @@ use crate::rule::table::{like, uncut};
 use crate::slip;
 use std::collections::BTreeMap;
 
-/// Relative difference from rounding on the way to a table.
+/// Relative difference from rounding before the figures came into a table.
 const SLACK: f64 = 0.0025;
-/// Relative difference allowed in a single line, whose figures may be of two readings.
+/// Largest relative difference in a single line, whose figures may be of two measurements.
 const LOOSE: f64 = 0.02;
-/// Returns usual block sizes, 512 B to 8 MiB, for pages that do not state theirs; 1 and 2 KiB are
-/// rare.
+/// Returns usual block sizes, 512 B to 8 MiB without the rare 1 and 2 KiB, for pages that do not
+/// state theirs.
 fn usual_sizes() -> impl Iterator<Item = f64> {
     (9..=23).filter(|power| ![10, 11].contains(power)).map(|power| 2f64.powi(power))
 }
 
-/// Number of rows that are examined for a size of their own.
+/// Limit of rows that are examined for a size of their own.
 const MOST_OTHERS: usize = 8;
 
 /// A rate and a bandwidth with one block size.
@@ -33,9 +33,9 @@ struct RatePair<'a> {
     bandwidth: &'a Quantity,
     /// Block size in bytes, or in bits for a bandwidth in bits.
     size: f64,
-    /// Size as it is written, if it is 1000-based.
+    /// Size as written, if it is 1000-based.
     literal: Option<f64>,
-    /// True if the size is written as `4K`, which all readers take as 1024.
+    /// True if the size is written as `4K`, which everybody takes as 1024-based.
     bare_k: bool,
     stated: bool,
 }
@@ -101,8 +101,7 @@ fn of_grid<'a>(
     (stated, open)
 }
 
-/// Returns pairs whose size the page does not state: for each pair of columns, with the size that
-/// most of its rows agree on.
+/// Returns pairs without a stated size, grouped by pair of columns, with the size of most rows.
 fn inferred(open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>> {
     let mut all = Vec::new();
     for mut pairs in by_columns(open) {
@@ -139,8 +138,8 @@ fn inferred(open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>> {
     all
 }
 
-/// Returns the factors that a printed prefix of bytes may mean: of 1000, of 1024, or thousands of
-/// KiB, as some scripts print it.
+/// Returns the possible factors of a printed prefix of bytes: 1000-based, 1024-based, or thousands
+/// of KiB, as some scripts print it.
 fn factors(bandwidth: &Quantity) -> [f64; 3] {
     let decimal =
         bandwidth.base == PrefixBase::Decimal && bandwidth.unit == NumberUnit::BytesPerSecond;
@@ -148,14 +147,14 @@ fn factors(bandwidth: &Quantity) -> [f64; 3] {
     [1.0, 1.024f64.powi(power), 1.024f64.powi(power.min(1))]
 }
 
-/// Returns true if a pair agrees when a printed prefix of bytes has the base with that index in
+/// Returns true if a pair agrees with the printed prefix read as the base with that index in
 /// [`factors`].
 fn agrees(pair: &RatePair, base: usize) -> bool {
     agrees_by(pair, pair.size, factors(pair.bandwidth)[base])
 }
 
-/// Returns true if the pair agrees. Figures may have been truncated instead of rounded: fio prints
-/// 84 I/Os a second for 84.7.
+/// Returns true if the pair agrees. Figures may have been truncated: fio prints 84 I/Os per second
+/// for 84.7.
 fn agrees_by(pair: &RatePair, size: f64, factor: f64) -> bool {
     uncut(pair.rate).scaled(size).wider(SLACK).meets(uncut(pair.bandwidth).scaled(factor))
 }
@@ -187,7 +186,7 @@ fn judge(page: &AuditedPage, pairs: &[RatePair], sink: &mut EvidenceSink) {
     }
 }
 
-/// Returns true if one of the two is what the other gives but for one slip.
+/// Returns true if one of the two differs from the result of the other by one slip.
 fn is_slip(pair: &RatePair, factor: f64) -> bool {
     let RatePair { rate, bandwidth, size, .. } = *pair;
     let factors = if pair.stated { factors(bandwidth).to_vec() } else { vec![factor] };
@@ -207,7 +206,7 @@ fn held(pair: &RatePair, factor: f64, sink: &mut EvidenceSink) {
 }
 
 impl RatePair<'_> {
-    /// Returns the relative difference of the printed bandwidth from what the rate gives.
+    /// Returns the relative difference between the printed bandwidth and that from the rate.
     fn off(&self, factor: f64) -> f64 {
         (self.bandwidth.figure.value * factor / (self.rate.figure.value * self.size) - 1.0).abs()
     }

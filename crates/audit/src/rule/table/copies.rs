@@ -34,8 +34,8 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     }
 }
 
-/// Returns the rates and bandwidths of an output; fio prints bandwidths in 1000s next to those in
-/// 1024s.
+/// Returns the rates and bandwidths of an output. fio prints 1000-based bandwidths next to
+/// 1024-based ones.
 fn results(output: &ToolOutput) -> Vec<CopiedFigure> {
     let readings = output.said.readings();
     let rates = readings.iter().flat_map(|one| {
@@ -55,7 +55,7 @@ fn plain(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_whitespace()).collect()
 }
 
-/// Finds the cells of a table that print a value of an output, in its unit and for its direction.
+/// Finds the cells of a table that print a value of an output, with its unit and direction.
 fn copied(
     evidence: &Evidence,
     table: &PageTable,

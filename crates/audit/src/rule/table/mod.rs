@@ -7,7 +7,7 @@ pub mod ratios;
 use crate::number::{Interval, Quantity};
 
 /// Formats a value in the unit and digits of a printed figure: `94.1 %`, `26.0k`; with more digits
-/// if these would leave nothing of it.
+/// if the value would vanish.
 pub fn like(printed: &str, quantity: &Quantity, value: f64) -> String {
     let scaled = value / quantity.scale;
     let least =
@@ -26,8 +26,7 @@ pub fn like(printed: &str, quantity: &Quantity, value: f64) -> String {
     format!("{}{number}{}", &printed[..start], printed[start..].trim_start_matches(digits))
 }
 
-/// Returns the values of a printed figure that may have been truncated instead of rounded: `76` for
-/// 76.7.
+/// Returns the values of a printed figure that may have been truncated: `76` for 76.7.
 pub fn uncut(quantity: &Quantity) -> Interval {
     let Interval { low, high } = quantity.interval();
     Interval { low, high: high + 0.5 * (high - low) }

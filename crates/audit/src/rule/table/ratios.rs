@@ -80,7 +80,7 @@ fn ratio(evidence: &Evidence, link: &DerivedLink, sink: &mut EvidenceSink) {
     }
 }
 
-/// Reports a ratio that its printed operands do not give.
+/// Reports a ratio that differs from the result of its printed operands.
 fn off(evidence: &Evidence, link: &DerivedLink, recomputed: Interval, sink: &mut EvidenceSink) {
     let spot = link.derived.figure.spot;
     let printed = evidence.page.quote(spot);
@@ -113,8 +113,8 @@ fn off(evidence: &Evidence, link: &DerivedLink, recomputed: Interval, sink: &mut
     sink.finds(finding.recomputed(value));
 }
 
-/// Returns true if another form of the same operands gives the ratio: a / b where its column has a
-/// / b - 1.
+/// Returns true if another form of the same operands gives the ratio: a / b in a column of a / b -
+/// 1.
 fn another_form_gives_it(link: &DerivedLink) -> bool {
     let [above, below] = [link.numerator.interval(), link.denominator.interval()];
     let other = match link.form {
@@ -131,7 +131,7 @@ fn another_form_gives_it(link: &DerivedLink) -> bool {
         .is_some_and(|given| given.meets(link.derived.interval()))
 }
 
-/// Recomputes a ratio with a wrong operand; a ratio that is itself wrong is reported as such.
+/// Recomputes a ratio with a wrong operand. A ratio that is itself wrong is reported as such.
 fn propagated(page: &AuditedPage, link: &DerivedLink, sink: &mut EvidenceSink) {
     let (spot, operands) = (link.derived.figure.spot, [&link.numerator, &link.denominator]);
     let wrong = operands.iter().any(|operand| sink.correction(operand.figure.spot).is_some());

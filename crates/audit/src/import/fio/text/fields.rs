@@ -3,16 +3,14 @@
 use crate::import::cut::UnnumberedLine;
 use crate::number::{PrintedNumber, leading, rounded};
 
-/// Longest key or value, in bytes. Without a limit, a line of nothing but signs would be read over
-/// and over.
+/// Longest key or value, in bytes. Without a limit, a line of only such characters would be read
+/// again and again.
 const LONGEST: usize = 64;
 
-/// Returns true if the byte may precede a key.
 fn parts(byte: u8) -> bool {
     matches!(byte, b' ' | b',' | b':' | b'(' | b'[' | b'\t' | b';')
 }
 
-/// Returns true if the byte may follow a value.
 fn ends(byte: u8) -> bool {
     matches!(byte, b' ' | b',' | b')' | b']' | b';' | b'\t' | b'\r')
 }
@@ -42,8 +40,8 @@ pub(super) fn value<'a>(line: &UnnumberedLine<'a>, key: &str) -> Option<&'a str>
     pairs(line).find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
-/// Reads a plain number, whatever follows it (`100.00%`, `60025msec`); the spot includes a percent
-/// sign.
+/// Reads a number without a prefix, whatever follows (`100.00%`, `60025msec`). The spot includes a
+/// percent sign.
 pub(super) fn plain(line: &UnnumberedLine, text: &str) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let sign = usize::from(text.as_bytes().get(bytes) == Some(&b'%'));
@@ -54,7 +52,7 @@ pub(super) fn number(line: &UnnumberedLine, key: &str) -> Option<PrintedNumber> 
     plain(line, value(line, key)?)
 }
 
-/// Reads a number with one of fio's prefixes; with `old`, `K` and `M` of bytes are 1024-based.
+/// Reads a number with one of fio's prefixes. With `old`, `K` and `M` of bytes are 1024-based.
 pub(super) fn scaled(line: &UnnumberedLine, text: &str, old: bool) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let (scale, power) = scale(&text[bytes..], old)?;

@@ -28,8 +28,8 @@ pub(super) fn asked(line: &UnnumberedLine, index: usize) -> Option<FioJobLine> {
     })
 }
 
-/// Reads `bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B`, or `bs=4K-4K/4K-4K/4K-4K`, or
-/// `bs=4K-4K,ioengine`, into the form of options.
+/// Reads block sizes into the form of options: `bs=(R) 4096B-4096B, (W) 4096B-4096B, (T)
+/// 4096B-4096B`, `bs=4K-4K/4K-4K/4K-4K`, `bs=4K-4K,ioengine`.
 fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
     let after =
         text.split_once("bs=")?.1.split(", ioengine").next()?.replace("iB", "").replace('/', ",");
@@ -37,7 +37,7 @@ fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
     Some(options::sizes(None, Some(&ranges.collect::<Vec<_>>().join(","))))
 }
 
-/// Reads the last of several progress lines that a carriage return drew over each other.
+/// Reads the last of several progress lines that overwrote each other by carriage returns.
 pub(super) fn eta(line: &UnnumberedLine) -> Option<FioEta> {
     let line = line.without(line.text.trim_end().rfind('\r').map_or(0, |at| at + 1));
     let done = line.text.split('[').nth(2).and_then(leading).map(|(value, ..)| value);
@@ -70,8 +70,8 @@ pub(super) fn job(line: &UnnumberedLine, index: usize) -> FioReport {
     }
 }
 
-/// Reads a line of a job's results into it. `unit` is that of the list of percentiles being read,
-/// in nanoseconds; `None` for a list that is skipped. Returns `None` if the line could not be read.
+/// Reads a line of a job's results into it. `unit` is that of the current list of percentiles, in
+/// nanoseconds; `None` for a list that is skipped. Returns `None` if the line could not be read.
 pub(super) fn read(
     job: &mut FioReport,
     unit: &mut Option<f64>,
@@ -160,8 +160,8 @@ fn bracketed(text: &str) -> impl Iterator<Item = &str> {
     text.split('(').skip(1).map_while(|part| Some(part.split_once(')')?.0))
 }
 
-/// Splits `29.8GiB/300001msec`, `49/37694388`, `2457MiB/s-2457MiB/s` at the slash; the slash of a
-/// rate does not count.
+/// Splits `29.8GiB/300001msec`, `49/37694388`, `2457MiB/s-2457MiB/s` at the slash that is not part
+/// of a rate.
 fn halves(text: &str) -> (&str, Option<&str>) {
     let part =
         |(at, sign): &(usize, char)| matches!(sign, '/' | '-') && !text[*at..].starts_with("/s");

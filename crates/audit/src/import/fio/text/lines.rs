@@ -16,18 +16,17 @@ pub(super) enum FioLineKind {
     Issued,
     Group,
     Status,
-    /// Latencies of syncs, or of I/Os of one priority: they belong to no direction.
+    /// Latencies of syncs, or of I/Os of one priority, which belong to no direction.
     Aside,
-    /// A line of a job's results that has no figure to read: samples, buckets, depths.
+    /// A line of a job's results without a figure to read: samples, buckets, depths.
     Within,
-    /// Another line of fio's that has no figure to read.
+    /// Another line of fio without a figure to read.
     Known,
     Blank,
     Foreign,
 }
 
 impl FioLineKind {
-    /// Returns true if the line lies between a job's first line and its last.
     pub(super) fn is_within_a_job(self) -> bool {
         use FioLineKind::*;
         matches!(
@@ -61,8 +60,8 @@ const LINES: &[(&str, &str, FioLineKind)] = &[
     ),
 ];
 
-/// Returns true if an output may begin here, which is only at lines that nothing but fio prints.
-/// Called for every line of every page.
+/// Returns true if an output may begin here: only at lines that nothing but fio prints. Called for
+/// every line of every page.
 pub(super) fn begins(line: &str) -> bool {
     let text = line.trim_start();
     match text.as_bytes().first() {
@@ -94,7 +93,7 @@ pub(super) fn kind(line: &str) -> FioLineKind {
     }
 }
 
-/// Returns the text after the label that it begins with, if that is one of `labels`.
+/// Returns the text after its label, if that is one of `labels`.
 fn after_label<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
     let mut labels = labels.split(';').map(|label| label.split(' '));
     labels.find_map(|mut label| {

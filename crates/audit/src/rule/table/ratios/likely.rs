@@ -7,8 +7,7 @@ use crate::number::{Interval, NumberUnit};
 use crate::page::AuditedPage;
 use crate::slip;
 
-/// Returns the likely slip of a ratio that differs from `recomputed`, the value that its operands
-/// give.
+/// Returns the likely slip of a ratio that differs from `recomputed`, the result of its operands.
 pub(super) fn slip_of(link: &DerivedLink, recomputed: Interval) -> Option<Slip> {
     let printed = link.derived.interval();
     let slip =
@@ -16,8 +15,8 @@ pub(super) fn slip_of(link: &DerivedLink, recomputed: Interval) -> Option<Slip> 
     slip.or(is_turned(link, other(link.form)).then_some(Slip::WrongBase))
 }
 
-/// Returns true if a ratio of times, in a column of other ratios, says how much better they are and
-/// is inverted.
+/// Returns true if a ratio of times, in a column of other ratios, states an improvement and is
+/// inverted.
 pub(super) fn better_is_less(link: &DerivedLink, links: &[DerivedLink]) -> bool {
     (is_turned(link, other(link.form)) || is_turned(link, link.form))
         && of_time(link)
@@ -30,8 +29,8 @@ fn is_turned(link: &DerivedLink, form: LinkForm) -> bool {
     given.is_some_and(|given| given.meets(link.derived.interval()))
 }
 
-/// Returns the form with the other operand as the base: a loss given as the gain that makes up for
-/// it, a share inverted.
+/// Returns the form with the other operand as the base: a loss given as the gain that would
+/// compensate it, an inverted share.
 fn other(form: LinkForm) -> LinkForm {
     match form {
         LinkForm::Share | LinkForm::Multiple => LinkForm::Share,
@@ -48,14 +47,14 @@ pub(super) fn words_of_other_base(page: &AuditedPage, link: &DerivedLink) -> Str
     other(link.form).words(above, below)
 }
 
-/// Returns true if another ratio is in the same column.
+/// Returns true if the other ratio is in the same column.
 fn alike(link: &DerivedLink, other: &DerivedLink) -> bool {
     (other.form, &other.names) == (link.form, &link.names)
         && !matches!(other.why, LinkReason::Told)
         && other.derived.figure.spot != link.derived.figure.spot
 }
 
-/// Returns true if it is a ratio of times, where less is better.
+/// Returns true for a ratio of times, where less is better.
 fn of_time(link: &DerivedLink) -> bool {
     link.numerator.unit == NumberUnit::Nanoseconds || says(&link.of, TIMES)
 }
