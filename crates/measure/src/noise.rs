@@ -24,11 +24,9 @@ const BLOCK: u64 = 4096;
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoiseTarget {
     pub path: PathBuf,
-    /// The target as it was written.
     pub text: String,
     /// Bytes from the start that may be read. In a file of iotax, its marker comes after them.
     pub bytes: u64,
-    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 

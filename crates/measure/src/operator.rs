@@ -29,7 +29,6 @@ pub fn most_steps(scenario: &Scenario, layout: &SetLayout) -> usize {
     of_a_round * layout.visits_of_a_set(&scenario.measure) as usize
 }
 
-/// Returns the number of manual steps before a set.
 pub(super) fn steps_of(scenario: &Scenario, set: &StackSet) -> usize {
     set.stacks
         .iter()
