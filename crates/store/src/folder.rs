@@ -6,7 +6,6 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The folder of runs.
 #[derive(Clone, Debug)]
 pub struct Store {
     runs_dir: PathBuf,

@@ -6,7 +6,6 @@ use iotax_model::record::imported::ImportedResult;
 use iotax_model::record::{RunRecord, Slice};
 use serde::Deserialize;
 
-/// Content of one line.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,

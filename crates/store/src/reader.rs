@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// A run in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
     pub id: String,
@@ -22,7 +21,6 @@ pub struct RunSummary {
     pub outcome: Option<String>,
 }
 
-/// Counts from one pass over an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Lines that were cut off or damaged.

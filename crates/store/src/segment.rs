@@ -99,7 +99,6 @@ fn crc_of(header: &[u8], payload: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Content of the segment at an offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stored {
     Whole(Histogram),

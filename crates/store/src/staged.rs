@@ -27,10 +27,6 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Begins a run with this id.
-    ///
-    /// # Errors
-    /// As [`Store::create`].
     pub fn begin(runs_dir: &Path, id: &str) -> Result<Staged, StoreError> {
         let store = Store::open(runs_dir)?;
         let run = store.runs_dir().join(id);
