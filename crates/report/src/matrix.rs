@@ -87,14 +87,13 @@ impl<'a> MatrixLoad<'a> {
     }
 }
 
-/// Returns the name of a direction's row below that of the whole.
 pub(super) fn below(direction: &str) -> String {
     format!("  {direction}s")
 }
 
-/// Returns networks of places, each with each. For every probe there is a row for each place that
-/// it runs in, and a column for each that answers. The second part rates each figure among those of
-/// its probe, from 0 to 1. Returns `None` for a single pair.
+/// Returns the table of the networks between places: for every probe a row for each place that it
+/// runs in, and a column for each place that answers. The second part rates each figure among those
+/// of its probe, from 0 to 1. Returns `None` for a single pair.
 pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<f64>>>)> {
     let first = findings.workloads.first()?;
     let ends: Vec<&[Place; 2]> = first.rows.iter().filter_map(|row| row.ends.as_ref()).collect();
@@ -152,7 +151,6 @@ pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<
     Some((table, heat))
 }
 
-/// Returns the row of the network between two places.
 fn found<'a>(workload: &'a WorkloadFindings, ends: [&Place; 2]) -> Option<&'a StackRow> {
     workload.rows.iter().find(|row| row.ends.as_ref().is_some_and(|[from, to]| [from, to] == ends))
 }

@@ -137,7 +137,6 @@ fn cost(point: &SweptStack) -> Option<(Range, Range)> {
     Some((Range::point(point.at.value as f64), change))
 }
 
-/// Returns throughput over mean latency.
 fn throughput(one: &SweepFindings) -> impl Fn(&SweptStack) -> Option<(Range, Range)> {
     let by_bytes = one.throughput == "B/s";
     move |point| {
