@@ -26,10 +26,6 @@ pub struct Args {
     dir: PathBuf,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// As `run`.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let demo = Demo::new(&args.dir, runs)?;
     let shown = demo.show_parts();
@@ -249,12 +245,10 @@ fn lacking(summary: &str, width: usize) -> String {
         + &line(&format!("{summary}; the commands that install it: iotax doctor -v"), width)
 }
 
-/// Returns the first line of a part.
 fn part(text: &str) -> String {
     format!("\n{text}\n")
 }
 
-/// Returns a line of a part.
 fn line(text: &str, width: usize) -> String {
     hanging_paragraph("    ", text, width)
 }

@@ -30,7 +30,6 @@ const GAP: &str = "...";
 /// Columns of a line that the spinner takes.
 const SPINNER: usize = 2;
 
-/// Observer that reports to people.
 pub struct ProgressPrinter {
     bar: Option<ProgressBar>,
     /// True if lines are printed next to the bar, or instead of it.
@@ -48,7 +47,6 @@ struct Plain {
 }
 
 impl Plain {
-    /// Returns the text to be printed now.
     fn due(&mut self, now: Instant) -> Option<String> {
         let is_due = now.saturating_duration_since(self.said) > PLAIN_INTERVAL;
         let text = self.latest.take_if(|_| is_due)?;
@@ -131,13 +129,11 @@ impl ProgressPrinter {
         move |bytes| show(fills.lock().unwrap_or_else(PoisonError::into_inner).filled_words(bytes))
     }
 
-    /// Shows the progress of an array's sync, as a share.
     pub fn of_syncs(&self) -> impl Fn(f64) + Send + 'static {
         let show = self.of_status();
         move |share| show(format!("setting up: the array syncs, {:.0} % done", share * 100.0))
     }
 
-    /// Shows the current activity.
     fn of_status(&self) -> impl Fn(String) + Send + 'static {
         let (bar, plain, prints) = (self.bar.clone(), Arc::clone(&self.plain), self.prints);
         move |text| match &bar {
@@ -335,7 +331,6 @@ impl Recording {
         Recording(bar)
     }
 
-    /// Shows how many of the seconds are done.
     pub fn show_progress(&self, done_s: f64, seconds: f64) {
         if let Some(bar) = &self.0 {
             bar.set_message(format!("{done_s:.0} of {seconds:.0} s"));
@@ -416,7 +411,6 @@ fn middle_left_out(name: &str, room: usize) -> String {
     part(&letters[..front]) + GAP + &part(&letters[letters.len() - back..])
 }
 
-/// Returns the cost; `None` if nothing is known yet.
 fn show_cost(live: &LiveComparison) -> Option<String> {
     let half_width = live.half_width.filter(|half_width| *half_width < TELLING)?;
     let verb = if live.cost < 0.0 { "gains" } else { "costs" };
