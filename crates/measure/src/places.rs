@@ -422,7 +422,7 @@ impl ReachedPlace {
         }
     }
 
-    /// Gives the guard there the list of what may be written.
+    /// Gives the guard in the place the list of targets that may be written.
     ///
     /// # Errors
     /// When the place does not answer.
