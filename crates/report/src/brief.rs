@@ -228,7 +228,7 @@ fn is_headline(findings: &Findings, one: &Comparison) -> bool {
     findings.headline_of.as_ref().is_some_and(is_it)
 }
 
-/// Returns reads and writes apart, one line each, those of the headline first, which is right
+/// Returns a line each for reads and writes, those of the headline first, since it is directly
 /// above.
 fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(VerdictSentence, f64)> {
     let of_stacks =
@@ -402,7 +402,7 @@ fn row_weight(workload: &WorkloadFindings, row: &StackRow, is_direction: bool) -
     if is_direction { after_wholes(weight) } else { weight }
 }
 
-/// Returns the size of a resolved difference.
+/// Returns the size of a resolved difference; 0 if nothing is resolved.
 fn size(one: &Comparison) -> f64 {
     let differs = matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
     if differs { one.rate.phrase.size() } else { 0.0 }

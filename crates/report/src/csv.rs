@@ -676,8 +676,8 @@ impl CsvLines<'_> {
         times("time between looks", row.generator.reap_gap.as_ref(), &mut add);
     }
 
-    /// Adds a published figure, and its ratio with what follows from it. The measured figures are
-    /// next to them, as some are of percentiles that no other line has.
+    /// Adds a published figure, its ratio, and the measured figures that it is compared with: some
+    /// are percentiles that no other line has.
     fn published(&mut self, one: &PublishedFinding) {
         let emulated = one.emulated.as_deref();
         let mut add = |against: &str, kind: &'static str, figure: &MeasuredFigure| {

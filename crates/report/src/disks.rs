@@ -74,8 +74,8 @@ fn format(disk: &&GuestDisk) -> String {
     }
 }
 
-/// Returns the cache as the guest sees it. For a disk that it cannot write, the guest's word means
-/// nothing: virtio-scsi reports another than virtio-blk.
+/// Returns the cache as the guest sees it. For a read-only disk that means nothing: virtio-scsi and
+/// virtio-blk report different ones.
 fn seen(guest: &BTreeMap<String, String>) -> String {
     match setting_words(guest, "read-only").as_str() {
         "on" => "read only".to_owned(),

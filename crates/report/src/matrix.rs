@@ -9,9 +9,9 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::{Place, StackRow, WorkloadFindings};
 use iotax_units::distinct;
 
-/// Returns the table. A single workload or stack has none, as its own section says it all, and
-/// neither has a bill, which is such a table. Points of sweeps are in tables of their own; a table
-/// that the scenario asks for replaces this one.
+/// Returns the table of loads by stacks, or of the network between places. There is none for a
+/// single workload or stack, whose section has all figures, none for a bill, which is such a table,
+/// and none if the scenario asks for a table of its own. Points of sweeps are in other tables.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     if !findings.tables.is_empty() {
         return None;

@@ -722,9 +722,8 @@ const QUEUE: &[&str] = &[
     "write_cache",
 ];
 
-/// Returns true if a reader of a place's facts looks for this one. Of the attributes of queues,
-/// these are the ones that matter for most loads, and the ones in which devices of the place
-/// differ.
+/// Returns true if a reader looks for this fact. Of the attributes of queues, readers look for
+/// those that matter for most loads, and those in which devices of the place differ.
 pub(super) fn is_looked_for(all: &[(String, String)], (key, value): &(String, String)) -> bool {
     let attribute = |key: &str| key.rsplit_once(".queue.").map(|(_, name)| name.to_owned());
     let Some(name) = attribute(key) else { return true };
