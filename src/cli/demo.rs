@@ -239,7 +239,7 @@ fn verdicts(found: &Findings, width: usize) -> String {
     said + &emulated.unwrap_or_default()
 }
 
-/// (e) Needs of this machine for more.
+/// (e) Names what this machine lacks to measure more.
 fn lacking(summary: &str, width: usize) -> String {
     part("(e) What is missing here")
         + &line(&format!("{summary}; the commands that install it: iotax doctor -v"), width)
