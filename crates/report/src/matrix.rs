@@ -9,9 +9,9 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::{Place, StackRow, WorkloadFindings};
 use iotax_units::distinct;
 
-/// Returns the table of loads by stacks, or of the network between places. There is none for a
-/// single workload or stack, whose section has all figures, none for a bill, which is such a table,
-/// and none if the scenario asks for a table of its own. Points of sweeps are in other tables.
+/// Returns the table of loads by stacks, or of the network between places. Returns `None` for a
+/// single workload or stack, whose section has all figures, for a bill, which is such a table, and
+/// if the scenario asks for a table of its own. Points of sweeps are in other tables.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     if !findings.tables.is_empty() {
         return None;

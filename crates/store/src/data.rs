@@ -54,18 +54,15 @@ pub struct RunData {
     /// Counters of devices, next to the I/O issued: one record per visit, stack and workload.
     pub device_traffic: Vec<DeviceTraffic>,
     pub trials: Vec<DurabilityTrial>,
-    /// Limits that are set on the path of the stack whose limits were looked for.
     pub path_limits: PathLimits,
     pub courses: Vec<LimitCourse>,
     pub verified: Vec<Verification>,
     pub imported_files: Vec<ImportedFile>,
     pub imported: Vec<ImportedResult>,
-    /// Latencies of the slices.
     pub histograms: HistogramSource,
-    /// Slices of the series.
     pub short_slices: ShortSliceSource,
     pub warnings: Vec<Warning>,
-    /// Times at which it was resumed after a kill.
+    /// Times at which the run was resumed after a kill.
     pub resumed: Vec<String>,
     /// Workloads, each with the reason why its measurement ended.
     pub ends: Vec<(String, String)>,

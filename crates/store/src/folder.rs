@@ -54,7 +54,6 @@ impl Store {
         Writer::open(&ours(folder)?)
     }
 
-    /// Returns the folder of runs, without links.
     pub fn runs_dir(&self) -> &Path {
         &self.runs_dir
     }

@@ -15,7 +15,6 @@ pub(super) enum ParsedLine {
     Record(RunRecord),
     /// A sound record of a kind that this version does not know.
     Unknown(String),
-    /// Cut off or damaged.
     Torn,
     /// A sound line of this newer format.
     Newer(u32),

@@ -23,7 +23,6 @@ pub struct RunSummary {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Lines that were cut off or damaged.
     pub torn: u64,
     /// Sound records of unknown kinds, by kind.
     pub unknown: BTreeMap<String, u64>,

@@ -88,7 +88,6 @@ impl Drop for Staged {
     }
 }
 
-/// Appends a file to another, one piece at a time.
 fn copy(from: &Path, to: &mut Appender) -> Result<(), StoreError> {
     let failed = |error| StoreError::system("read", from, error);
     let mut file = File::open(from).map_err(failed)?;
