@@ -21,10 +21,8 @@ const PLAIN_INTERVAL: Duration = Duration::from_secs(15);
 /// Widest live interval that is shown, relative to the baseline: a wider one says nothing.
 const TELLING: f64 = 1.0;
 
-/// Shortest time that is shown in seconds.
 const SOON_S: f64 = 0.5;
 
-/// Replaces the omitted part of a name.
 const GAP: &str = "...";
 
 /// Columns of a line that the spinner takes.

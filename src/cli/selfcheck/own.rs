@@ -40,10 +40,6 @@ pub fn stored(runs: &Path) -> Result<Vec<NoiseSource>> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// Reads one series.
-///
-/// # Errors
-/// Bad input with the file, the fault and its line.
 pub fn read(file: &Path) -> Result<NoiseSource> {
     let text = read_text(file)
         .map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;
