@@ -19,10 +19,6 @@ pub struct Args {
     patience: u64,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// As [`serve`].
 pub fn run(args: &Args) -> Result<()> {
     serve(if args.port { Serve::Port(Duration::from_secs(args.patience)) } else { Serve::Stdio })
 }

@@ -176,7 +176,6 @@ fn sources(named: &[PathBuf], typed: bool) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Refuses to overwrite the pages that are to be audited.
 fn kept(sources: &[PathBuf], written: &[&Path]) -> Result<()> {
     // A file that does not exist yet is nobody's page.
     for (file, own) in written.iter().filter_map(|file| Some((file, file.canonicalize().ok()?))) {

@@ -26,10 +26,6 @@ pub struct Args {
     dir: PathBuf,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// As `run`.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let demo = Demo::new(&args.dir, runs)?;
     let shown = demo.show_parts();
@@ -243,18 +239,16 @@ fn verdicts(found: &Findings, width: usize) -> String {
     said + &emulated.unwrap_or_default()
 }
 
-/// (e) Needs of this machine for more.
+/// (e) Names what this machine lacks to measure more.
 fn lacking(summary: &str, width: usize) -> String {
     part("(e) What is missing here")
         + &line(&format!("{summary}; the commands that install it: iotax doctor -v"), width)
 }
 
-/// Returns the first line of a part.
 fn part(text: &str) -> String {
     format!("\n{text}\n")
 }
 
-/// Returns a line of a part.
 fn line(text: &str, width: usize) -> String {
     hanging_paragraph("    ", text, width)
 }

@@ -54,13 +54,11 @@ const LAST: &[Capability] = &[
     Capability::needing("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
 ];
 
-/// Returns everything that iotax can measure.
 fn capabilities() -> impl Iterator<Item = &'static Capability> {
     let of_layers = catalog::ALL.iter().flat_map(|layer| layer.capabilities);
     FIRST.iter().chain(of_layers).chain(LAST)
 }
 
-/// Returns the ids of all needs of a capability.
 fn needs_of_ability(ability: &Capability) -> BTreeSet<&'static str> {
     all_needs(ability.stack, ability.more)
 }
@@ -76,31 +74,24 @@ fn all_needs(stack: &str, more: &[&'static str]) -> BTreeSet<&'static str> {
 /// Main job: one command that measures a file against the layers above it.
 const MAIN_JOB: &str = "file";
 
-/// Everything that doctor found.
 #[derive(Debug, Serialize)]
 pub struct Diagnosis {
-    /// Facts about the machine.
     facts: Facts,
-    /// Measurements that it can do.
     capabilities: Vec<Ability>,
-    /// Unmet needs.
     missing: Vec<Lack>,
     devices: Vec<DeviceLine>,
     /// Devices and facts that could not be examined.
     unseen: Vec<String>,
 }
 
-/// A capability on this machine.
 #[derive(Debug, Serialize)]
 struct Ability {
     name: &'static str,
     what: &'static str,
     works: bool,
-    /// Names of needs that are unmet.
     lacks: Vec<&'static str>,
 }
 
-/// Need that the machine does not meet.
 #[derive(Debug, Serialize)]
 struct Lack {
     need: &'static str,
@@ -108,7 +99,6 @@ struct Lack {
     missing: Missing,
 }
 
-/// A block device in the list.
 #[derive(Debug, Serialize)]
 struct DeviceLine {
     path: PathBuf,
@@ -116,7 +106,6 @@ struct DeviceLine {
     model: Option<String>,
     /// Word for `--destroy serial=...`.
     consent: Option<String>,
-    /// Users of the device.
     occupied: Vec<String>,
     /// Content of the device; `None` if it could not be read.
     carries: Option<Vec<String>>,
@@ -316,7 +305,6 @@ fn render(diagnosis: &Diagnosis) -> String {
     text
 }
 
-/// Describes what is missing, what it is needed for, and what to do.
 fn in_full(lack: &Lack) -> String {
     let name = format!("  {:<13} ", lack.need);
     // A longer name gets a line of its own.
@@ -329,7 +317,6 @@ fn in_full(lack: &Lack) -> String {
         + &wrapped(&indent, &format!("do: {}", lack.missing.command))
 }
 
-/// Number of devices that are listed without `-v`.
 const MOST_DEVICES: usize = 10;
 
 /// Fits on one screen: what works, the devices, what is missing by kind. Needs that keep a file
@@ -378,7 +365,7 @@ fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
     text
 }
 
-/// Returns true if that capability or need lacks it.
+/// Returns true if the capability or the need called `name` lacks it.
 fn is_for(diagnosis: &Diagnosis, lack: &Lack, name: &str) -> bool {
     let of_ability =
         diagnosis.capabilities.iter().filter(|one| one.name == name).flat_map(|one| &one.lacks);
@@ -446,7 +433,6 @@ fn folded(lacks: &[&Lack]) -> Vec<String> {
     lines
 }
 
-/// Wraps a line of a list.
 fn list_line(line: &str) -> String {
     wrapped("  ", &iotax_report::wrapped(line, WIDTH - 2, "  "))
 }

@@ -54,10 +54,6 @@ fn time(text: &str) -> Result<Duration, String> {
     iotax_units::parse_duration(text)
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// As `run`.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     args.output.check()?;
     let lacking = needs::missing(&NETWORK_NEEDS, FINDINGS);

@@ -37,10 +37,6 @@ enum LabCommand {
     },
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// As [`Build::run`]; when the cache cannot be read or removed.
 pub fn run(args: &Args) -> Result<u8> {
     match args.what {
         None | Some(LabCommand::Show) => show(),

@@ -18,10 +18,6 @@ use std::path::Path;
 #[derive(clap::Args)]
 pub struct Args {}
 
-/// Runs the command.
-///
-/// # Errors
-/// When the folder of the runs cannot be read.
 pub fn run(_: &Args, runs: &Path) -> Result<u8> {
     let listed = store::list(runs)?;
     if listed.is_empty() {
@@ -35,13 +31,11 @@ pub fn run(_: &Args, runs: &Path) -> Result<u8> {
     Ok(DONE)
 }
 
-/// A run in words.
 #[derive(Debug, PartialEq, Eq)]
 struct RunLine {
     id: String,
     started: String,
     state: &'static str,
-    /// Further remark on the state.
     remark: Option<String>,
     name: Option<String>,
     stacks: Vec<String>,
@@ -150,7 +144,8 @@ fn table(lines: &[RunLine], width: usize) -> String {
     std::iter::once(row(heads, HEADS[3].to_owned())).chain(lines.iter().map(said)).collect()
 }
 
-/// Returns a word, and a remark on it; the run's report has the whole failure.
+/// Returns the state of a run in a word, and a remark on it. The run's report has the whole
+/// failure.
 fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
     let state =
         RunState::from_outcome(run.outcome.as_deref(), store::RunLock::is_held(&run.folder));

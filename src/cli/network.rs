@@ -37,10 +37,6 @@ pub struct Args {
     plan: bool,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// As `run`.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     args.output.check()?;
     let stacks = pairs(&args.places)?;

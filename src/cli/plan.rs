@@ -49,13 +49,11 @@ pub struct Args {
     asked: MeasureArgs,
 }
 
-/// Options of how a plan is shown.
 #[derive(Default)]
 pub struct View {
     width: usize,
     /// True if text on what cannot be undone is red.
     colour: bool,
-    /// True if command lines are shown whole.
     commands: bool,
     /// True if a hint says how to show them.
     hints: bool,
@@ -276,7 +274,6 @@ fn in_further_state(
     Ok(text + "  measure; check the state before and after every slice\n")
 }
 
-/// Describes guests with emulated drives that are up for the whole run.
 fn labs(view: &View, scenario: &Scenario) -> String {
     let line = |(place, lab): (&Place, &LabSpec)| {
         let drives = counted(u64::from(lab.drives.unwrap_or(0)), "NVMe drive", "NVMe drives");
@@ -291,7 +288,6 @@ fn labs(view: &View, scenario: &Scenario) -> String {
     scenario.labs.iter().map(line).collect()
 }
 
-/// Describes the files under test that are made.
 fn files(view: &View, scenario: &Scenario, steps: &[Step]) -> String {
     let remote = scenario.stacks.iter().all(|stack| !stack.medium.places().contains(&Place::Host));
     match steps {
@@ -328,7 +324,6 @@ fn reused(steps: &[Step]) -> BTreeMap<StepId, (&Path, bool)> {
     found
 }
 
-/// Returns true if a step would fill a file that is already filled.
 fn is_filled(reused: &BTreeMap<StepId, (&Path, bool)>, step: &Step) -> bool {
     let Op::FillFile(fill) = &step.op else { return false };
     let known = match &fill.file {
@@ -339,7 +334,6 @@ fn is_filled(reused: &BTreeMap<StepId, (&Path, bool)>, step: &Step) -> bool {
     fill.data.is_unique() && known.is_some_and(|(_, filled)| *filled)
 }
 
-/// Leaves out the steps that would fill a file that is already filled.
 fn to_fill(steps: Vec<Step>) -> Vec<Step> {
     let full: Vec<StepId> = {
         let reused = reused(&steps);
@@ -403,7 +397,6 @@ fn trials_take(spec: &DurabilitySpec, kills: u64, bounded: bool) -> String {
     )
 }
 
-/// Time that a guest takes to boot.
 const BOOTS: &str = "seconds with KVM, 1-2 min without";
 
 /// Describes the writes of syncs and rebuilds to the members of arrays, which nobody issued.
@@ -470,7 +463,6 @@ fn regime(scenario: &Scenario, caches: &[WriteCache]) -> String {
     format!("writes: {rule}{none}\n{}", known.concat())
 }
 
-/// Describes the published figures that the report will show next to the measured ones.
 fn published(scenario: &Scenario) -> String {
     let said = |published: &Published| {
         format!(
@@ -688,7 +680,6 @@ impl OtherWork {
         )
     }
 
-    /// Adds the work of a set that is brought up this number of times.
     fn add(&mut self, plan: &SetPlan, scenario: &Scenario, visits: u32, region: u64) {
         let visits = u64::from(visits);
         let first = unwritten_of_set(&plan.targets, region, scenario.data());

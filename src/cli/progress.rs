@@ -21,16 +21,13 @@ const PLAIN_INTERVAL: Duration = Duration::from_secs(15);
 /// Widest live interval that is shown, relative to the baseline: a wider one says nothing.
 const TELLING: f64 = 1.0;
 
-/// Shortest time that is shown in seconds.
 const SOON_S: f64 = 0.5;
 
-/// Replaces the omitted part of a name.
 const GAP: &str = "...";
 
 /// Columns of a line that the spinner takes.
 const SPINNER: usize = 2;
 
-/// Observer that reports to people.
 pub struct ProgressPrinter {
     bar: Option<ProgressBar>,
     /// True if lines are printed next to the bar, or instead of it.
@@ -48,7 +45,6 @@ struct Plain {
 }
 
 impl Plain {
-    /// Returns the text to be printed now.
     fn due(&mut self, now: Instant) -> Option<String> {
         let is_due = now.saturating_duration_since(self.said) > PLAIN_INTERVAL;
         let text = self.latest.take_if(|_| is_due)?;
@@ -131,13 +127,11 @@ impl ProgressPrinter {
         move |bytes| show(fills.lock().unwrap_or_else(PoisonError::into_inner).filled_words(bytes))
     }
 
-    /// Shows the progress of an array's sync, as a share.
     pub fn of_syncs(&self) -> impl Fn(f64) + Send + 'static {
         let show = self.of_status();
         move |share| show(format!("setting up: the array syncs, {:.0} % done", share * 100.0))
     }
 
-    /// Shows the current activity.
     fn of_status(&self) -> impl Fn(String) + Send + 'static {
         let (bar, plain, prints) = (self.bar.clone(), Arc::clone(&self.plain), self.prints);
         move |text| match &bar {
@@ -387,7 +381,6 @@ fn middle_left_out(name: &str, room: usize) -> String {
     part(&letters[..front]) + GAP + &part(&letters[letters.len() - back..])
 }
 
-/// Returns the cost; `None` if nothing is known yet.
 fn show_cost(live: &LiveComparison) -> Option<String> {
     let half_width = live.half_width.filter(|half_width| *half_width < TELLING)?;
     let verb = if live.cost < 0.0 { "gains" } else { "costs" };

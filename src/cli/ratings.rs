@@ -18,7 +18,6 @@ pub struct GivenRatings {
 }
 
 impl GivenRatings {
-    /// Empty value, without any file.
     pub const NONE: GivenRatings = GivenRatings { ratings: Vec::new() };
 
     /// Returns `ratings` overridden by the files.
@@ -55,7 +54,6 @@ fn text(path: &Path) -> Result<String, Failed> {
     read_text(path).map_err(|error| cannot(error.to_string()))
 }
 
-/// Returns ratings overridden by a file's text.
 fn over(ratings: &Ratings, file: &Path, text: &str) -> Result<Ratings, Failed> {
     ratings.with(text).map_err(|fault| {
         let mut error = InputError::new(file.display().to_string(), Fault::from_clause(&fault.why));

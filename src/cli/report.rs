@@ -46,7 +46,6 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Empty value, without any setting.
     pub const NONE: ReportArgs =
         ReportArgs { ratings: ratings::GivenRatings::NONE, percentiles: None, slo: Vec::new() };
 }
@@ -69,7 +68,6 @@ pub struct OutputArgs {
 /// A form by its name, and the endings of its files.
 pub type NamedForm = (&'static str, &'static [&'static str]);
 
-/// Returns the forms of a report.
 fn forms() -> Vec<NamedForm> {
     report::ALL.iter().map(|renderer| (renderer.name, renderer.endings)).collect()
 }
@@ -133,10 +131,6 @@ impl OutputArgs {
         }
     }
 
-    /// Checks the destination as [`Destination::check`] does.
-    ///
-    /// # Errors
-    /// Fails as [`Destination::check`] does.
     pub fn check(&self) -> Result<()> {
         self.to.check(self.format.as_deref())
     }
@@ -273,7 +267,6 @@ pub fn render(dirs: &[PathBuf], format: &str, width: usize, given: &ReportArgs) 
     Ok((renderer.render)(&audited(dirs, given)?, &PageContext { width }))
 }
 
-/// Renders runs in a few lines each.
 fn brief(dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
     let all = audited(dirs, given)?;
     let one =
@@ -317,7 +310,6 @@ pub(super) fn write_as(path: &Path, fill: Fill) -> Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Function that writes the content of a file.
 type Fill<'a> = &'a mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>;
 
 fn buffered<W: Write>(file: W, fill: Fill) -> std::io::Result<W> {

@@ -41,7 +41,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns the arguments that say what is to be measured.
     #[cfg(test)]
     pub fn asked(&self) -> &MeasureArgs {
         &self.asked

@@ -7,8 +7,8 @@ use iotax_units::{exit, shell};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Returns a folder of runs, or of one run, for a command that does what is written there. Only a
-/// folder that nobody else can have written to is accepted.
+/// Returns the folder of runs, or of one run, without links. Refuses a folder that somebody else
+/// may have written to: the command `verb` does what is written there.
 ///
 /// # Errors
 /// Bad input with the owner, and who may use it.

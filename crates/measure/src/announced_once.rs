@@ -18,31 +18,31 @@ pub struct AnnouncedOnce {
 }
 
 impl AnnouncedOnce {
-    /// Returns true if a warning is new.
+    /// Records a warning, and returns true if it is new.
     pub fn is_new(&mut self, warning: &Warning) -> bool {
         let Warning { kind, subject, text } = warning;
         self.warnings.insert([kind, subject, text].map(Clone::clone))
     }
 
-    /// Returns true if nothing is recorded yet of the volumes of a set: each visit makes equal
-    /// ones.
+    /// Returns true the first time it is called for a set, whose volumes are then to be recorded:
+    /// each visit makes equal ones.
     pub fn is_new_set(&mut self, set: usize) -> bool {
         self.volumes.insert(set)
     }
 
-    /// Returns true if a place has changed since it was recorded last.
+    /// Keeps the facts, and returns true if they differ from those kept last for the place.
     pub fn has_changed(&mut self, facts: &PlaceFacts) -> bool {
         self.places.insert(facts.place.clone(), facts.clone()).as_ref() != Some(facts)
     }
 
-    /// Returns true if other threads serve a stack than when that was recorded last.
+    /// Keeps the threads that serve a stack, and returns true if they differ from those kept last.
     pub fn is_served_otherwise(&mut self, serving: &Serving) -> bool {
         let known = (serving.stack.clone(), serving.place.clone());
         self.serving.insert(known, serving.clone()).as_ref() != Some(serving)
     }
 
-    /// Returns one sentence per reason for the emulated ones of these places, each given with its
-    /// reason. Places that were reported already are left out.
+    /// Returns one sentence per reason why places are emulated. Places that were reported already
+    /// are left out.
     pub fn emulated(&mut self, places: &[(Place, Option<String>)]) -> Vec<String> {
         let mut by_reason: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
         for (place, why) in places {

@@ -20,18 +20,16 @@ use std::time::{Duration, Instant};
 /// groups are reported every 5 s.
 const AGE: Duration = Duration::from_secs(10);
 
-/// A cluster, and the stacks on it.
 #[derive(Debug)]
 pub struct WatchedCluster {
     conf: PathBuf,
     stacks: Vec<usize>,
     read: Option<Instant>,
-    /// True if the cluster did not answer the last reading.
     silent: bool,
 }
 
-/// Returns every cluster below the stacks that are `ready`: an existing one whose image is the
-/// medium, or one that a step makes.
+/// Returns the clusters below the `ready` stacks: existing ones whose image is the medium, and
+/// those that a step makes.
 pub fn below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<WatchedCluster> {
     let mut all: Vec<WatchedCluster> = Vec::new();
     for index in ready {
@@ -89,10 +87,6 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Reads all clusters, because a load has ended.
-    ///
-    /// # Errors
-    /// As [`Bench::note_cluster`].
     pub fn read_all_clusters(&mut self) -> Result<()> {
         (0..self.clusters.len()).try_for_each(|at| self.read_cluster(at))
     }

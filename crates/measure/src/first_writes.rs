@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes between two checks whether the user wants to stop.
 const STRETCH: u64 = 64 * MIB;
-/// I/Os in flight where the order is left to chance. In order there is one, since several would
+/// I/Os in flight of writes in random order. Writes in sequence have one, since several would
 /// overtake each other.
 const AT_RANDOM_DEPTH: u32 = 16;
 
@@ -88,7 +88,6 @@ impl Session<'_> {
     }
 }
 
-/// Formats how much is written so far.
 fn progress_words(stack: &str, done: u64, all: u64) -> String {
     let (done, all) = (show_bytes(done), show_bytes(all));
     format!("setting up: writing for the first time through {stack}: {done} of {all}")
@@ -161,7 +160,6 @@ pub(super) struct WritePass<'a> {
     pub member: &'a LoadedMember,
     /// Bytes of each target that may be used.
     pub bytes: u64,
-    /// Job that writes each target.
     pub job: Job,
     /// Bytes between two checks whether the user wants to stop.
     pub stretch: u64,

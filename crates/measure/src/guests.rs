@@ -59,7 +59,7 @@ pub fn disks(
     Ok(found)
 }
 
-/// Returns the settings that are not as asked for, or not known to be.
+/// Returns the settings of a disk that differ from those asked for, or that cannot be read.
 fn differing(
     guest: &GuestPlan,
     disk: &DiskSpec,
@@ -106,10 +106,6 @@ fn of_qemu(place: &mut ReachedPlace, guest: &GuestPlan, at: usize) -> Result<Gue
     Ok(reported)
 }
 
-/// Returns the SPDK targets that serve disks of a guest.
-///
-/// # Errors
-/// When one of them does not answer.
 pub fn spdk_targets(guest: &GuestPlan) -> Result<Vec<SpdkTarget>> {
     let sockets = guest.disks.iter().filter_map(|disk| match &disk.server {
         DiskServer::Spdk(disk) => Some(disk.rpc.as_path()),

@@ -27,7 +27,6 @@ pub enum Interference {
     Fine,
     /// The baseline runs at this share of its rate while the others are up.
     Disturbed(f64),
-    /// The measurement was cut short.
     Ended(VisitEnd),
 }
 

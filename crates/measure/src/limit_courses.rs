@@ -31,11 +31,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Length of the first slice, so that a small burst is seen while it lasts ...
+/// Length of the first slice of a course, short enough to see a small burst while it lasts.
 const FIRST_SLICE_NS: u64 = 1_000_000;
-/// ... the growth of each later slice ...
+/// Factor by which each slice of a course is longer than the one before.
 const GROWTH: f64 = 1.15;
-/// ... and the longest slice.
 const LONGEST_SLICE_NS: u64 = 10_000_000;
 /// Longest time to empty the queue for which slices end on time. If it takes longer, slices end on
 /// I/Os, since a slice that ends on time drains for as long again.
@@ -47,9 +46,9 @@ const LOOKS_EVERY_S: f64 = 0.5;
 /// Least number of blocks in a burst. With fewer, the burst is known to worse than 5 %: a limiter
 /// may let the block pass that overflows its bucket.
 const FEW_BLOCKS: f64 = 20.0;
-/// Standard errors of rate and burst at which a course ends early ...
+/// Largest relative standard errors of rate and burst with which a course may end early.
 const SURE: [f64; 2] = [0.002, 0.01];
-/// ... if the rate has been seen for at least this long.
+/// Least seconds for which the rate is seen before a course may end early.
 const LEAST_TAIL_S: f64 = 2.0;
 /// Shortest interval at which arrivals over a network are recorded, most such steps, and longest
 /// slice.
@@ -58,12 +57,10 @@ const NETWORK_STEPS: f64 = 1000.0;
 const LONGEST_NETWORK_S: f64 = 590.0;
 /// Discarded start of a network's course: its ends' threads have this long to wake up.
 const NETWORK_DISCARD_NS: u64 = 200_000_000;
-/// Longest rest between two courses.
 const LONGEST_REST_S: f64 = 120.0;
 /// Time limit for QEMU, which answers at once or not at all.
 const QMP_LIMIT: Duration = Duration::from_secs(5);
 
-/// Direction and load of a course.
 type CourseKind = (CourseDirection, CourseLoad);
 
 const OF_DEVICE: [CourseKind; 4] = [
@@ -80,7 +77,7 @@ const OF_NETWORK: [CourseKind; 4] = [
     (CourseDirection::Receive, CourseLoad::Datagrams),
 ];
 
-/// What a course is run on, and how.
+/// Target and load of a course.
 #[derive(Clone, Copy)]
 struct CourseAim<'a> {
     search: &'a LimitSearch,
@@ -92,7 +89,6 @@ struct CourseAim<'a> {
     refill_s: f64,
 }
 
-/// Returns the load of a network.
 fn probe_spec((direction, load): CourseKind, step_ns: u64) -> Result<ProbeSpec> {
     let text = match (load, direction.is_outward()) {
         (CourseLoad::Streams, true) => "tcp(send)",
@@ -104,7 +100,6 @@ fn probe_spec((direction, load): CourseKind, step_ns: u64) -> Result<ProbeSpec> 
     Ok(ProbeSpec { numjobs: load.depth(), course_ns: Some(step_ns), ..spec })
 }
 
-/// Returns the load of a device or file.
 fn job((direction, load): CourseKind) -> Job {
     let rw = match (direction.is_outward(), load == CourseLoad::SmallBlocks) {
         (false, true) => Rw::RandRead,
@@ -139,8 +134,8 @@ fn is_coarse(course: &LimitCourse) -> bool {
     }
 }
 
-/// Returns true if a course of finer blocks shows the same limit, or shows one where the coarse
-/// course shows none.
+/// Returns true if a course of finer blocks confirms the coarse one: it shows the same limit, or a
+/// clear shape where the coarse course shows no bucket.
 fn is_shown_by(coarse: &LimitCourse, finer: &LimitCourse) -> bool {
     match (bucket(coarse), bucket(finer)) {
         (Some(own), Some(other)) => (other.rate.value / own.rate.value - 1.0).abs() <= SAME_RATE,

@@ -13,9 +13,10 @@ const PART: f64 = 0.25;
 /// Wished half-width of latencies, as a multiple of that of throughput.
 const COARSER: f64 = 2.0;
 
-/// Returns the rate of all threads together and the slowest stack, of stacks with `members` members
-/// each. `None` while a stack has no rounds, when the rate is not asked for, or when the load has a
-/// rate of its own already. A `ruler` gets the rate, too, and has no part in the choice.
+/// Returns the matched rate, as the sum over all threads, and the index of the slowest stack, which
+/// sets it. `members` has the number of members of each stack. Returns `None` while a stack has no
+/// rounds, when no matched rate is asked for, and when the load has a rate of its own. The `ruler`
+/// is offered the rate, but never sets it.
 pub fn rate(
     workload: &Workload,
     measure: &MeasureSpec,
@@ -108,7 +109,6 @@ pub fn with_matched(depth_s: f64, measure: &MeasureSpec) -> f64 {
     if measure.matched_rate > 0.0 { depth_s / (1.0 - PART) } else { depth_s }
 }
 
-/// Returns the part of a budget for the stated depth.
 pub fn left_for_depth(budget_s: f64, measure: &MeasureSpec) -> f64 {
     if measure.matched_rate > 0.0 { (1.0 - PART) * budget_s } else { budget_s }
 }

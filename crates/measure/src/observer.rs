@@ -4,9 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEvent {
-    /// A step is about to be performed.
     Step {
-        /// Purpose of the step.
         why: String,
     },
     /// Files of a set-up are filled now and then between its steps, as far as they are not full
@@ -15,7 +13,6 @@ pub enum RunEvent {
         /// Bytes of all files together.
         total: u64,
     },
-    /// A guest boots, or a host is reached.
     Reaching {
         place: String,
     },
@@ -37,29 +34,23 @@ pub enum RunEvent {
     Preconditioned {
         text: String,
     },
-    /// A round has ended.
     Round(LiveState),
-    /// A durability trial has ended.
     Trial {
         text: String,
     },
-    /// Reading of the scenario that the scenario does not ask for.
+    /// A remark on what is done and why.
     Note {
         text: String,
     },
-    /// A warning that a reader must see.
     Warning {
         text: String,
     },
-    /// A workload has ended.
     WorkloadEnd {
         reason: String,
     },
-    /// Everything is being removed.
     Removing,
 }
 
-/// State of a comparison after a round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveState {
     pub round: usize,
@@ -67,7 +58,6 @@ pub struct LiveState {
     pub elapsed_s: f64,
     /// Estimated time left, in seconds; `None` before there is an interval.
     pub left_s: Option<f64>,
-    /// Comparisons, one line each.
     pub comparisons: Vec<LiveComparison>,
 }
 
@@ -83,7 +73,6 @@ pub struct LiveComparison {
     pub directions: Option<[f64; 2]>,
 }
 
-/// Answer of a person to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperatorAnswer {
     Done,

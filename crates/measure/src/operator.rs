@@ -29,7 +29,6 @@ pub fn most_steps(scenario: &Scenario, layout: &SetLayout) -> usize {
     of_a_round * layout.visits_of_a_set(&scenario.measure) as usize
 }
 
-/// Returns the number of manual steps before a set.
 pub(super) fn steps_of(scenario: &Scenario, set: &StackSet) -> usize {
     set.stacks
         .iter()
@@ -114,8 +113,8 @@ impl Session<'_> {
         }
     }
 
-    /// Returns what is not yet as it should be; `None`: the drive is there, was looked at, and is
-    /// nowhere else.
+    /// Returns what is still missing; `None` if the drive is there, was inspected, and is nowhere
+    /// else.
     fn lacking(
         &mut self,
         places: &mut Places,
@@ -181,7 +180,7 @@ impl Session<'_> {
     }
 }
 
-/// Returns why the device at a path is not the drive; `None`: it is.
+/// Returns why the device at a path is not the drive; `None` if it is.
 fn not_here(path: &Path, identity: Option<&Identity>, operator: &Operator) -> Option<String> {
     let (path, serial) = (path.display(), &operator.serial);
     match identity {

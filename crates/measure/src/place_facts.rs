@@ -126,7 +126,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Records the threads that serve the I/O of stacks, other than their load.
     pub(super) fn record_serving(&mut self, ready: &[StackUnderLoad]) -> Result<()> {
         for one in ready {
             for (place, all) in &one.serving {
@@ -154,7 +153,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Records the facts of the guests of a set, with their disks as they really are.
     pub(super) fn record_guests(
         &mut self,
         places: &mut Places,

@@ -36,7 +36,6 @@ const SET_UP_LIMIT: Duration = Duration::from_secs(180);
 /// Reason why figures of a lab count nowhere else.
 const LAB_DRIVES: &str = "emulated: not representative of drives (those of a lab are files behind a controller that QEMU emulates)";
 
-/// Places that were reached.
 #[derive(Default)]
 pub struct Places {
     reached: BTreeMap<Place, ReachedPlace>,
@@ -46,9 +45,7 @@ pub struct Places {
     returns: BTreeMap<Place, u32>,
 }
 
-/// A place that is reached, with its peer.
 pub struct ReachedPlace {
-    /// Connection to the agent.
     pub peer: Peer,
     /// Clock of the place minus clock of the host.
     pub clock_offset_ns: i64,
@@ -59,7 +56,6 @@ pub struct ReachedPlace {
     /// True if the place reports what its kernel has yet to write. A place without an agent does
     /// not.
     pub reports_dirty_data: bool,
-    /// Targets that may be written there.
     allowed: Allowed,
     /// Id of our copy of the program on a host over SSH.
     copied_as: Option<String>,
@@ -194,18 +190,15 @@ impl Places {
         Ok(())
     }
 
-    /// Returns the number of times that a place was reached again.
     pub fn returns(&self, place: &Place) -> u32 {
         self.returns.get(place).copied().unwrap_or(0)
     }
 
-    /// Gives a place up for good.
     pub fn lose(&mut self, place: &Place) {
         self.reached.remove(place);
         self.lost.insert(place.clone());
     }
 
-    /// Returns true if a place was given up.
     pub fn is_lost(&self, place: &Place) -> bool {
         self.lost.contains(place)
     }
@@ -215,7 +208,6 @@ impl Places {
         self.reached.get(place).is_some_and(|reached| reached.peer.is_usable())
     }
 
-    /// Returns the fate of the process of a place.
     pub fn fate_of(&self, place: &Place) -> Option<String> {
         self.reached.get(place)?.peer.fate()
     }
@@ -290,10 +282,6 @@ impl Places {
         self.reached.insert(place.clone(), reached);
     }
 
-    /// Returns a place that was reached.
-    ///
-    /// # Errors
-    /// When it was not.
     pub fn get(&mut self, place: &Place) -> Result<&mut ReachedPlace> {
         self.reached.get_mut(place).with_context(|| format!("{place} was not reached"))
     }
@@ -314,7 +302,6 @@ impl Places {
         self.reached.get(place).is_some_and(|reached| reached.reports_dirty_data)
     }
 
-    /// Returns true if a place is reached.
     pub fn has(&self, place: &Place) -> bool {
         self.reached.contains_key(place)
     }
@@ -427,10 +414,6 @@ impl ReachedPlace {
         }
     }
 
-    /// Returns the facts of the place, with those of the devices in use.
-    ///
-    /// # Errors
-    /// When the place does not answer.
     pub fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
         let asked = WireRequest::Facts { devices: devices.to_vec(), programs: catalog::programs() };
         match self.ask(asked, SET_UP_LIMIT)? {
@@ -439,7 +422,7 @@ impl ReachedPlace {
         }
     }
 
-    /// Gives the guard there the list of what may be written.
+    /// Gives the guard in the place the list of targets that may be written.
     ///
     /// # Errors
     /// When the place does not answer.

@@ -21,15 +21,11 @@ pub struct WorkloadProgress {
     /// warm-up.
     pub elapsed_s: f64,
     pub matched_s: f64,
-    /// Length and order of slices, once it is chosen.
     pub design: Option<Design>,
-    /// Design of the series in which stacks take turns, if they do.
     pub series: Option<SeriesDesign>,
     /// Bytes of a write slice, fixed by the first warm-up.
     pub slice_bytes: Option<u64>,
-    /// The rate at which latencies are compared, once it is known.
     pub matched: Option<Matched>,
-    /// Rounds of preconditioning before the rounds of a visit.
     pub preconditioned: Vec<WrittenRound>,
     /// Bytes that plain rounds of each stack read and wrote, and their seconds.
     pub by_direction: BTreeMap<usize, [f64; 3]>,
@@ -56,18 +52,12 @@ impl WorkloadProgress {
     }
 }
 
-/// Limit at which a visit ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VisitLimit {
     /// Ends when the comparisons are precise, or at the end of the budget.
     Precise(StopSpec),
     /// Ends after as many rounds as the first visit had.
-    AsBefore {
-        /// Rounds at the stated depth.
-        rounds: usize,
-        /// Rounds at the matched rate.
-        matched: usize,
-    },
+    AsBefore { rounds: usize, matched: usize },
     /// Ends after this time, in seconds.
     Time(f64),
 }
@@ -97,19 +87,16 @@ impl VisitLimit {
     }
 }
 
-/// Reason for the end of a visit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VisitEnd {
     Precision,
     /// A rate limit set in and hides the cost.
     RateLimited,
-    /// The time is used up.
     Budget,
     /// The rounds or the time of this visit are used up; the workload goes on in another visit.
     Visit,
     /// Another round would write more than `max_written`.
     MaxWritten,
-    /// The baseline runs only at a share of its rate while the others are up.
     Disturbed {
         /// The baseline's rate next to the others divided by its rate alone.
         share: f64,

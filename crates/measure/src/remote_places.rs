@@ -101,7 +101,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Leaves the places that steps restart.
     pub(super) fn leave_restarted(&mut self, places: &mut Places, steps: &[Step]) {
         for step in steps {
             if let Op::ChangeMachine(ChangeMachine { host: Some(host), .. }) = &step.op {

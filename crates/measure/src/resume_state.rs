@@ -20,26 +20,19 @@ use std::path::Path;
 /// State of a run so far; empty for a new run.
 #[derive(Debug, Default)]
 pub struct ResumeState {
-    /// Measurements so far, by workload.
     pub progress: BTreeMap<String, WorkloadProgress>,
     /// Visits that ended: (visit, set, workload).
     pub ended: BTreeSet<(u32, u32, String)>,
-    /// The first visit that is still to be made.
     pub first_visit: u32,
     pub workloads_done: BTreeSet<String>,
     /// Bytes written, by fills and by the load.
     pub written: u64,
     /// True if stacks were found to disturb the baseline and are measured apart.
     pub apart: bool,
-    /// Passes over drives, in the order of the record.
     passes: Vec<Passes>,
 }
 
 impl ResumeState {
-    /// Returns the state of a run that is to be resumed.
-    ///
-    /// # Errors
-    /// When its journal cannot be read.
     pub fn from_data(data: &RunData, run_dir: &Path) -> Result<ResumeState> {
         let scenario = &data.start.scenario;
         let of_workload = |name: &String| (name.clone(), progress(scenario, data, name));

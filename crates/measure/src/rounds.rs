@@ -39,9 +39,7 @@ pub const LEAST_BUDGET_FOR_A_PILOT_S: f64 = 10.0 * pilot::LEAST_S;
 /// Longest slice that may have rounds of slices four times as long.
 const LONGEST_FOR_LONG_ROUNDS_NS: u64 = 500_000_000;
 
-/// State that a visit needs to measure.
 pub struct Visit<'a> {
-    /// Workers and the record.
     pub bench: Bench<'a>,
     /// Index of the baseline in the scenario.
     pub baseline: usize,
@@ -53,11 +51,8 @@ pub struct Visit<'a> {
     pub ruler: Option<usize>,
     pub workload: &'a Workload,
     pub measure: &'a MeasureSpec,
-    /// Write caches that are known to be on the path.
     pub write_caches: &'a [WriteCache],
-    /// Criteria for steady writes, if they are asked for.
     pub steady: Option<SteadySpec>,
-    /// Preconditioning: runs the load until it is steady before it is measured, if asked for.
     pub precondition: Option<Precondition>,
     /// A stream of random orders, distinct for each workload and visit.
     pub stream: u64,
@@ -71,7 +66,6 @@ fn is_coarse(rate: f64) -> bool {
     pilot::length_for(rate) > 2.0 * pilot::SLICE_S
 }
 
-/// Rates seen in a warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 struct WarmUpResult {
     /// I/Os a second of the slowest stack.
@@ -181,9 +175,8 @@ impl Visit<'_> {
         Ok(ControlFlow::Continue(warm))
     }
 
-    /// Returns true if a slice says too little of how slow a stack is, because it has few
-    /// completions. Also no single short slice, which another process may have held up, decides
-    /// that there is no pilot.
+    /// Returns true if a warm-up slice has too few completions to show how slow a stack is. A
+    /// single short slice, which another process may have held up, must not rule out the pilot.
     fn says_too_little(&self, progress: &WorkloadProgress, done: &SliceOutcome) -> bool {
         done.part(0, false).amount < FEW
             || (progress.design.is_none() && self.has_time_for_a_pilot() && is_coarse(done.rate()))
@@ -215,7 +208,6 @@ impl Visit<'_> {
         }
     }
 
-    /// Returns a small part of the bytes that may be written.
     pub(super) fn first_bytes(&self, left: u64) -> SliceBound {
         let unit = self.bench.unit();
         SliceBound::Bytes { bytes: (left / 64).clamp(unit, FIRST_BYTES.max(unit)) / unit * unit }
@@ -480,7 +472,6 @@ impl Visit<'_> {
         }
     }
 
-    /// Runs one round and records it.
     fn round(
         &mut self,
         progress: &mut WorkloadProgress,

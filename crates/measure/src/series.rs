@@ -31,7 +31,6 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Shortest window, in nanoseconds.
 const LEAST_WINDOW_NS: f64 = 1e6;
 /// Longest window of a series, in nanoseconds. Longer windows gain little by a series: their slices
 /// are asked for one by one.
@@ -65,7 +64,6 @@ const LONG_ONE_OF: u32 = 8;
 /// Number of series that have the same workers. A cost depends on the placement of threads and
 /// memory: new workers let the spread between series show it.
 const PLACED_SERIES: u32 = 2;
-/// Least seconds of load of each stack.
 const LEAST_LOAD_S: f64 = 3.0;
 /// Length of a slice of one stack alone, in nanoseconds.
 const ALONE_NS: u64 = 100_000_000;
@@ -96,7 +94,6 @@ pub(super) struct SettledSlices {
     pub why: String,
 }
 
-/// Returns the width of the bins of a transient, in nanoseconds.
 fn bin_ns(length: ShortLength) -> u64 {
     ((length.window_ns + length.discard_ns) / BINS_OF_SLICE).max(1)
 }
@@ -144,7 +141,6 @@ impl Bench<'_> {
             && self.clusters.is_empty()
     }
 
-    /// Returns the number of I/Os that one stack has in flight.
     pub(super) fn in_flight(&self) -> f64 {
         let of_jobs: u64 =
             self.jobs(1).iter().map(|job| u64::from(job.iodepth) * u64::from(job.numjobs)).sum();

@@ -23,16 +23,13 @@ use iotax_units::exit::Failed;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// Every workload was measured to its end.
     Complete,
     Interrupted,
 }
 
 impl RunOutcome {
-    /// Returns the word for the outcome in the record.
     pub fn word(self) -> &'static str {
         match self {
             RunOutcome::Complete => "complete",
@@ -41,29 +38,23 @@ impl RunOutcome {
     }
 }
 
-/// State of a run.
 pub struct Session<'a> {
-    /// The scenario that was asked for.
     pub scenario: &'a Scenario,
     pub survey: Survey,
     /// Programs and images that this machine has for guests.
     pub guest_parts: Option<guest::GuestParts>,
-    /// Performs steps under the journal.
     pub executor: Executor,
     pub store: Writer,
     pub observer: &'a mut dyn Observer,
     pub stop: &'a AtomicBool,
     /// Measurements of earlier parts of a resumed run; grows as this part goes on.
     pub past: ResumeState,
-    /// Warnings that were given already.
     pub announced: AnnouncedOnce,
-    /// Devices that the guard has let this run write.
     pub admitted: Admitted,
     /// Bytes that the load may still write; `None`: `max_written` was not given.
     pub allowance: Option<u64>,
 }
 
-/// A visit as planned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlannedVisit {
     pub(super) number: u32,
@@ -78,7 +69,6 @@ impl Session<'_> {
         undone
     }
 
-    /// Reports the notes of steps that a reader must know.
     pub(super) fn report_notes(&mut self) -> Result<()> {
         let notes = self.executor.notes();
         notes.into_iter().try_for_each(|note| self.warn("target", "", note))

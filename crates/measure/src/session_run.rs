@@ -123,7 +123,6 @@ impl Session<'_> {
         outcome
     }
 
-    /// Warns of processes that kept the CPUs of this host busy while the run was prepared.
     fn warn_of_busy_processes(&mut self, at_first: &CpuReading) -> Result<()> {
         let wanted =
             MOST_LOOK.min(Duration::from_nanos(self.scenario.measure.budget_ns / LOOK_PART));

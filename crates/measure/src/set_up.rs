@@ -25,7 +25,6 @@ use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 impl Session<'_> {
-    /// Leaves the guests of a set that is up, and removes it.
     pub(super) fn leave_set(
         &mut self,
         places: &mut Places,

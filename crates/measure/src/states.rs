@@ -39,7 +39,6 @@ struct WatchedOne {
     again: Vec<Step>,
 }
 
-/// State of an array after a slice.
 pub struct AfterSlice {
     pub state: ArrayState,
     /// True if that is the expected state.
@@ -51,7 +50,6 @@ pub struct AfterSlice {
 /// Keeps stacks in the states that they are measured in.
 pub struct StateKeeper<'a> {
     executor: &'a mut Executor,
-    /// Watched arrays by the index of their stack.
     watched: BTreeMap<usize, WatchedArrays>,
 }
 
@@ -164,7 +162,6 @@ impl Session<'_> {
         Ok(next)
     }
 
-    /// Watches the arrays of the stacks of a set.
     pub(super) fn watched(
         &self,
         up: &SetPlan,
@@ -199,7 +196,6 @@ impl Session<'_> {
 /// An array to be watched, without a keeper so far.
 pub(super) struct WatchedArray(WatchedArrays);
 
-/// Returns a keeper that keeps these arrays in their states.
 pub(super) fn keeper(
     executor: &mut Executor,
     watched: BTreeMap<usize, WatchedArray>,

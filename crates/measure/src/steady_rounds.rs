@@ -20,7 +20,6 @@ use std::sync::atomic::Ordering;
 /// engines' flushes are rare.
 const SLICE_NS: u64 = 1_000_000_000;
 
-/// The rounds so far.
 #[derive(Default)]
 struct SteadyRounds {
     writes: Vec<WrittenRound>,

@@ -44,7 +44,6 @@ const TRIES_BY_BYTES: u32 = 2;
 /// Interval of the reports that places are still working.
 pub(super) const WATCHED_EVERY: Duration = Duration::from_secs(1);
 
-/// Returns the number of tries of a slice.
 pub fn tries(bound: SliceBound) -> u32 {
     if matches!(bound, SliceBound::Bytes { .. }) { TRIES_BY_BYTES } else { TRIES }
 }
@@ -79,12 +78,10 @@ pub struct CommonSliceParts {
 
 /// Slices of one or several places that were asked to run together.
 pub(super) struct PlaceSlices {
-    /// Result of all places as one.
     pub ran: Ran,
     /// CPU time of this host during the slice, and of other hosts that load with it, if guests on
     /// this host are among the places.
     pub host_cpu: Option<CpuTimes>,
-    /// Timing of the places relative to each other, if there are several.
     pub together: Option<CommonSliceParts>,
     /// Readings of the devices below the targets of each place, before and after the slice.
     pub devices: Vec<[DeviceReading; 2]>,
@@ -116,7 +113,6 @@ impl CommonSliceParts {
         }
     }
 
-    /// Says why the slice is run again after `tried` tries.
     pub fn why_again(&self, tried: u32) -> String {
         let CommonSliceParts { ends: [first, last], .. } = self;
         format!(
@@ -189,7 +185,6 @@ fn of_machines(
     machines.map(|(_, (ran, _))| ran.cpu).try_fold(here, |sum, one| Some(sum.plus(one?)))
 }
 
-/// Returns what was done on each target of a place.
 pub(super) fn on_targets(result: &SliceResult) -> Vec<OnTarget> {
     result.targets.iter().map(|(ios, bytes)| OnTarget { ios: *ios, bytes: *bytes }).collect()
 }

@@ -24,7 +24,6 @@ use std::path::PathBuf;
 /// Readings of each place before and after one slice; the places of the load come first.
 pub(super) type PlaceReadings = Vec<(Place, [DeviceReading; 2])>;
 
-/// Sums over the slices of one load so far.
 #[derive(Default)]
 pub struct Traffic {
     loads: BTreeMap<usize, StackSums>,
@@ -54,7 +53,6 @@ struct PlaceSums {
 const CLEARLY_MORE: f64 = 1.05;
 
 impl Traffic {
-    /// Adds one slice of a worker.
     pub(super) fn add(&mut self, worker: usize, result: &SliceResult, readings: &PlaceReadings) {
         let load = self.loads.entry(worker).or_default();
         let issued = issued(result);

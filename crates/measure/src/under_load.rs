@@ -15,10 +15,8 @@ use std::time::Duration;
 /// each.
 pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
 
-/// A stack that is up, from the view of the load.
 #[derive(Clone, Debug)]
 pub struct StackUnderLoad {
-    /// Index in the scenario.
     pub index: usize,
     pub stack: String,
     /// Places where the load runs: one, or several that begin every slice at the same time.
@@ -29,15 +27,11 @@ pub struct StackUnderLoad {
     pub owed: Vec<PathBuf>,
     /// Places below that work for the stack without load in them: the other ends of fabrics.
     pub others: Vec<Place>,
-    /// Media at the bottom of the stack, by place.
     pub media: Vec<(Place, Vec<PathBuf>)>,
-    /// The other end of a network, if the stack names one.
     pub far_end: Option<FarEnd>,
-    /// Threads that serve the stack's I/O, other than the load, by place.
     pub serving: BTreeMap<Place, Vec<ServingThread>>,
 }
 
-/// A place that a stack is loaded in.
 #[derive(Clone, Debug)]
 pub struct LoadedMember {
     pub place: Place,
@@ -52,12 +46,10 @@ impl LoadedMember {
 }
 
 impl StackUnderLoad {
-    /// Returns true if load of this stack runs in `place`.
     pub fn is_in(&self, place: &Place) -> bool {
         self.members.iter().any(|member| member.place == *place)
     }
 
-    /// Iterates over the targets in all places.
     pub fn targets(&self) -> impl Iterator<Item = &TargetSpec> {
         self.members.iter().flat_map(|member| &member.targets)
     }

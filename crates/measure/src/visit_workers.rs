@@ -22,11 +22,8 @@ use iotax_wire::stops::ProcessStop;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-/// The workers of one visit.
 pub struct Bench<'a> {
-    /// Number of the visit.
     pub visit: u32,
-    /// Number of the set.
     pub set: u32,
     /// The stacks that are up; workers are numbered like them.
     pub ready: &'a [StackUnderLoad],
@@ -39,17 +36,11 @@ pub struct Bench<'a> {
     /// Seconds of all slices so far, including the discarded start, the drain and the wait before
     /// each.
     pub spent_s: f64,
-    /// Common start of each worker that runs in several places.
     pub starts: BTreeMap<usize, CommonStart>,
-    /// Last clock comparison of each place.
     pub clocks: BTreeMap<Place, ClockReading>,
-    /// Workers that are prepared.
     pub prepared: BTreeSet<usize>,
-    /// Load that the members are offered.
     pub offered: OfferedLoad,
-    /// Keeps stacks in the states that they are measured in.
     pub keeper: Option<StateKeeper<'a>>,
-    /// Clusters below the stacks.
     pub clusters: Vec<WatchedCluster>,
     /// Workers whose I/Os have failed in this visit and have been reported: the run goes on with
     /// them.
@@ -58,7 +49,6 @@ pub struct Bench<'a> {
     pub traffic: Traffic,
     /// Course of each worker's rate at the beginning of short slices.
     pub transients: BTreeMap<usize, Transient>,
-    /// Clocks by which workers take turns.
     pub turns: ClockTurns,
     /// Number of times that workers were placed again.
     pub placed: u64,
@@ -68,14 +58,11 @@ pub struct Bench<'a> {
     pub stops: &'a dyn Fn(Instant) -> Option<ProcessStop>,
 }
 
-/// Load that the members of a stack are offered.
 #[derive(Clone, Debug)]
 pub enum OfferedLoad {
-    /// Jobs that each member runs.
     Jobs(Vec<Job>),
     /// The workload's jobs at this number of I/Os per second, all members together.
     Rate(f64),
-    /// One I/O at a time, of the workload's kind.
     OneAtATime,
 }
 
@@ -183,8 +170,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Returns the probe that a worker is, as [`network_peer::listening`] has it. The result is
-    /// empty if the worker is a load.
+    /// Returns the probe of a worker, once for each address at which the other end may be reached.
+    /// The result is empty if the worker is a load.
     fn probes(&mut self, worker: usize) -> Result<Vec<ProbeSpec>> {
         let Some(probe) = &self.workload.probe else { return Ok(Vec::new()) };
         match self.workload.needs_peer() {
@@ -236,10 +223,6 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Ends all workers.
-    ///
-    /// # Errors
-    /// When a peer is lost.
     fn end_workers(&mut self) -> Result<()> {
         while let Some(worker) = self.prepared.first().copied() {
             let places: Vec<Place> =

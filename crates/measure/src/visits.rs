@@ -24,7 +24,6 @@ use iotax_stats::stop::StopSpec;
 use iotax_wire::stops;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
-/// Outcome of a visit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum VisitOutcome {
     Done,
@@ -181,7 +180,6 @@ impl Session<'_> {
         Ok(outcome)
     }
 
-    /// Measures every workload that is left on a set that is up.
     fn measure_all(
         &mut self,
         layout: &SetLayout,

@@ -204,7 +204,7 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
     all.into_iter().map(|(_, _, text)| text).collect()
 }
 
-/// Returns the order: differences, then no difference, then unresolved.
+/// Returns the rank of a class: differences first, then no difference, then unresolved.
 fn order(class: &str) -> u8 {
     match class {
         "cost" | "gain" => 0,
@@ -228,7 +228,7 @@ fn is_headline(findings: &Findings, one: &Comparison) -> bool {
     findings.headline_of.as_ref().is_some_and(is_it)
 }
 
-/// Returns reads and writes apart, one line each, those of the headline first, which is right
+/// Returns a line each for reads and writes, those of the headline first, since it is directly
 /// above.
 fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(VerdictSentence, f64)> {
     let of_stacks =
@@ -402,7 +402,7 @@ fn row_weight(workload: &WorkloadFindings, row: &StackRow, is_direction: bool) -
     if is_direction { after_wholes(weight) } else { weight }
 }
 
-/// Returns the size of a resolved difference.
+/// Returns the size of a resolved difference; 0 if nothing is resolved.
 fn size(one: &Comparison) -> f64 {
     let differs = matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
     if differs { one.rate.phrase.size() } else { 0.0 }
@@ -573,7 +573,6 @@ fn grid_of(
     OneTable { title: Vec::new(), table, weights, rows: row, columns: Some(column) }
 }
 
-/// Returns the legend of the table's marks.
 fn marks(findings: &Findings, table: &str) -> String {
     let comparisons = findings.workloads.iter().flat_map(WorkloadFindings::all_comparisons);
     let by: BTreeSet<&str> =
@@ -595,7 +594,6 @@ fn marks(findings: &Findings, table: &str) -> String {
         .join("; ")
 }
 
-/// Returns the warnings by kind, the marks, and the command that shows the rest.
 fn closing(findings: &Findings, command: &str, marks: &str, width: usize) -> String {
     let others = || findings.warnings.iter().filter(|one| !is_at_top(findings, one));
     let kinds: BTreeSet<&str> = others().map(|one| one.kind.as_str()).collect();

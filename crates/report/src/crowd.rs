@@ -141,7 +141,6 @@ fn of_place((place, iops): &(String, f64)) -> String {
     format!("{} ({place})", three_digits(*iops))
 }
 
-/// Returns a sentence about each of them.
 pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
     let said = |crowd: &Crowd| match &crowd.scaling {
         Some(scaling) => format!("{}; {}", crowd.sentence, scaled(scaling)),
@@ -150,7 +149,6 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = Str
     workload.crowds.iter().map(said).collect::<Vec<_>>().into_iter()
 }
 
-/// Compares many with few, with the figures of the table.
 fn scaled(scaling: &Scaling) -> String {
     let Scaling { against, places, .. } = scaling;
     let caution = scaling.caution.as_deref();

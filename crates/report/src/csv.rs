@@ -124,7 +124,6 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
 
 struct CsvLines<'a> {
     run: &'a str,
-    /// Columns of [`PLACE`].
     place: [String; PLACE.len()],
     writer: ::csv::Writer<Vec<u8>>,
 }
@@ -401,7 +400,6 @@ impl CsvLines<'_> {
         add("share of kills with loss", &row.share);
     }
 
-    /// Adds the rate and the burst that a course of load shows.
     fn course(&mut self, stack: &str, course: &CourseFinding) {
         for (metric, figure) in [("rate", course.rate()), ("burst", course.burst())] {
             self.figure([&course.load, stack, "", metric], &figure, None);
@@ -503,7 +501,6 @@ impl CsvLines<'_> {
         }
     }
 
-    /// Adds the state of the cluster below between the slices.
     fn cluster(&mut self, workload: &str, one: &ClusterFindings) {
         let figures = [
             ("cluster: readings", one.readings as f64, "1"),
@@ -679,8 +676,8 @@ impl CsvLines<'_> {
         times("time between looks", row.generator.reap_gap.as_ref(), &mut add);
     }
 
-    /// Adds a published figure, and its ratio with what follows from it. The measured figures are
-    /// next to them, as some are of percentiles that no other line has.
+    /// Adds a published figure, its ratio, and the measured figures that it is compared with: some
+    /// are percentiles that no other line has.
     fn published(&mut self, one: &PublishedFinding) {
         let emulated = one.emulated.as_deref();
         let mut add = |against: &str, kind: &'static str, figure: &MeasuredFigure| {
@@ -709,7 +706,6 @@ impl CsvLines<'_> {
         self.parted(about, MetricParts::for_quantity("value", about[3]), figure, emulated);
     }
 
-    /// Adds a figure of a metric that is made of parts.
     fn parted(
         &mut self,
         about: [&str; 4],
@@ -758,7 +754,6 @@ fn is_formula(text: &str) -> bool {
 /// Function that adds a metric with its parts.
 type Add<'a> = dyn FnMut(&str, MetricParts, &MeasuredFigure) + 'a;
 
-/// Adds one line per figure of each direction.
 fn latencies(latencies: &[LatencyFigures], add: &mut Add) {
     for latency in latencies {
         let way = latency.direction;

@@ -5,7 +5,6 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::GuestDisk;
 use std::collections::BTreeMap;
 
-/// Returns disks of guests as they really are, one row each; `None` if there are none.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let mut disks: Vec<&GuestDisk> = Vec::new();
     for disk in findings.places.iter().flat_map(|place| &place.disks) {
@@ -75,8 +74,8 @@ fn format(disk: &&GuestDisk) -> String {
     }
 }
 
-/// Returns the cache as the guest sees it. For a disk that it cannot write, the guest's word means
-/// nothing: virtio-scsi reports another than virtio-blk.
+/// Returns the cache as the guest sees it. For a read-only disk that means nothing: virtio-scsi and
+/// virtio-blk report different ones.
 fn seen(guest: &BTreeMap<String, String>) -> String {
     match setting_words(guest, "read-only").as_str() {
         "on" => "read only".to_owned(),
@@ -88,7 +87,6 @@ fn setting_words(settings: &BTreeMap<String, String>, option: &str) -> String {
     settings.get(option).cloned().unwrap_or_else(|| "-".to_owned())
 }
 
-/// Legend of the columns of [`table`].
 pub(super) const LEGEND: &str = "as read back before measuring: QEMU's settings, what the guest's kernel sees, queues of QEMU / in use by the guest";
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::durability::DurabilityRow;
 use iotax_analysis::results::durability::known_share;
 
-/// Returns the trials as a table; `None` if there are none.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let rows = rows(findings);
     if rows.is_empty() {
@@ -46,7 +45,6 @@ fn named(row: &DurabilityRow) -> String {
     format!("{}{emulated}", row.stack)
 }
 
-/// Returns the conclusions, one sentence per row.
 pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
     let class = |row: &DurabilityRow| if row.is_broken() { "cost" } else { "none" };
     rows(findings)
@@ -55,7 +53,6 @@ pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
         .collect()
 }
 
-/// Returns some of the blocks that were not kept.
 pub(super) fn examples(findings: &Findings) -> Vec<String> {
     let of = |row: &DurabilityRow| {
         let about = format!("{} ({} killed)", row.stack, row.kill);
@@ -64,7 +61,6 @@ pub(super) fn examples(findings: &Findings) -> Vec<String> {
     rows(findings).iter().flat_map(of).collect()
 }
 
-/// Legend of the columns of [`table`].
 pub(super) const LEGEND: &str = "writes of 4 KiB that were flushed and acknowledged before the kill, and the blocks that they went to, \
     read back through the stack; kept: what was acknowledged last, or a later write; kills with loss: over kills, as all blocks of one \
     kill share its fate: the two-sided 95 % interval of Clopper and Pearson (a to b), or, where none or all lost something, their \

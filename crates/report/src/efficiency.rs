@@ -88,7 +88,6 @@ impl<'a> PartRow<'a, Efficiency, DirectionEfficiency> {
     }
 }
 
-/// Returns the drive whose data sheet applies, and the arithmetic.
 fn bound(one: &Efficiency) -> String {
     let drive = match &one.by {
         FigureOrigin::Rated { drive, .. } => drive.as_deref(),

@@ -14,7 +14,6 @@ const FEW_OPEN: usize = 2;
 /// Number of exceptions up to which `every stack but ...` is shorter than all names.
 const MOST_EXCEPTIONS: usize = 2;
 
-/// Conclusion about one stack.
 pub(super) struct One<'a> {
     pub(super) stack: &'a str,
     pub(super) against: &'a str,
@@ -23,7 +22,6 @@ pub(super) struct One<'a> {
     pub(super) class: &'static str,
     pub(super) emulated: bool,
     pub(super) phrase: &'a Phrase,
-    /// Sentence of the conclusion when it is shown by itself.
     pub(super) sentence: &'a str,
 }
 

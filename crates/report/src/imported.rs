@@ -12,7 +12,6 @@ use iotax_analysis::findings::{MeasuredFigure, SampleUnit};
 use iotax_units::{counted, distinct, show_bytes};
 use std::collections::BTreeSet;
 
-/// A table with its title and remarks.
 pub(super) struct ImportedSection {
     pub(super) title: String,
     pub(super) table: TextTable,
@@ -22,7 +21,6 @@ pub(super) struct ImportedSection {
 pub(super) const FILES: &str = "Imported from";
 /// Number of files that are listed; JSON has all.
 const MOST_FILES: usize = 20;
-/// Percentiles shown in tables.
 const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
 
 pub(super) fn sections(findings: &Findings) -> Vec<ImportedSection> {
@@ -30,7 +28,6 @@ pub(super) fn sections(findings: &Findings) -> Vec<ImportedSection> {
     found.workloads.iter().map(of_load).chain(found.others.iter().map(of_other)).collect()
 }
 
-/// A column of figures of a row.
 type Pick = fn(&ImportedRow) -> &ImportedFigure;
 
 fn of_load(one: &ImportedWorkload) -> ImportedSection {
@@ -145,7 +142,6 @@ fn percentile(one: Option<&ImportedPercentile>) -> String {
     }
 }
 
-/// Returns the legend of the columns.
 pub(super) fn legend(findings: &Findings) -> Option<String> {
     let found = findings.imported.as_ref()?;
     let several = found.workloads.iter().flat_map(|one| &one.rows).any(|row| row.runs > 1);
@@ -174,10 +170,8 @@ pub(super) fn title(found: &ImportedFindings) -> String {
     }
 }
 
-/// Number of systems that a title names.
 const MOST_SYSTEMS: usize = 4;
 
-/// Returns one line per file, only the first ones if there are many.
 pub(super) fn files(findings: &Findings) -> Vec<String> {
     let Some(found) = &findings.imported else { return Vec::new() };
     let line = |file: &ImportedFile| {

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 pub const RENDERER: ReportRenderer = ReportRenderer { name: "json", endings: &["json"], render };
 
-/// Name of the format.
 pub const FORMAT: &str = "iotax-findings";
 /// Version of the format, raised when a field changes its meaning or is removed.
 pub const VERSION: u32 = 1;

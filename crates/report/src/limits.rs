@@ -8,7 +8,6 @@ use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::limits::{CourseFinding, LimitFindings};
 use iotax_stats::bucket::CourseShape;
 
-/// Returns the courses as a table; `None` if there are none.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let courses = courses(findings);
     if courses.is_empty() {
@@ -74,6 +73,5 @@ pub(super) fn sentences(findings: &Findings, headline: &str) -> Vec<VerdictSente
     shown.chain(processors).collect()
 }
 
-/// Legend of the columns of [`table`].
 pub(super) const LEGEND: &str = "a course is a load without pauses whose progress is recorded; token bucket: what came through follows \
     burst + rate x time, as with a limiter; +- two standard errors, for the burst and one block more";

@@ -85,7 +85,6 @@ fn render_one(findings: &Findings) -> String {
     out
 }
 
-/// Returns the tables that the scenario requests.
 fn asked(findings: &Findings) -> String {
     let mut out = String::new();
     for (title, table, remarks) in ratios::tables(findings) {
@@ -96,14 +95,12 @@ fn asked(findings: &Findings) -> String {
         .unwrap_or_default()
 }
 
-/// Returns the courses of load, if limits were looked for.
 fn courses(findings: &Findings) -> String {
     let Some(table) = limits::table(findings) else { return String::new() };
     let said = limits::sentences(findings, "").into_iter().map(|said| said.text).collect();
     format!("## Limits\n\n{}{}\n{}.\n\n", list("", said), table.markdown(), escaped(limits::LEGEND))
 }
 
-/// Returns the durability trials, if there were any.
 fn trials(findings: &Findings) -> String {
     let Some(table) = durability::table(findings) else { return String::new() };
     let said = durability::sentences(findings).into_iter().map(|said| said.text).collect();
@@ -234,7 +231,6 @@ fn bill(title: &str, bill: &Bill) -> String {
     )
 }
 
-/// Returns the published figures next to the measured ones.
 fn published_section(findings: &Findings) -> String {
     let Some(found) = &findings.published else { return String::new() };
     let mut out = list(published::TITLE, published::origin(found));

@@ -9,9 +9,9 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::{Place, StackRow, WorkloadFindings};
 use iotax_units::distinct;
 
-/// Returns the table. A single workload or stack has none, as its own section says it all, and
-/// neither has a bill, which is such a table. Points of sweeps are in tables of their own; a table
-/// that the scenario asks for replaces this one.
+/// Returns the table of loads by stacks, or of the network between places. Returns `None` for a
+/// single workload or stack, whose section has all figures, for a bill, which is such a table, and
+/// if the scenario asks for a table of its own. Points of sweeps are in other tables.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     if !findings.tables.is_empty() {
         return None;
@@ -87,14 +87,13 @@ impl<'a> MatrixLoad<'a> {
     }
 }
 
-/// Returns the name of a direction's row below that of the whole.
 pub(super) fn below(direction: &str) -> String {
     format!("  {direction}s")
 }
 
-/// Returns networks of places, each with each. For every probe there is a row for each place that
-/// it runs in, and a column for each that answers. The second part rates each figure among those of
-/// its probe, from 0 to 1. Returns `None` for a single pair.
+/// Returns the table of the networks between places: for every probe a row for each place that it
+/// runs in, and a column for each place that answers. The second part rates each figure among those
+/// of its probe, from 0 to 1. Returns `None` for a single pair.
 pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<f64>>>)> {
     let first = findings.workloads.first()?;
     let ends: Vec<&[Place; 2]> = first.rows.iter().filter_map(|row| row.ends.as_ref()).collect();
@@ -152,7 +151,6 @@ pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<
     Some((table, heat))
 }
 
-/// Returns the row of the network between two places.
 fn found<'a>(workload: &'a WorkloadFindings, ends: [&Place; 2]) -> Option<&'a StackRow> {
     workload.rows.iter().find(|row| row.ends.as_ref().is_some_and(|[from, to]| [from, to] == ends))
 }

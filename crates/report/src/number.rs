@@ -4,7 +4,6 @@ use iotax_analysis::findings::{Interval, MeasuredFigure};
 use iotax_stats::Digits;
 pub(super) use iotax_stats::round::{Margin as Spread, three_digits};
 
-/// Legend of the signs next to a value.
 pub(super) const SPREADS: &str = "+- to the farther end of the 95 % interval, (a to b) its ends where +- would mislead; ? no interval; \
      - no figure; ! unresolved; ~ emulated, not representative";
 
@@ -14,7 +13,6 @@ pub(super) const UNRESOLVED: &str = " !";
 /// A figure ready for layout.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shown {
-    /// A value with its interval, as far as that is known.
     Known(Digits),
     Failed,
     Missing,
@@ -43,7 +41,6 @@ impl Shown {
         }
     }
 
-    /// Returns its digits, if the value is known.
     pub(super) fn digits(&self) -> Option<&Digits> {
         match self {
             Shown::Known(digits) => Some(digits),

@@ -13,14 +13,12 @@ pub(super) fn loss(row: &StackRow) -> String {
     lost.map_or_else(String::new, |lost| format!(" ({} % lost)", three_digits(100.0 * lost)))
 }
 
-/// A table with its title and its legend.
 pub(super) struct ProbeSection {
     pub(super) title: &'static str,
     pub(super) table: TextTable,
     pub(super) legend: &'static str,
 }
 
-/// Returns the sections that the workload has.
 pub(super) fn sections(workload: &WorkloadFindings) -> impl Iterator<Item = ProbeSection> {
     let runs = runs(workload).map(|table| ProbeSection {
         title: "Runs of the tool",

@@ -17,7 +17,6 @@ pub(super) fn legend(published: &PublishedFindings) -> Option<&'static str> {
 const LEGEND: &str = "in % of the baseline's: the published ratio and the measured one; agrees: the published one lies within the measured interval, \
      as far as its printed digits allow, and a bound above all of it";
 
-/// Returns the source of the figures.
 pub(super) fn origin(published: &PublishedFindings) -> Vec<String> {
     let named = [("published", &published.source), ("measured there on", &published.hardware)];
     let named = named.map(|(what, text)| format!("{what}: {text}"));
@@ -27,7 +26,6 @@ pub(super) fn origin(published: &PublishedFindings) -> Vec<String> {
         .collect()
 }
 
-/// Returns a table for each workload and metric, with its title.
 pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable)> {
     let figures =
         findings.published.iter().flat_map(|published| &published.figures).collect::<Vec<_>>();

@@ -8,16 +8,13 @@ use iotax_analysis::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTa
 use iotax_stats::alike;
 use iotax_units::distinct;
 
-/// Returns the tables, each with its title and remarks.
 pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable, Vec<String>)> {
     findings.tables.iter().map(|asked| (title(asked), table(asked), remarks(asked))).collect()
 }
 
-/// Legend of tables with shares.
 pub(super) const LEGEND: &str = "shares are ratios of totals with a 95 % interval each by itself; nothing follows from one with !; published \
      ones are of two printed figures";
 
-/// Returns a legend if any share is shown.
 pub(super) fn legend(findings: &Findings) -> Option<&'static str> {
     findings.tables.iter().any(|asked| asked.percent_of.is_some()).then_some(LEGEND)
 }
@@ -97,7 +94,7 @@ impl<'a> RatioLine<'a> {
     }
 }
 
-/// Returns what the figures are emulated on, and which shares are those of a limit.
+/// Returns why figures are emulated, and which shares are of a limit.
 fn remarks(asked: &RatioTable) -> Vec<String> {
     let emulated = asked.emulated.iter().map(|reason| match reason.starts_with("emulated") {
         true => reason.clone(),

@@ -87,7 +87,6 @@ fn engines(workload: &WorkloadFindings) -> Vec<String> {
     distinct(known.iter().map(|one| one.1)).into_iter().map(line).collect()
 }
 
-/// Returns the figure of a row under a head.
 fn stack_figure<'a>(
     row: &'a StackRow,
     probe: Option<&ProbeReport>,
@@ -140,7 +139,6 @@ pub(super) fn rate_of<'a>(
     if workload.rate_unit == "B/s" { &one.bytes_per_s } else { &one.iops }
 }
 
-/// Returns true if reads and writes are reported apart.
 pub(super) fn is_mix(workload: &WorkloadFindings) -> bool {
     workload.rows.iter().any(|row| !row.directions.is_empty())
 }
@@ -175,10 +173,8 @@ pub(super) fn is_empty(workload: &WorkloadFindings) -> bool {
         .all(|row| row.rounds == 0 && matches!(row.iops, MeasuredFigure::Missing { .. }))
 }
 
-/// Text in place of the tables of a workload without a whole round.
 pub(super) const EMPTY: &str = "ended before the first whole round: there are no figures";
 
-/// Title of the targets of stacks that have several in one place.
 pub(super) const TARGETS: &str = "Disks one by one";
 
 /// Returns one row per target; `None` if no stack has several.
@@ -279,7 +275,6 @@ fn latency_table(
     (!latencies.is_empty()).then_some(table)
 }
 
-/// Title of the changes of latencies.
 pub(super) const LATENCY_CHANGES: &str = "Change of latency";
 
 /// Returns ratios of percentiles, one line per direction; `None` if there are none.
@@ -378,7 +373,6 @@ pub(super) fn bill(bill: &Bill) -> TextTable {
     table
 }
 
-/// Returns the index of the total in the rows of a bill.
 pub(super) fn total_of(bill: &Bill) -> usize {
     bill.lines.iter().map(|line| 1 + line.directions.len()).sum()
 }
@@ -416,7 +410,6 @@ pub(super) fn reserves(bill: &Bill) -> Vec<String> {
     bill_lines(bill).iter().filter_map(said).collect()
 }
 
-/// Returns the title above a bill from two depths.
 pub(super) fn joint_title(joint: &JointBill) -> String {
     format!("bill of {}; each layer against the stack below it; points add up", joint.subject)
 }
@@ -598,7 +591,6 @@ pub(super) fn effort(workload: &WorkloadFindings) -> String {
     format!("{rounds} rounds, {:.1} s of load{on}, ended: {ended}", workload.measured_s)
 }
 
-/// Title of the descriptions of stacks.
 pub(super) const STACKS: &str = "Stacks";
 
 /// Lists the full descriptions of stacks with short names, each once, and the generator with the
@@ -646,7 +638,6 @@ fn engines_of(findings: &Findings, stack: &str) -> String {
     }
 }
 
-/// Title of what was done to drives before measuring.
 pub(super) const PRECONDITIONED: &str = "Preconditioned";
 
 /// Returns one line per stack; passes over drives that several stacks share are reported once.
@@ -654,7 +645,6 @@ pub(super) fn preconditioned(findings: &Findings) -> impl Iterator<Item = String
     precondition::sentences(&findings.preconditioned).into_iter()
 }
 
-/// Title of [`traffic`].
 pub(super) const TRAFFIC: &str = "I/O issued and completed";
 
 /// Returns the I/O that loads issued and devices completed, one line per stack and load.
@@ -709,7 +699,6 @@ fn owed(row: &StackRow) -> Option<String> {
 /// Shortest time that is printed, in seconds.
 const TELLING_S: f64 = 0.005;
 
-/// Returns the names of some of the stacks.
 fn of_stacks(names: &[&str], stacks: usize) -> String {
     if names.len() == stacks && stacks > 2 { "all stacks".to_owned() } else { names.join(", ") }
 }
@@ -733,9 +722,8 @@ const QUEUE: &[&str] = &[
     "write_cache",
 ];
 
-/// Returns true if a reader of a place's facts looks for this one. Of the attributes of queues,
-/// these are the ones that matter for most loads, and the ones in which devices of the place
-/// differ.
+/// Returns true if a reader looks for this fact. Of the attributes of queues, readers look for
+/// those that matter for most loads, and those in which devices of the place differ.
 pub(super) fn is_looked_for(all: &[(String, String)], (key, value): &(String, String)) -> bool {
     let attribute = |key: &str| key.rsplit_once(".queue.").map(|(_, name)| name.to_owned());
     let Some(name) = attribute(key) else { return true };

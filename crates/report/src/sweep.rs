@@ -48,7 +48,6 @@ pub(super) fn title(sweep: &SweepFindings) -> String {
     format!("{}, {} points", sweep.subject, sweep.points)
 }
 
-/// Legend of the marks in the tables.
 pub(super) const LEGEND: &str = "Power is throughput over mean latency; the knee is where it is greatest, and points \
      marked \"or here\" are not told apart from it";
 
@@ -65,12 +64,10 @@ pub(super) fn curve_words(sweep: &SweepFindings, curve: &Curve) -> String {
     curve.at.as_ref().map(|at| format!(" at {word} {}", at.shown)).unwrap_or_default()
 }
 
-/// Returns all conclusions about a curve, stack by stack.
 pub(super) fn sentences(curve: &Curve) -> impl Iterator<Item = &str> {
     curve.stacks.iter().flat_map(StackCurve::sentences)
 }
 
-/// Returns the points of a stack along a curve.
 pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
     let lines: Vec<SweepLine> =
         stack.points.iter().flat_map(|one| SweepLine::all(one, &one.directions)).collect();

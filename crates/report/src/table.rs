@@ -9,16 +9,12 @@ use unicode_width::UnicodeWidthStr;
 pub struct TextColumn {
     pub head: String,
     pub(super) rank: u8,
-    /// Cells, one per row.
     pub cells: Vec<String>,
 }
 
-/// Columns of equal length.
 #[derive(Clone, Debug, Default)]
 pub struct TextTable {
-    /// Name that distinguishes it from other tables.
     name: &'static str,
-    /// Columns from left to right.
     pub columns: Vec<TextColumn>,
 }
 
@@ -29,7 +25,6 @@ pub(super) struct PartRow<'a, W, D> {
 }
 
 impl<'a, W, D> PartRow<'a, W, D> {
-    /// Returns the whole, then each of its directions.
     pub(super) fn all(
         whole: &'a W,
         directions: &'a [D],
@@ -46,7 +41,6 @@ const GAP: usize = 2;
 const NAME_PARTS: [usize; 2] = [2, 3];
 /// Rank up to which a column is worth a name in several lines.
 const IMPORTANT: u8 = 2;
-/// Narrowest width of a name, whatever the share.
 const NARROWEST_NAME: usize = 12;
 
 /// Columns that had no room, in the order of the tables.
@@ -99,7 +93,6 @@ impl LeftOut {
 }
 
 impl TextTable {
-    /// Returns an empty table of this name.
     pub(super) fn named_table(name: &'static str) -> TextTable {
         TextTable { name, columns: Vec::new() }
     }
@@ -135,7 +128,6 @@ impl TextTable {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
 
-    /// Returns true if it holds no figure at all.
     pub(super) fn is_blank(&self) -> bool {
         self.columns.iter().skip(1).flat_map(|column| &column.cells).all(|cell| cell == "-")
     }
@@ -222,7 +214,6 @@ impl TextTable {
         parts.iter().map(|part| written(part)).collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns all columns, as a pipe table.
     pub fn markdown(&self) -> String {
         let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let rows = self.rows();
@@ -279,7 +270,6 @@ fn drop_least(columns: &mut Vec<TextColumn>) -> bool {
     }
 }
 
-/// Writes the heads and the rows.
 fn written(columns: &[TextColumn]) -> String {
     let rows = columns.first().map_or(0, |column| column.cells.len());
     let heads = columns.iter().map(|column| column.head.as_str()).collect::<Vec<_>>();
@@ -359,7 +349,6 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     lines.iter().map(|line| format!("{}\n", line.replace('\u{a0}', " "))).collect()
 }
 
-/// Returns the text with a capital, as at the start of a sentence.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()

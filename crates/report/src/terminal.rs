@@ -76,7 +76,6 @@ pub(super) fn head(findings: &Findings, width: usize) -> String {
     said + &ruler(findings, width)
 }
 
-/// Returns the check of the ruler, if there is one.
 pub(super) fn ruler(findings: &Findings, width: usize) -> String {
     findings.ruler.as_ref().map(|check| wrapped(&check.sentence, width, "  ")).unwrap_or_default()
 }
@@ -91,7 +90,6 @@ fn asked(findings: &Findings, width: usize) -> String {
     out + &list("", ratios::legend(findings).map(str::to_owned).into_iter(), width)
 }
 
-/// Returns the courses of load, if limits were looked for.
 fn courses(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let Some(table) = limits::table(findings) else { return String::new() };
     let said = limits::sentences(findings, "").into_iter().map(|said| said.text);
@@ -103,7 +101,6 @@ fn courses(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String 
     )
 }
 
-/// Returns the durability trials, if there were any.
 fn trials(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let Some(table) = durability::table(findings) else { return String::new() };
     let said = durability::sentences(findings).into_iter().map(|said| said.text);
@@ -221,7 +218,6 @@ fn section(
     out
 }
 
-/// Returns the arrays that were measured in several states.
 fn in_states(workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) -> String {
     let mut out = String::new();
     for array in &workload.arrays {
@@ -258,7 +254,6 @@ fn bill(title: &str, bill: &Bill, width: usize, left_out: &mut LeftOut) -> Strin
     )
 }
 
-/// Returns the published figures next to the measured ones.
 fn published_lines(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let Some(found) = &findings.published else { return String::new() };
     let mut out = list(published::TITLE, published::origin(found).into_iter(), width);

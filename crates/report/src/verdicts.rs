@@ -14,7 +14,6 @@ use iotax_stats::Verdict;
 use iotax_stats::exceedance::ServiceVerdict;
 use iotax_units::{distinct, show_names};
 
-/// A sentence with the direction of its verdict.
 pub(super) struct VerdictSentence {
     /// `cost`, `gain`, `none`, `open`, or `absent` for something that was not measured.
     pub(super) class: &'static str,
@@ -31,7 +30,6 @@ pub(super) fn class_of(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// Returns a sentence on whether each stack keeps the service levels.
 pub(super) fn service_levels(workload: &WorkloadFindings) -> impl Iterator<Item = VerdictSentence> {
     workload.slo.iter().map(|one| VerdictSentence {
         class: class_of_level(one.verdict),
@@ -96,7 +94,6 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
     all
 }
 
-/// Returns the conclusions on throughput alone.
 pub(super) fn rates(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
     grouped::sentences(&workload.comparisons.iter().map(of_rate).collect::<Vec<_>>(), "stack")
 }
@@ -308,7 +305,6 @@ fn name(one: &Comparison, named: String) -> String {
     format!("{named}{which}{emulated}{masked}")
 }
 
-/// Returns the title above the latencies at the matched rate.
 pub(super) fn matched_title(matched: &MatchedFindings) -> String {
     format!("{} ({})", matched.subject, matched.origin)
 }

@@ -6,10 +6,8 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::verification::VerifiedRow;
 use iotax_units::show_bytes;
 
-/// Title of the section.
 pub(super) const TITLE: &str = "Read back";
 
-/// Returns the results of reading data back, as a table; `None` if nothing was to be read back.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let rows = rows(findings);
     if rows.is_empty() {
@@ -44,7 +42,6 @@ fn rows(findings: &Findings) -> &[VerifiedRow] {
     findings.verification.as_ref().map(|found| found.rows.as_slice()).unwrap_or_default()
 }
 
-/// Returns the conclusions, one sentence per row.
 pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
     let several = rows(findings).iter().any(|row| row.workload != rows(findings)[0].workload);
     let said = |row: &VerifiedRow| {
@@ -59,7 +56,6 @@ pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
     rows(findings).iter().map(said).collect()
 }
 
-/// Returns the first wrong blocks.
 pub(super) fn examples(findings: &Findings) -> Vec<String> {
     let of = |row: &VerifiedRow| {
         let about = row.stack.clone();
@@ -68,6 +64,5 @@ pub(super) fn examples(findings: &Findings) -> Vec<String> {
     rows(findings).iter().flat_map(of).collect()
 }
 
-/// Legend of the columns of [`table`].
 pub(super) const LEGEND: &str = "blocks that the load wrote, read back through the stack after its last slice; reads checked: of a mix, those of \
     blocks that it had written; stamps and checks take CPU time of the load generator, which may bound the rate";

@@ -42,16 +42,12 @@ impl<T> Default for SegmentSource<T> {
 /// a finished one.
 #[derive(Default)]
 pub struct RunData {
-    /// Request of the run, and the program that ran it.
     pub start: RunStart,
     /// Ratings of drives that iotax knows, overridden by those that the run was given.
     pub ratings: Ratings,
     pub places: Vec<PlaceFacts>,
-    /// Layers as they were set up, read back.
     pub layers: Vec<LayerUp>,
-    /// Threads that serve stacks besides their load, in the order of the record.
     pub serving: Vec<Serving>,
-    /// Workers that started.
     pub workers: Vec<WorkerUp>,
     /// Lengths and orders of slices, one entry per workload.
     pub designs: Vec<DesignUp>,
@@ -59,37 +55,24 @@ pub struct RunData {
     pub matched: Vec<Matched>,
     /// Reason why stacks that could be up together were measured apart.
     pub apart: Option<String>,
-    /// First writes that were begun.
     pub laying_out: Vec<LayingOut>,
-    /// First writes before anything was measured.
     pub laid_out: Vec<LaidOut>,
-    /// Progress of passes over drives, in the order of the record.
     pub passes: Vec<Passes>,
     /// Rounds of preconditioning, one entry per visit and workload.
     pub preconditioned: Vec<Preconditioned>,
-    /// Clocks of places against the host's, in the order of the record.
     pub clocks: Vec<Clocks>,
-    /// Clusters of storage between slices, in the order of the record.
     pub clusters: Vec<ClusterReading>,
-    /// Slices of load, in the order of the record.
     pub slices: Vec<Slice>,
-    /// Series of short slices, in the order of the record.
     pub series: Vec<SeriesUp>,
     /// Behaviour of rates at the start of short slices, one for each visit, stack and workload.
     pub transients: Vec<TransientUp>,
     /// Counters of devices, next to the I/O issued: one record per visit, stack and workload.
     pub device_traffic: Vec<DeviceTraffic>,
-    /// Durability trials, in the order of the record.
     pub trials: Vec<DurabilityTrial>,
-    /// Limits that are set on the path of the stack whose limits were looked for.
     pub path_limits: PathLimits,
-    /// Courses of load that show limits, in the order of the record.
     pub courses: Vec<LimitCourse>,
-    /// Results of reading back what was written to stacks, in the order of the record.
     pub verified: Vec<Verification>,
-    /// Files that results were imported from.
     pub imported_files: Vec<ImportedFile>,
-    /// Results that were imported, in the order of the files.
     pub imported: Vec<ImportedResult>,
     /// Latencies of the slices, at the offset of their sample.
     pub histograms: SegmentSource<Histogram>,
@@ -97,7 +80,7 @@ pub struct RunData {
     pub short_slices: SegmentSource<Vec<ShortSlice>>,
     /// Warnings, in the order of the record.
     pub warnings: Vec<Warning>,
-    /// Times at which it was resumed after a kill.
+    /// Times at which the run was resumed after a kill.
     pub resumed: Vec<String>,
     /// Workloads, each with the reason why its measurement ended.
     pub ends: Vec<(String, String)>,
@@ -105,7 +88,6 @@ pub struct RunData {
     pub visits_ended: Vec<(u32, u32, String)>,
     /// Outcome of the run; `None`: still running, or killed.
     pub outcome: Option<String>,
-    /// True if the run was going on when this was read.
     pub is_running: bool,
     /// Number of lines of the index that were cut off or damaged, and count as absent.
     pub torn: u64,
@@ -167,9 +149,9 @@ impl RunData {
         RunState::from_outcome(self.outcome.as_deref(), self.is_running)
     }
 
-    /// Returns visits of sets, by number and set, in which a clock drifted too far under that load:
-    /// no times of them count. Workloads that ended before it in the same visit do count, as they
-    /// have their own comparison of clocks.
+    /// Returns the visits, as (visit, set), in which a clock drifted too far under that load, so
+    /// that none of their times count. Workloads that ended earlier in the same visit do count, as
+    /// they have their own comparison of clocks.
     pub fn wrongly_timed(&self, workload: &str) -> BTreeSet<(u32, u32)> {
         let of_it = self.clocks.iter().filter(|one| one.is_of(workload));
         let wrong = of_it.filter(|one| one.to.too_far_apart_since(&one.from).is_some());

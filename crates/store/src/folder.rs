@@ -6,7 +6,6 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The folder of runs.
 #[derive(Clone, Debug)]
 pub struct Store {
     runs_dir: PathBuf,
@@ -55,7 +54,6 @@ impl Store {
         Writer::open(&ours(folder)?)
     }
 
-    /// Returns the folder of runs, without links.
     pub fn runs_dir(&self) -> &Path {
         &self.runs_dir
     }

@@ -6,7 +6,6 @@ use iotax_model::record::imported::ImportedResult;
 use iotax_model::record::{RunRecord, Slice};
 use serde::Deserialize;
 
-/// Content of one line.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -16,7 +15,6 @@ pub(super) enum ParsedLine {
     Record(RunRecord),
     /// A sound record of a kind that this version does not know.
     Unknown(String),
-    /// Cut off or damaged.
     Torn,
     /// A sound line of this newer format.
     Newer(u32),

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// A run in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
     pub id: String,
@@ -22,10 +21,8 @@ pub struct RunSummary {
     pub outcome: Option<String>,
 }
 
-/// Counts from one pass over an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Lines that were cut off or damaged.
     pub torn: u64,
     /// Sound records of unknown kinds, by kind.
     pub unknown: BTreeMap<String, u64>,

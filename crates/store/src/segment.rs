@@ -22,7 +22,6 @@ const PAYLOAD_LIMIT: usize = 16 << 20;
 /// the block read last.
 const READ_AHEAD: usize = 1 << 20;
 
-/// Returns the bytes of a histogram's frame.
 pub(super) fn encode(histogram: &Histogram) -> Vec<u8> {
     frame_of(MAGIC, LAYOUT, &histogram.encode())
 }
@@ -99,15 +98,12 @@ fn crc_of(header: &[u8], payload: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Content of the segment at an offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stored {
     Whole(Histogram),
-    /// Unusable content: the frame is cut off or damaged.
     Torn,
 }
 
-/// Histograms of a run by their offsets.
 #[derive(Debug)]
 pub struct Histograms {
     /// Open file; `None` if it does not exist, so that all frames count as torn.

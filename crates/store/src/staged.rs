@@ -27,10 +27,6 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Begins a run with this id.
-    ///
-    /// # Errors
-    /// As [`Store::create`].
     pub fn begin(runs_dir: &Path, id: &str) -> Result<Staged, StoreError> {
         let store = Store::open(runs_dir)?;
         let run = store.runs_dir().join(id);
@@ -92,7 +88,6 @@ impl Drop for Staged {
     }
 }
 
-/// Appends a file to another, one piece at a time.
 fn copy(from: &Path, to: &mut Appender) -> Result<(), StoreError> {
     let failed = |error| StoreError::system("read", from, error);
     let mut file = File::open(from).map_err(failed)?;

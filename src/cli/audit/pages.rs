@@ -11,7 +11,6 @@ use std::io::Result;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Name of standard input.
 pub(super) const STANDARD_INPUT: &str = "-";
 
 /// Content of a file.
@@ -51,7 +50,6 @@ pub(super) fn each(sources: &[PathBuf], handle: PageHandler) -> Result<()> {
     Ok(())
 }
 
-/// Reads all pages of a folder.
 fn folder(top: &Path, handle: PageHandler) -> Result<()> {
     let mut any = false;
     for (path, kind) in folder::below(top) {

@@ -50,7 +50,6 @@ fn passes(view: &View, scenario: &Scenario, batch: &Batch) -> String {
     }
 }
 
-/// Estimates the time of a batch, whose drives are written at the same time.
 fn takes(scenario: &Scenario, batch: &Batch) -> String {
     let rate = scenario.rating.as_ref().and_then(|rating| rating.value(DriveRatings::Write));
     let bytes = batch

@@ -47,7 +47,6 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
 
 /// Text of a step, or of the steps of a guest, with its first and last number.
 struct StepLines {
-    /// Number of the first step.
     first: String,
     last: String,
     text: String,

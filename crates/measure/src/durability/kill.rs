@@ -19,17 +19,13 @@ const STREAM_END: Duration = Duration::from_secs(2);
 /// up before its new kernel looks at it.
 const ALREADY_THERE: Duration = Duration::from_millis(20);
 
-/// Processes that die. They are looked up before the load, so that the kill comes when it should.
+/// Processes to be killed. They are looked up before the load, so that the kill is not late.
 pub struct Victims {
     qemu: ProcessId,
     daemons: Vec<ProcessId>,
 }
 
 impl Victims {
-    /// Returns the processes of a running guest.
-    ///
-    /// # Errors
-    /// When one is not there.
     pub fn guest_processes(guest: &GuestPlan) -> Result<Victims> {
         let process = |tag: &str| -> Result<ProcessId> {
             started_process(tag)?

@@ -27,10 +27,9 @@ use std::time::{Duration, Instant};
 
 /// Limit for the first acknowledgement. A stack that acknowledges nothing for so long never will.
 const FIRST_LIMIT: Duration = Duration::from_secs(60);
-/// Limit for reading back on the slowest stack.
 const VERIFY_LIMIT: Duration = Duration::from_secs(1800);
 
-/// End of a trial's load.
+/// Result of the load of a trial.
 enum TrialLoad {
     /// The kill was due, or the writer had written all that it may. `load_ns` counts from the first
     /// acknowledgement, in nanoseconds; `acknowledged` is the last acknowledgement.
@@ -42,10 +41,6 @@ enum TrialLoad {
 }
 
 impl Session<'_> {
-    /// Runs the trials of every stack.
-    ///
-    /// # Errors
-    /// The first failure: a guest that does not come back, a write that fails.
     pub(crate) fn trials(
         &mut self,
         spec: &DurabilitySpec,
@@ -185,7 +180,6 @@ impl Session<'_> {
     }
 }
 
-/// A stack that is up for its trials.
 struct TrialSetup<'a> {
     spec: &'a DurabilitySpec,
     up: SetPlan,

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 pub const RENDERER: ComparisonRenderer = ComparisonRenderer { name: "json", render };
 
-/// Name of the format.
 pub const FORMAT: &str = "iotax-comparison";
 /// Version of the format, raised when a field changes its meaning or is removed.
 pub const VERSION: u32 = 1;

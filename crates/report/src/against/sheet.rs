@@ -10,7 +10,6 @@ use iotax_analysis::findings::{MeasuredFigure, RunIdentity};
 use iotax_units::show_time;
 use std::collections::BTreeMap;
 
-/// Returns the legend of the table's figures.
 pub(super) fn legend() -> String {
     format!(
         "changes, new over old; /base: of the ratio to the baseline of its own run; CPU: an I/O; * baseline; {SPREADS}"
@@ -31,7 +30,6 @@ const COLUMNS: &[(&str, u8, Pick)] = &[
     ("CPU/base", 5, |stack| Some(&stack.cpu.against_own_baseline)),
 ];
 
-/// Returns a table with the changes of each stack.
 pub(super) fn stacks(workload: &WorkloadChange) -> TextTable {
     let mut table = TextTable::default();
     let lines: Vec<ComparisonLine> = workload.stacks.iter().flat_map(lines).collect();
@@ -70,7 +68,6 @@ fn lines(stack: &StackChange) -> Vec<ComparisonLine<'_>> {
         .collect()
 }
 
-/// Returns the figure of a line in a column.
 fn figure<'a>(
     (stack, direction): &ComparisonLine<'a>,
     head: &str,
@@ -98,7 +95,6 @@ fn marked(stack: &StackChange) -> String {
     format!("{}{baseline}{emulated}", stack.stack)
 }
 
-/// Returns the changes of courses of load, each with its limit.
 pub(super) fn courses(against: &RunComparison) -> Vec<String> {
     let line = |one: &CourseChange| match &one.limit {
         Some(limit) => format!("{}; {}", one.sentence, limit.sentence),
@@ -107,7 +103,6 @@ pub(super) fn courses(against: &RunComparison) -> Vec<String> {
     against.courses.iter().map(line).collect()
 }
 
-/// Returns the verdicts, each with its limit.
 pub(super) fn verdicts(workload: &WorkloadChange) -> Vec<String> {
     let line = |rate: &RateChange| match &rate.limit {
         Some(limit) => format!("{}; {}", rate.sentence, limit.sentence),
@@ -155,7 +150,6 @@ pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
     about.into_iter().map(|(reason, names)| format!("{}: {reason}", names.join(", "))).collect()
 }
 
-/// Describes the two runs, one line each.
 pub(super) fn runs(against: &RunComparison) -> [String; 2] {
     let line = |word: &str, run: &RunIdentity| {
         format!("{word} run {} of {}: {}", run.id, show_time(&run.at), run.state_said())

@@ -186,7 +186,6 @@ fn section(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Ma
     }
 }
 
-/// Returns the section of one workload.
 fn measured(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Markup {
     // Percent of the baseline.
     let zone = 100.0 * findings.run.zone;
@@ -216,7 +215,6 @@ fn verdict_list(all: &[VerdictSentence]) -> Markup {
     html! { ul class="verdicts" { @for said in all { li class=(said.class) { (signed(&said.text)) } } } }
 }
 
-/// Returns the tables that the scenario requests.
 fn asked(findings: &Findings) -> Markup {
     html! {
         @if !findings.tables.is_empty() {
@@ -269,7 +267,6 @@ fn of_others(findings: &Findings) -> Markup {
     }
 }
 
-/// Returns the courses of load with their charts, if limits were looked for.
 fn courses(findings: &Findings) -> Markup {
     html! {
         @if let Some(found) = limits::table(findings) {
@@ -287,7 +284,6 @@ fn courses(findings: &Findings) -> Markup {
     }
 }
 
-/// Returns the durability trials, if there were any.
 fn trials(findings: &Findings) -> Markup {
     let examples = durability::examples(findings);
     html! {
@@ -306,15 +302,12 @@ fn trials(findings: &Findings) -> Markup {
     }
 }
 
-/// Legend of the three figures' columns.
 const THREE_WORDS: &str = "Changes against the baseline. The intervals of rates hold for all of them in the run together, as do those of latencies and \
     those of CPU times. Latencies are under the same offered load; added CPU/IO is that of host and guest together.";
 
-/// Content of one line of intervals.
 struct IntervalRow {
     name: String,
     note: String,
-    /// Reason why no conclusion can be drawn, in a word or two.
     mark: Option<String>,
     class: &'static str,
     total: bool,
@@ -358,7 +351,6 @@ fn words_of(ratio: &MeasuredFigure) -> String {
     }
 }
 
-/// Returns an array that was measured in several states.
 fn in_states(array: &ArrayStates, zone: f64) -> Markup {
     html! {
         h3 { (breakable(&array.stack)) " in its states" }
@@ -548,7 +540,6 @@ fn breakable(name: &str) -> Markup {
     html! { @for part in name.split_inclusive(',') { (part) @if part.ends_with(',') { wbr; } } }
 }
 
-/// Returns the legend of the marks and of two columns in the tables of figures.
 fn marks() -> Markup {
     html! {
         p class="soft" {
@@ -677,7 +668,6 @@ fn remarks(workload: &WorkloadFindings) -> Markup {
     }
 }
 
-/// Returns the published figures next to the measured ones.
 fn published_section(findings: &Findings) -> Markup {
     html! {
         @if let Some(found) = &findings.published {
@@ -796,7 +786,6 @@ fn method_of_others() -> Markup {
     }
 }
 
-/// Returns a sentence as it is in the page, for tests.
 #[cfg(test)]
 pub(super) fn escaped_signed(text: &str) -> String {
     html! { (signed(text)) }.into_string()

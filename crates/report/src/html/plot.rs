@@ -36,7 +36,6 @@ pub(super) struct Scale {
 const FARTHEST: f64 = 1e4;
 
 impl Scale {
-    /// Returns a scale that holds all bars, zero and the zone of no difference.
     pub(super) fn holding_bars(bars: &[Bar], zone: f64) -> Scale {
         let low = bars.iter().map(|bar| bar.low).fold(-zone * 1.5, f64::min).max(-100.0);
         let high = bars.iter().map(|bar| bar.high).fold(zone * 1.5, f64::max).min(FARTHEST);
@@ -102,7 +101,6 @@ fn zone_of(scale: Scale, zone: f64) -> Markup {
     html! { rect class="zone" x=(scale.left_percent(-zone)) width={ (format!("{width:.2}")) "%" } y="0" height="100%" {} }
 }
 
-/// Draws the axis below the intervals.
 pub(super) fn axis(scale: Scale) -> Markup {
     let decimals = usize::from(scale.step < 1.0);
     html! {
@@ -125,7 +123,6 @@ fn anchor(tick: f64, scale: Scale) -> &'static str {
     }
 }
 
-/// Latency distribution of a stack.
 pub(super) struct Curve<'a> {
     pub(super) points: &'a [(f64, u64)],
     pub(super) class: String,
@@ -166,9 +163,7 @@ pub(super) fn latencies(curves: &[Curve], words: &str) -> Markup {
     }
 }
 
-/// Most segments of a course that are drawn.
 const SEGMENTS: usize = 240;
-/// Height of the drawing of a course.
 const COURSE_HEIGHT: f64 = 180.0;
 
 /// Draws what came through in a course of load over time, and the line of its limiter.

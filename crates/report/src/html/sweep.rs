@@ -101,7 +101,7 @@ fn lines(one: &SweepFindings) -> Vec<DrawnLine<'_>> {
     (0..stacks).flat_map(curves).collect()
 }
 
-/// Returns a line named and drawn by its curve in a grid, else by its stack.
+/// Returns a line with the name and style of its curve in a grid, otherwise of its stack.
 fn line<'a>(one: &SweepFindings, curve: &'a Curve, number: usize, at: usize) -> DrawnLine<'a> {
     let stack = &curve.stacks[at];
     let (name, style) = match (&one.curve_word, &curve.at) {
@@ -137,7 +137,6 @@ fn cost(point: &SweptStack) -> Option<(Range, Range)> {
     Some((Range::point(point.at.value as f64), change))
 }
 
-/// Returns throughput over mean latency.
 fn throughput(one: &SweepFindings) -> impl Fn(&SweptStack) -> Option<(Range, Range)> {
     let by_bytes = one.throughput == "B/s";
     move |point| {

@@ -9,7 +9,6 @@ use maud::{Markup, html};
 /// One line of points, in the order along the axis.
 pub(super) struct Series {
     pub(super) name: String,
-    /// Index of the line style.
     pub(super) style: usize,
     pub(super) points: Vec<Dot>,
 }
@@ -25,7 +24,6 @@ pub(super) struct Dot {
     pub(super) hollow: bool,
 }
 
-/// A value with its bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Range {
     pub(super) low: f64,
@@ -319,7 +317,6 @@ struct Label {
 }
 
 impl Label {
-    /// Returns the left and right end in a drawing of this many pixels.
     fn extent(&self, pixels: f64) -> (f64, f64) {
         let x = pixels * across(self.share) / 100.0 + self.dx;
         let width = LETTER * self.text.chars().count() as f64;
