@@ -187,7 +187,6 @@ impl SystemSplit<'_> {
         }
     }
 
-    /// Returns a file's path without its extension.
     fn whole(&self, file: usize) -> String {
         let path = self.files[file].path.join("/");
         shown(&Path::new(&path).with_extension("").to_string_lossy())
