@@ -259,7 +259,7 @@ impl JobWords {
         Ok(draft)
     }
 
-    /// Returns words with "KiB" units, which fio reads as powers of 1000.
+    /// Returns a note for each word with a unit like "KiB", which fio reads as a power of 1000.
     pub fn thousands(&self) -> impl Iterator<Item = String> {
         let sizes = ["bs", "size", "offset", "offset_increment"]
             .into_iter()
