@@ -74,8 +74,8 @@ fn parts(
     folders.chain(file(&stem).map(|text| part(text, true, false))).chain(ending).collect()
 }
 
-/// Does the same as [`distinct_words`] for the name of a file, in which a letter with a number (`a1`)
-/// also names a run.
+/// Does the same as [`distinct_words`] for the name of a file, in which a letter with a number
+/// (`a1`) also names a run.
 fn distinct_file(name: &str) -> Option<String> {
     let number = name.strip_prefix(|first: char| first.is_ascii_alphabetic()).unwrap_or("x");
     let is_run = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

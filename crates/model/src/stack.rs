@@ -377,7 +377,7 @@ impl LoadIssuer {
     }
 }
 
-/// A layer with its checked options as words, ready for the layer's own `build`.
+/// A layer with its checked options as words, from which its steps are planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerSpec {
     /// Name of the layer in `layer::ALL`.
