@@ -137,7 +137,7 @@ fn of_output(page: &AuditedPage, output: &ToolOutput, file: u32) -> Vec<FoundRes
     found
 }
 
-/// Numbers jobs of one load in one output as its parts.
+/// Numbers the jobs of one output that ran the same load, as parts of this load.
 fn number_parts(found: &mut [FoundResult]) {
     let mut names: HashMap<(String, &str), u32> = HashMap::new();
     for FoundResult { result, .. } in found.iter() {
@@ -199,7 +199,7 @@ impl OutputOrigin {
     }
 }
 
-/// Returns `fio JSON` if many tools use the format.
+/// Returns `fio JSON`: the tool with its format, or the format alone if it begins with the tool.
 fn with_form(tool: &str, format: &str) -> String {
     if format.starts_with(tool) { format.to_owned() } else { format!("{tool} {format}") }
 }

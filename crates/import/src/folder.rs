@@ -12,7 +12,6 @@ pub enum FolderEntryKind {
     File,
     /// An entry that cannot be read: the reason, and what to do.
     Passed(&'static str),
-    /// A folder or file that cannot be read.
     Unreadable(io::Error),
 }
 
@@ -24,7 +23,6 @@ pub struct FolderWalk {
     top: Option<PathBuf>,
 }
 
-/// Returns everything below a folder.
 pub fn below(top: &Path) -> FolderWalk {
     FolderWalk { left: Vec::new(), top: Some(top.to_owned()) }
 }

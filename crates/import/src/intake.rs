@@ -25,7 +25,6 @@ pub(super) struct Intake<'a> {
     here: PathBuf,
 }
 
-/// A file that was read.
 struct TakenFile {
     shown: String,
     absolute: String,

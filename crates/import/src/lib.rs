@@ -39,11 +39,9 @@ pub const LARGEST: u64 = 2 << 30;
 /// Unread lines that a file's record lists.
 const MOST_UNREAD: usize = 100;
 
-/// Files and options of an import.
 #[derive(Clone, Debug, Default)]
 pub struct ImportRequest {
     pub pages: Vec<String>,
-    /// Systems that were named.
     pub named: Vec<NamedSource>,
     /// System that the others are compared with.
     pub baseline: Option<String>,
@@ -54,7 +52,6 @@ pub struct ImportRequest {
 #[derive(Debug, Default)]
 pub struct ImportedRun {
     pub folder: PathBuf,
-    /// Files that were read.
     pub files: usize,
     pub results: usize,
     /// Systems with results, in their order, each with the number of its results that count.
@@ -142,7 +139,6 @@ fn start(asked: &ImportRequest, id: &str, done: &ImportedRun) -> RunStart {
     }
 }
 
-/// A file and its results.
 struct FileRead {
     file: ImportedFile,
     found: Vec<FoundResult>,
@@ -248,7 +244,6 @@ fn read_bytes(source: &SourceFile, number: usize, bytes: Vec<u8>) -> FileRead {
     FileRead { file, found, strays, beyond }
 }
 
-/// Returns the named lines that do not exist.
 fn beyond(source: &SourceFile, last: u32) -> Vec<String> {
     let ResultOwner::Lines(ranges) = &source.whose else { return Vec::new() };
     let said = |(system, from, to): &(String, u32, u32)| {

@@ -120,7 +120,7 @@ fn five_digits(value: f64) -> String {
     format!("{value:.*}", 4usize.saturating_sub(whole))
 }
 
-/// Returns what a figure meant if fio lost its carry.
+/// Returns the interval that a figure represents if fio lost its carry.
 fn carried(page: &AuditedPage, printed: &PrintedNumber) -> Option<Interval> {
     num2str::carried(page.quote(printed.spot), printed, DigitStyle::LostCarry)
 }

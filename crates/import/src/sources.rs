@@ -68,7 +68,6 @@ pub fn parse_named(word: &str) -> Result<NamedSource, String> {
     }
 }
 
-/// Files to read.
 #[derive(Debug)]
 pub struct Sources {
     /// All files, each once.
@@ -122,7 +121,7 @@ pub fn sources(pages: &[String], named: &[NamedSource]) -> Result<Sources> {
     Ok(Sources { all, passed })
 }
 
-/// Returns a path for messages and reports: whoever unpacked it may not have chosen its names.
+/// Returns a path for messages and reports. Its names may be those of somebody else's archive.
 fn called(path: &Path) -> String {
     shown(&path.display().to_string())
 }

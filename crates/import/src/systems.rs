@@ -74,8 +74,8 @@ fn parts(
     folders.chain(file(&stem).map(|text| part(text, true, false))).chain(ending).collect()
 }
 
-/// Like [`distinct_words`], but for the name of a file, where a letter and a number (`a1`) also name a
-/// run.
+/// Does the same as [`distinct_words`] for the name of a file, in which a letter with a number
+/// (`a1`) also names a run.
 fn distinct_file(name: &str) -> Option<String> {
     let number = name.strip_prefix(|first: char| first.is_ascii_alphabetic()).unwrap_or("x");
     let is_run = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -187,7 +187,6 @@ impl SystemSplit<'_> {
         }
     }
 
-    /// Returns a file's path without its extension.
     fn whole(&self, file: usize) -> String {
         let path = self.files[file].path.join("/");
         shown(&Path::new(&path).with_extension("").to_string_lossy())

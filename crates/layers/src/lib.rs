@@ -39,7 +39,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The families, each with a table of its layers.
 const FAMILIES: &[&[&dyn Layer]] = &[known::ALL, volume::ALL, guest::ALL, fabric::ALL];
 
 /// Use that a layer makes of the device below it during a measurement.
@@ -74,7 +73,6 @@ pub struct ExposedDevice {
     pub bytes: u64,
     /// True for a block device, false for a file.
     pub block: bool,
-    /// Place where the device is visible.
     pub place: Place,
     /// Further places that are loaded at the same time, each with a path: guests side by side, or
     /// the members of an `each([..])` on several hosts.
@@ -158,7 +156,6 @@ impl ExposedDevice {
         all
     }
 
-    /// Returns true if the device is loaded in `place`.
     pub fn is_in(&self, place: &Place) -> bool {
         self.place == *place || self.copies.iter().any(|(copy, _)| copy == place)
     }
@@ -202,13 +199,12 @@ impl NamedProgram {
         AskedNeed { id: format!("program {}", self.program), finds: vec![find] }
     }
 
-    /// Returns the missing need, where `what` is lacking.
+    /// Returns the need as unmet; `what` says what is lacking.
     pub fn missing(&self, what: String) -> Missing {
         Missing { what, why: self.why.clone(), command: self.command.clone(), reboot: false }
     }
 }
 
-/// A layer of one of the families.
 pub trait Layer: Sync {
     fn help(&self) -> &'static LayerHelp;
 
@@ -339,19 +335,16 @@ pub fn all() -> impl Iterator<Item = &'static dyn Layer> {
     FAMILIES.iter().copied().flatten().copied()
 }
 
-/// Returns the layer with that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Layer> {
     all().find(|layer| layer.name() == name)
 }
 
-/// Returns the layer that a stack's spec names.
 pub fn layer_of(spec: &LayerSpec) -> Option<&'static dyn Layer> {
     by_name(if spec.tool.is_some() { tool::KIND } else { &spec.name })
 }
 
 /// State of a plan: layers add their steps to it.
 pub struct PlanContext {
-    /// The run that the steps belong to.
     pub tag: RunTag,
     /// Programs and images that this machine has for guests.
     pub guest_parts: Option<guest::GuestParts>,
@@ -381,7 +374,6 @@ pub struct PlanContext {
     pub names: BTreeSet<String>,
     /// Index of the stack being planned, if it wants instances of its own.
     pub own: Option<usize>,
-    /// The places that are existing virtual machines.
     pub machines: BTreeMap<Place, ExistingMachine>,
     /// Changes that the steps would make without consent, one sentence each. No run performs them.
     pub consents_lacking: Vec<String>,
@@ -428,7 +420,6 @@ impl PlanContext {
         }
     }
 
-    /// Adds a step where the layer below lives, and returns the step's id.
     pub fn add(&mut self, why: impl Into<String>, op: Op) -> StepId {
         let place = self.place.clone();
         self.add_in(&place, why, op)
@@ -495,7 +486,6 @@ pub fn word<'a>(spec: &'a LayerSpec, name: &str) -> Result<&'a str> {
     spec.option(name).with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))
 }
 
-/// Returns true if a flag is on.
 pub fn flag(spec: &LayerSpec, name: &str) -> bool {
     spec.option(name) == Some("true")
 }

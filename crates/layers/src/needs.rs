@@ -13,17 +13,14 @@ pub fn all() -> impl Iterator<Item = Need> {
     OWN.iter().copied().chain(of_layers)
 }
 
-/// Returns the need with this name.
 pub fn by_id(id: &str) -> Option<Need> {
     all().find(|need| need.id == id)
 }
 
-/// Returns the needs with these names.
 pub fn by_ids<'a>(ids: impl IntoIterator<Item = &'a str>) -> Vec<Need> {
     ids.into_iter().filter_map(by_id).collect()
 }
 
-/// Returns those of these needs that are unmet on this machine.
 pub fn missing(ids: &[&str], guest: GuestProbe) -> Vec<Missing> {
     needs::missing(&by_ids(ids.iter().copied()), Path::new("/"), guest)
 }

@@ -22,9 +22,7 @@ pub enum StateMove {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArrayStep {
     Move(StateMove),
-    /// Marks a member out.
     Out(usize),
-    /// Marks a member in again.
     In(usize),
 }
 
@@ -38,7 +36,7 @@ impl From<StateMove> for ArrayStep {
 /// `least` members fail.
 ///
 /// # Errors
-/// When there is no such way, in words.
+/// Says why there are no such steps.
 fn steps_between(
     from: AskedState,
     to: AskedState,
@@ -79,7 +77,6 @@ fn steps_between(
 }
 
 impl ArrayStep {
-    /// Describes the purpose of the step, among `count` members.
     fn purpose_words(self, count: usize) -> String {
         match self {
             ArrayStep::Move(StateMove::Fail(member)) => {
@@ -99,7 +96,7 @@ impl ArrayStep {
 /// to the next, each with its purpose.
 ///
 /// # Errors
-/// When there is no such way: which, why, and what would do.
+/// Says which steps do not exist, why, and what would work.
 pub fn transition(
     layer: &dyn Layer,
     spec: &LayerSpec,

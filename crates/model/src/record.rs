@@ -34,55 +34,39 @@ pub enum RunRecord {
     /// A layer that joins drives is up, in the first visit of its set.
     #[serde(rename = "volume")]
     Layer(LayerUp),
-    /// Threads that serve a stack's I/O beside its load, when the stack is first up with them.
     Serving(Serving),
     /// A worker was prepared on a stack.
     Worker(WorkerUp),
     /// Design of a workload's measurement: length and order of its slices.
     Design(DesignUp),
-    /// The rate at which latencies are compared.
     Matched(Matched),
     /// Stacks that are up disturb the baseline: from here on each is measured by itself, in visits.
     Apart { reason: String },
-    /// Storage that was never written is about to be written once.
     LayingOut(LayingOut),
-    /// Storage that was never written was written once, before anything was measured.
     LaidOut(LaidOut),
-    /// Progress of the passes over drives that precondition them.
     Passes(precondition::Passes),
-    /// Rounds of a load that were to bring it to a steady state ended.
     Preconditioned(precondition::Preconditioned),
-    /// The clock of a place against the host's, at the beginning and the end of a load.
     Clocks(Clocks),
-    /// A cluster of storage, read between slices.
     Cluster(ClusterReading),
     /// A stretch of load on one stack: a slice, or all slices of it in a series.
     Slice(Slice),
-    /// Short slices of a series, one by one.
     Series(SeriesUp),
-    /// Rate of a stack at the beginning of the short slices of a visit.
     Transient(TransientUp),
-    /// I/O that devices counted while a load ran on a stack.
     DeviceTraffic(DeviceTraffic),
     /// A durability trial: the acknowledged writes, a kill, and what was found of the writes.
     Trial(trial::DurabilityTrial),
-    /// Limits that are set on the path of a stack whose limits are looked for.
     PathLimits(course::PathLimits),
     /// A course of load that shows a limit.
     Course(course::LimitCourse),
-    /// Result of reading back what was written to a stack.
     Verified(verification::Verification),
     /// A file that results were imported from.
     ImportedFile(imported::ImportedFile),
-    /// A result that was imported.
     Imported(imported::ImportedResult),
-    /// A warning that a reader must know.
     Warning(Warning),
     /// The run went on after a kill or a reboot.
     Resumed { at: String },
     /// A visit of a set was measured to its end with a workload.
     VisitEnd { visit: u32, set: u32, workload: String },
-    /// Measuring a workload ended.
     WorkloadEnd {
         workload: String,
         /// `precision`, `rate_limited`, `budget`, `interrupted`, or the words of a failure.
@@ -96,17 +80,15 @@ pub enum RunRecord {
     },
 }
 
-/// Threads of a place that serve the I/O of a stack beside its load: its engine. `engine.cpu` of
-/// the stack's slices is what they compute.
+/// Threads of a place that serve the I/O of a stack, apart from its load: its engine. Their CPU
+/// time is `engine.cpu` of the stack's slices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Serving {
-    /// Name of the stack.
     pub stack: String,
     pub place: Place,
     pub threads: Vec<ThreadGroup>,
 }
 
-/// Threads of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadGroup {
     pub name: String,
@@ -138,10 +120,8 @@ pub struct RunStart {
     pub id: String,
     pub at: String,
     pub iotax: String,
-    /// The command line, word by word.
     pub argv: Vec<String>,
     pub scenario: Scenario,
-    /// Boot id of the host.
     pub boot_id: String,
     /// Number of equal files that the stacks go round, visit by visit. Visits whose numbers differ
     /// by a multiple of it use the same files. 0 if not recorded.
@@ -154,12 +134,10 @@ pub struct RunStart {
     /// before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ratings: Vec<String>,
-    /// Source of an imported run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<imported::Import>,
 }
 
-/// Facts of one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlaceFacts {
     /// `host`, a guest's name, `ssh:HOST`.
@@ -188,7 +166,6 @@ pub struct LayerUp {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub part: String,
     pub place: Place,
-    /// Device of the layer, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
     /// Settings as the layer's own tools report them.
@@ -201,7 +178,6 @@ pub struct LayerUp {
 pub struct GuestDisk {
     /// Name of the stack that the disk is.
     pub stack: String,
-    /// Path of the disk in the guest.
     pub path: PathBuf,
     /// Attachment of the disk to the guest: `virtio-blk`.
     pub attach: String,
@@ -212,14 +188,10 @@ pub struct GuestDisk {
     pub differs: Vec<String>,
 }
 
-/// Design that the pilot chose, or that was requested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DesignUp {
-    /// Name of the workload.
     pub workload: String,
-    /// Length of a slice's window.
     pub slice_ns: u64,
-    /// Order of slices in a round.
     pub pattern: Pattern,
     /// Period of a recurring disturbance on the machine, if it decided the pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -233,25 +205,20 @@ pub struct DesignUp {
     pub why: String,
 }
 
-/// Design of the series of short slices in which stacks take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesDesign {
-    /// Time discarded at the start of each slice, in nanoseconds.
     pub discard_ns: u64,
     /// Rounds in a series. One series is one round of the statistics.
     pub rounds: u32,
 }
 
-/// Short slices of a series.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesUp {
     pub visit: u32,
     pub set: u32,
     pub round: u32,
-    /// Purpose of the slices.
     #[serde(default, skip_serializing_if = "Purpose::is_plain")]
     pub purpose: Purpose,
-    /// Name of the workload.
     pub workload: String,
     /// Names of the stacks. Slices refer to them by their index in this list.
     pub stacks: Vec<String>,
@@ -259,14 +226,11 @@ pub struct SeriesUp {
     pub at: u64,
 }
 
-/// Rate of a stack at the beginning of its short slices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransientUp {
     pub visit: u32,
     pub set: u32,
-    /// Name of the workload.
     pub workload: String,
-    /// Name of the stack.
     pub stack: String,
     /// True if the load was one I/O at a time, for latencies, and not the workload itself.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -279,7 +243,6 @@ pub struct TransientUp {
 /// rate, or a closed loop of one I/O at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Matched {
-    /// Name of the workload.
     pub workload: String,
     /// Offered I/Os per second, all threads of all jobs together; `None`: a closed loop of one I/O
     /// at a time.
@@ -290,18 +253,12 @@ pub struct Matched {
     pub slowest: String,
 }
 
-/// A worker on a stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerUp {
-    /// Visit number, from 0.
     pub visit: u32,
-    /// Name of the stack.
     pub stack: String,
-    /// Name of the workload.
     pub workload: String,
-    /// Place in which the load runs.
     pub place: Place,
-    /// Path in that place that is read and written.
     pub target: String,
     /// Other members of an `each([..])`, on which the load runs at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -319,9 +276,7 @@ pub struct WorkerUp {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Generator {
-    /// fio of the given version.
     Fio(String),
-    /// An engine of iotax.
     Native(EngineName),
     /// A generator that this version does not know.
     Other(String),
@@ -357,13 +312,9 @@ impl std::fmt::Display for Generator {
 /// written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayingOut {
-    /// Visit number, from 0.
     pub visit: u32,
-    /// Number of the set.
     pub set: u32,
-    /// Name of the stack.
     pub stack: String,
-    /// Place in which the load runs.
     pub place: Place,
     /// Bytes of all writes that will follow.
     pub bytes: u64,
@@ -372,13 +323,9 @@ pub struct LayingOut {
 /// First writes through a stack in one place. They are part of no figure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaidOut {
-    /// Visit number, from 0.
     pub visit: u32,
-    /// Number of the set.
     pub set: u32,
-    /// Name of the stack.
     pub stack: String,
-    /// Place in which the load ran.
     pub place: Place,
     /// Bytes that were unwritten before and are written now.
     pub bytes: u64,
@@ -387,7 +334,6 @@ pub struct LaidOut {
     /// Time from the first submission to the last acknowledgement, summed over all stretches,
     /// without their flushes.
     pub took_ns: u64,
-    /// Time of the flushes.
     pub flush_ns: u64,
 }
 
@@ -395,9 +341,7 @@ pub struct LaidOut {
 /// not stopped in between.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
-    /// Visit number, from 0.
     pub visit: u32,
-    /// Number of the set.
     pub set: u32,
     /// Name of the workload; runs from before 2026-11-23 do not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -449,12 +393,9 @@ impl ClockReading {
 /// State of a storage cluster between two slices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterReading {
-    /// Visit number, from 0.
     pub visit: u32,
-    /// Number of the set.
     pub set: u32,
     pub workload: String,
-    /// Names of the stacks on it.
     pub stacks: Vec<String>,
     /// Time of the reading on the host's CLOCK_MONOTONIC.
     pub at_ns: u64,
@@ -471,9 +412,7 @@ pub struct ClusterReading {
 pub struct DeviceTraffic {
     pub visit: u32,
     pub set: u32,
-    /// Name of the stack.
     pub stack: String,
-    /// Name of the workload.
     pub workload: String,
     /// All I/O of its slices, inside and outside of their windows.
     pub issued: IssuedIo,
@@ -481,7 +420,6 @@ pub struct DeviceTraffic {
     pub places: Vec<PlaceTraffic>,
 }
 
-/// I/O that a load issued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssuedIo {
     pub reads: u64,
@@ -491,7 +429,6 @@ pub struct IssuedIo {
 }
 
 impl IssuedIo {
-    /// Adds the I/O of another count.
     pub fn add(&mut self, other: &IssuedIo) {
         self.reads += other.reads;
         self.read_bytes += other.read_bytes;
@@ -514,7 +451,6 @@ pub struct PlaceTraffic {
     pub exceeded: u32,
 }
 
-/// Ids, window, samples of one slice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
     /// Visit number, from 0. A visit is one set-up of stacks that can be up together.
@@ -530,9 +466,7 @@ pub struct Slice {
     /// Purpose of the slice; rounds are counted per purpose.
     #[serde(default, skip_serializing_if = "Purpose::is_plain")]
     pub purpose: Purpose,
-    /// Name of the stack.
     pub stack: String,
-    /// Name of the workload.
     pub workload: String,
     /// Number of short slices of a series that this one is the sum of; 0: it is a single slice.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -574,7 +508,6 @@ pub struct Slice {
     /// device reports them, or the load only writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_read_bytes: Option<u64>,
-    /// Result of the quiesce gate before the slice.
     pub gate: Option<QuiesceGate>,
     /// Figures of each target, if one place has several, in the order of the worker's record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -590,13 +523,11 @@ pub struct Slice {
     /// are not recorded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub run_again: u32,
-    /// Contribution of each place, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<SlicePart>,
 }
 
 impl Slice {
-    /// Returns the figure of that name, if it is known.
     pub fn figure(&self, metric: &str) -> Option<f64> {
         self.samples.iter().filter(|sample| sample.metric == metric).find_map(SliceSample::figure)
     }
@@ -635,7 +566,6 @@ pub struct SlicePart {
     pub targets: Vec<OnTarget>,
 }
 
-/// Purpose of a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -725,7 +655,6 @@ impl From<FlatSample> for SliceSample {
     }
 }
 
-/// Direction in which a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -830,7 +759,6 @@ pub const WARNING_KINDS: &[&str] = &[
     "tools",
 ];
 
-/// A warning as typed data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// Stable word, one of [`WARNING_KINDS`]; a record of an older iotax may have another.

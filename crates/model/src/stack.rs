@@ -30,11 +30,9 @@ pub enum Face {
 /// Role of a layer with respect to the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerRole {
-    /// Storage that the load is on.
     Storage,
     /// A guest, in which the load runs.
     Guest,
-    /// Another load generator on the same storage.
     Generator,
     /// The generator holds each I/O back.
     Delay,
@@ -131,7 +129,6 @@ impl Stack {
     }
 }
 
-/// Location that two media on one file or device have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Location<'a> {
     /// A path on this host, or on the named one.
@@ -166,7 +163,6 @@ pub enum Medium {
         size: Option<u64>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         keep: bool,
-        /// Program that issues the load there.
         #[serde(default, skip_serializing_if = "LoadIssuer::is_iotax")]
         agent: LoadIssuer,
     },
@@ -188,7 +184,6 @@ pub enum Medium {
     /// `net:ssh:b @ssh:a`: the network from one place, where probes run, to another, which answers.
     Net {
         place: Place,
-        /// Place in which the probes are answered.
         to: Place,
         /// `address=10.0.0.2`: the address of that place to use; `None`: the first one that is
         /// reached.
@@ -222,7 +217,6 @@ fn is_one_group(groups: &usize) -> bool {
 }
 
 impl Medium {
-    /// Returns the number of lists in which the members are joined, each list separately.
     pub fn groups(&self) -> usize {
         match self {
             Medium::Many { groups, .. } => (*groups).max(1),
@@ -266,7 +260,6 @@ impl Medium {
         }
     }
 
-    /// Returns the place at the other end of a network.
     pub fn far_end(&self) -> Option<&Place> {
         match self {
             Medium::Net { to, .. } => Some(to),
@@ -274,12 +267,10 @@ impl Medium {
         }
     }
 
-    /// Returns the places of all members.
     pub fn places(&self) -> BTreeSet<Place> {
         self.members().iter().map(Medium::place).collect()
     }
 
-    /// Returns the program that issues the load on the medium.
     pub fn agent(&self) -> LoadIssuer {
         match self.members().first() {
             Some(Medium::Remote { agent, .. }) => *agent,
@@ -354,7 +345,6 @@ impl Medium {
         }
     }
 
-    /// Returns what the medium offers to the layer above.
     pub fn face(&self) -> Face {
         match self {
             Medium::File { .. } => Face::File,
@@ -387,7 +377,7 @@ impl LoadIssuer {
     }
 }
 
-/// A layer with its checked options as words, ready for the layer's own `build`.
+/// A layer with its checked options as words, from which its steps are planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerSpec {
     /// Name of the layer in `layer::ALL`.
@@ -416,7 +406,6 @@ impl LayerSpec {
         format!("{}{:?}{:?}{:?}{}", self.name, self.options, self.place, self.far, self.copies)
     }
 
-    /// Returns the places that the layer names.
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         [&self.place, &self.far].into_iter().flatten()
     }
@@ -430,7 +419,6 @@ fn is_one(copies: &u32) -> bool {
     *copies == 1
 }
 
-/// State in which a stack is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InState {
     /// Position among the scenario's states; at 0 the stack is as it was set up.

@@ -15,7 +15,7 @@ pub enum AskedState {
     Healthy,
     /// The given number of members have failed and are out of the array.
     Failed(u32),
-    /// The given number of members are out: they serve what they hold, and others will hold it.
+    /// The given number of members are out: they still serve their data, which others receive.
     Out(u32),
     /// The failed members are back and being rebuilt.
     Rebuilding,

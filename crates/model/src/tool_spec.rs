@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
-    /// Name of the tool in stacks.
     pub name: String,
-    /// Remark that a reader of a report must know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     #[serde(default)]
@@ -18,7 +16,6 @@ pub struct Tool {
     pub positional: Option<String>,
     /// Smallest and largest number of members.
     pub members: (usize, usize),
-    /// Share of the members' bytes that the tool gives.
     pub capacity: Capacity,
     /// Bytes of each member that the tool keeps for itself.
     pub reserve: u64,
@@ -29,14 +26,12 @@ pub struct Tool {
     pub files: bool,
     /// True if the names of its volumes must be short.
     pub short_names: bool,
-    /// Commands of the tool's program.
     pub commands: ToolCommands,
     /// Name of what a plan makes with the tool; set only for the layer in that plan.
     #[serde(skip)]
     pub made: Option<String>,
 }
 
-/// An option of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolOption {
     pub name: String,
@@ -61,7 +56,6 @@ pub enum Capacity {
     },
 }
 
-/// Share of the bytes of members of equal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberShare {

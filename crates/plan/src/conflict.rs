@@ -31,7 +31,6 @@ struct StackAbove {
     /// True if one of them splits an SPDK bdev among guests. Nobody else can use a bdev that is
     /// split.
     splits: bool,
-    /// Use that these layers make of what is below them.
     claim: Claim,
 }
 
@@ -85,7 +84,6 @@ enum CommonPoints<'a> {
 }
 
 impl Meetings {
-    /// Determines where these stacks meet under that load.
     pub fn from_stacks(stacks: &[Stack], prefixes: &Prefixes, load: LoadKind) -> Meetings {
         let mut numbers: HashMap<CommonPoints<'_>, usize> = HashMap::new();
         let mut number = |common| {
@@ -190,8 +188,8 @@ impl Meetings {
     }
 }
 
-/// Stacks that are up together. For each point, what they have above it, and the way that they go
-/// on; `None`: several ways.
+/// Stacks that are up together: for each point, the layers above it and the way on which these
+/// stacks go on; `None`: they go on in several ways.
 #[derive(Default)]
 struct StacksTogether(HashMap<usize, Vec<(StackAbove, Option<usize>)>>);
 

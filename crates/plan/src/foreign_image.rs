@@ -22,9 +22,7 @@ const WATCHES_FOR: Duration = Duration::from_secs(35);
 const SOON: Duration = Duration::from_secs(2);
 
 pub struct SeenImage {
-    /// Bytes of the image.
     pub bytes: u64,
-    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
@@ -165,7 +163,7 @@ fn not_filled(conf: &Path, pool: &str, image: &str, seen: &Image) -> Option<Stri
     }
 }
 
-/// Returns why nothing may be written to a cluster with these checks.
+/// Returns why nothing may be written to a cluster with these health checks.
 pub fn no_room(conf: &Path, checks: &str) -> String {
     let conf = conf.display();
     format!(

@@ -34,7 +34,6 @@ use std::path::{Path, PathBuf};
 enum PlanDepth {
     /// Plans the stack with its guest, if it has one.
     Guests,
-    /// Plans the stack with all of its layers.
     Top,
 }
 
@@ -476,7 +475,6 @@ impl PlanGround<'_> {
         Ok(ExposedDevice { read_back, ..shown })
     }
 
-    /// Returns the virtual machines that the scenario names, with their disks as they were found.
     fn machines(&self) -> BTreeMap<Place, ExistingMachine> {
         let mut machines = BTreeMap::new();
         for (place, described) in &self.scenario.described {
@@ -584,7 +582,6 @@ fn check_room(media: &[Step]) -> Result<()> {
     marker::check_room_of_all(&made(media))
 }
 
-/// Returns the files that do not exist yet, with their sizes.
 fn made(media: &[Step]) -> Vec<(PathBuf, u64)> {
     let made = |step: &Step| match &step.op {
         Op::MakeFile(file) if step.place.is_host() && !file.path.exists() => {
@@ -595,7 +592,6 @@ fn made(media: &[Step]) -> Vec<(PathBuf, u64)> {
     media.iter().filter_map(made).collect()
 }
 
-/// Returns the bytes of the region that the load may write to.
 fn reach(scenario: &Scenario, region: u64) -> u64 {
     if scenario.durability.is_some() {
         return region;

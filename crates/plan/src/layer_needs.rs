@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Ids of needs by the place that must meet them.
 pub type NeedsByPlace = BTreeMap<Place, BTreeSet<&'static str>>;
 
-/// Returns the needs of the layers of a scenario, place by place.
 pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
     let mut needs = NeedsByPlace::new();
     for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
@@ -36,7 +35,6 @@ pub fn programs_of(scenario: &Scenario) -> BTreeMap<Place, Vec<NamedProgram>> {
     programs
 }
 
-/// Returns true if anything is set up inside of a guest.
 pub fn sets_up_in_guests(scenario: &Scenario) -> bool {
     let mut layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     layers.any(|(spec, place)| place == in_guest() && is_set_up(spec))

@@ -48,7 +48,6 @@ impl Batch {
             == (other.agent, other.bytes, other.done, &other.whose, &other.place)
     }
 
-    /// Formats the drives' names as a list.
     pub fn names(&self) -> String {
         show_names(self.paths.iter().map(|path| path.display()))
     }

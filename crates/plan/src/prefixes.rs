@@ -7,7 +7,6 @@ use iotax_model::scenario::Scenario;
 use iotax_model::stack::{LayerSpec, Medium, Stack};
 use std::collections::{HashMap, HashSet};
 
-/// Prefixes of all stacks.
 pub struct Prefixes(Vec<Vec<usize>>);
 
 /// Properties of what the stacks that share a prefix have above it.
@@ -23,7 +22,6 @@ pub struct PrefixAbove {
 }
 
 impl Prefixes {
-    /// Numbers the prefixes of these stacks.
     pub fn from_stacks(stacks: &[Stack]) -> Prefixes {
         let mut media: HashMap<&Medium, usize> = HashMap::new();
         let mut grown: HashMap<(usize, String), usize> = HashMap::new();

@@ -17,9 +17,7 @@ use iotax_units::exit::{Failed, UNMET_NEED, code_of};
 
 /// Findings about a scenario that makes sense on this machine.
 pub struct ReadyScenario {
-    /// Layout that says which stacks can be up together.
     pub layout: SetLayout,
-    /// The bottom of every stack.
     pub survey: Survey,
     /// Programs and images that this machine has for guests, with a kernel that may still have to
     /// be fetched.

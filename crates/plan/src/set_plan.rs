@@ -14,9 +14,7 @@ use std::path::PathBuf;
 
 /// Facts that are known of the run when it is planned.
 pub struct PlanGround<'a> {
-    /// The scenario that was asked for.
     pub scenario: &'a Scenario,
-    /// Layout that says which stacks can be up together.
     pub layout: &'a SetLayout,
     /// Medium of each stack, member by member (same order as the stacks).
     pub found: &'a [Vec<FoundMedium>],
@@ -35,9 +33,7 @@ pub struct SetPlan {
     pub guests: Vec<guest::GuestPlan>,
     /// Pairs of a stack's index and the device that the load works on.
     pub targets: Vec<(usize, ExposedDevice)>,
-    /// The media at the bottom of each of these stacks.
     pub(super) media: BTreeMap<usize, ExposedDevice>,
-    /// Changes that the steps would make without consent.
     pub(super) consents_lacking: Vec<String>,
 }
 

@@ -20,7 +20,6 @@ pub struct StackSet {
     pub after: Option<usize>,
 }
 
-/// Layout of a scenario: sets and siblings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetLayout {
     /// Sets of stacks. With one set, everything is measured in rounds; with several, in visits.

@@ -31,13 +31,11 @@ use std::path::{Path, PathBuf};
 pub struct Survey {
     /// The bottom of each stack, member by member.
     pub found: Vec<Vec<FoundMedium>>,
-    /// Warnings for the reader.
     pub warnings: Vec<String>,
     /// Write caches that are known to be on the path, the largest first.
     pub write_caches: Vec<WriteCache>,
     /// Files that are made; each is looked at once, though several stacks have it in turn.
     made: BTreeMap<PathBuf, FoundMedium>,
-    /// Targets that were named and are not there.
     absent: Vec<AbsentTarget>,
     /// Targets that no kernel has and that the load writes without a consent, one sentence each.
     /// `plan` shows them, `run` refuses.
@@ -46,7 +44,6 @@ pub struct Survey {
     identities: Vec<(PathBuf, Identity)>,
     /// Names by which managers of virtual machines know the disks under load, by place and path.
     pub disks: BTreeMap<(Place, PathBuf), String>,
-    /// Drives on other hosts, by place and path.
     pub afar: BTreeMap<(Place, PathBuf), RemoteDrive>,
 }
 
@@ -81,7 +78,6 @@ fn lines(missing: &[Missing]) -> String {
     missing.iter().map(line).collect()
 }
 
-/// Returns the needs of a scenario that this machine lacks.
 pub fn missing(scenario: &Scenario) -> Vec<Missing> {
     let ids: Vec<&str> = needs_of(scenario).into_iter().collect();
     let mut missing = needs::missing(&ids, guest::FINDINGS);
@@ -295,7 +291,6 @@ fn refuse_aliases(stack: &Stack) -> Result<()> {
     Ok(())
 }
 
-/// A file or device of a stack.
 #[derive(Clone)]
 struct NamedDevice<'a> {
     stack: &'a Stack,

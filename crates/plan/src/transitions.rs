@@ -41,8 +41,8 @@ pub fn steps_into(
     Ok(all)
 }
 
-/// Returns the first number of the steps that change the nth array of a stack. Numbers of a plan
-/// end before these.
+/// Returns the id of the first step that changes the nth array of a stack. It is larger than the
+/// ids of the steps that set the set up.
 pub fn step_ids(up: &SetPlan, index: usize, nth: usize) -> StepId {
     up.steps.len() as StepId + 10_000 * (index as StepId + 1) + 100 * nth as StepId
 }

@@ -13,7 +13,7 @@ const LEAST_BLOCKS: u64 = 1024;
 /// Refuses trials that have no room: the disk is too small, or too little may be written.
 ///
 /// # Errors
-/// Bad input, with what would do.
+/// Bad input, with values that would work.
 pub fn check_room(
     spec: &DurabilitySpec,
     ground: &PlanGround,
@@ -39,7 +39,6 @@ pub fn check_room(
     Ok(())
 }
 
-/// Returns the number of trials of the whole run.
 pub fn number_of_trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<u64> {
     let mut trials = 0;
     for set in &ground.layout.sets {

@@ -27,8 +27,8 @@ impl UnwrittenStack {
     }
 }
 
-/// Returns what must be written first, so that the region of every stack in a set is written.
-/// Stacks on the same device name it once.
+/// Returns what must be written first, so that the region of every stack in a set is written. A
+/// device that several stacks share is listed once.
 pub fn unwritten_of_set(
     targets: &[(usize, ExposedDevice)],
     region: u64,

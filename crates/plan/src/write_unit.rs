@@ -10,10 +10,10 @@ use iotax_model::stack::{LayerSpec, Stack};
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 
-/// Checks that a layer above such a stack does not write on its own account.
+/// Refuses a layer that writes on its own account above a device with a write unit.
 ///
 /// # Errors
-/// When it may write.
+/// Fails when the layer `writes` and the device below has a write unit.
 pub fn check_above(spec: &LayerSpec, writes: bool, below: &ExposedDevice) -> Result<()> {
     let Some(unit) = below.write_unit.filter(|_| writes) else { return Ok(()) };
     bail!(
@@ -24,7 +24,7 @@ pub fn check_above(spec: &LayerSpec, writes: bool, below: &ExposedDevice) -> Res
     )
 }
 
-/// Checks that the stack takes what the scenario writes to it.
+/// Checks that the scenario writes only whole multiples of the stack's write unit.
 ///
 /// # Errors
 /// Bad input naming the job and the unit.

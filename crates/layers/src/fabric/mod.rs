@@ -22,7 +22,6 @@ use iotax_steps::op::{ExportIscsi, ExportNbd, NbdServer, Op, RdmaOn, SoftRdma};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Table of all fabrics.
 pub const ALL: &[&dyn Layer] = &[&Nvmf, &Iscsi, &Nbd];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +34,7 @@ enum FabricTransport {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FabricEnds {
-    /// Place of the target.
     near: Place,
-    /// Place of the initiator.
     far: Place,
     /// Address and port where the target listens; `None` if it has no address.
     at: Option<(IpAddr, u16)>,
@@ -47,7 +44,7 @@ impl FabricEnds {
     /// Plans the ends of a layer, with the RDMA devices that they need.
     ///
     /// # Errors
-    /// When the address is lacking, or does not fit both ends.
+    /// Fails when the address is missing, or does not fit both ends.
     fn plan(
         spec: &LayerSpec,
         below: &ExposedDevice,
@@ -143,8 +140,7 @@ fn address(
     Ok(Some(address))
 }
 
-/// Returns the address, after making sure that both ends have an RDMA device for it if it is for
-/// RDMA.
+/// Returns the address. For RDMA, it first makes sure that both ends have an RDMA device.
 fn given(
     address: IpAddr,
     wire: FabricTransport,

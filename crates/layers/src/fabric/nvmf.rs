@@ -56,7 +56,7 @@ impl Layer for Nvmf {
         Claim::Takes
     }
 
-    /// Returns true: nvmet opens what it serves for reading and writing, whatever will come.
+    // nvmet opens the device for reading and writing, even if the load only reads.
     fn opens_for_writing(&self, _: &LayerSpec) -> bool {
         true
     }
@@ -156,12 +156,12 @@ fn wire(spec: &LayerSpec) -> FabricTransport {
     }
 }
 
-/// Returns a number for the port in configfs, above those that people count with.
+/// Returns the id of the port in configfs, above the low numbers that people choose.
 fn port_id(nqn: &str) -> u16 {
     10_000 + (digest(&[nqn]) % 50_000) as u16
 }
 
-/// Returns options of the host in the kernel's words.
+/// Returns the initiator's options by the kernel's names.
 fn options(spec: &LayerSpec) -> Result<Vec<String>> {
     let mut options = Vec::new();
     if spec.option("nr-io-queues").is_some() {

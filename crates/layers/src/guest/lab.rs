@@ -21,7 +21,6 @@ use rustix::io::Errno;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// A drive of a lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabDrive {
     /// Serial of the drive: 1 to 20 letters, digits, `-`, `_`.
@@ -40,7 +39,6 @@ impl LabDrive {
     }
 }
 
-/// Returns the path of the drive with that name in its lab.
 pub fn link_of(name: &str) -> PathBuf {
     Path::new("/dev/disk/by-id").join(format!("nvme-QEMU_NVMe_Ctrl_{name}"))
 }
@@ -50,9 +48,7 @@ pub fn link_of(name: &str) -> PathBuf {
 pub struct LabWish {
     /// Name of the lab as a place: letters, digits, `-`, `_`.
     pub place: Place,
-    /// Position where the lab is asked for, for messages.
     pub origin: String,
-    /// Drives of the lab in order.
     pub drives: Vec<LabDrive>,
     pub vcpus: u32,
     pub memory: Memory,

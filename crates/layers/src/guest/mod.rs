@@ -8,10 +8,8 @@ pub mod room;
 pub mod system_image;
 pub mod vm;
 
-/// Table of all layers that are guests.
 pub const ALL: &[&dyn super::Layer] = &[&VirtualMachine];
 
-/// Ids of the needs of a lab.
 pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
 
 pub use vm::{

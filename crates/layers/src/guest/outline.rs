@@ -34,7 +34,6 @@ impl GuestPlan {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Describes the guest's disks in order.
     pub fn disk_outlines(&self) -> Vec<String> {
         self.disks.iter().zip(&self.below).map(|(disk, below)| disk.outline(below)).collect()
     }

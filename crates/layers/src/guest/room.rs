@@ -25,11 +25,9 @@ pub struct Room {
     pub nodes: Vec<NumaNode>,
     /// Processors that this program may use; `None`: not known.
     pub processors: Option<usize>,
-    /// Groups of these processors that share an L3 cache.
     pub groups: Vec<CacheGroup>,
 }
 
-/// Memory and huge pages of a NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NumaNode {
     pub number: u32,
@@ -206,7 +204,6 @@ impl NumaNode {
         }
     }
 
-    /// Checks that the guests whose memory is bound to the node fit.
     fn check(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         let bound = |guest: &&GuestPlan| guest.memory.node == Some(self.number);
         let (huge, plain): (Vec<&GuestPlan>, Vec<&GuestPlan>) =
@@ -243,7 +240,6 @@ fn left_by_host(bytes: u64) -> u64 {
     (bytes as f64 * (1.0 - HOST_PART)) as u64
 }
 
-/// Returns the number of huge pages by page size.
 fn huge_pages_wanted<'a>(guests: impl Iterator<Item = &'a GuestPlan>) -> BTreeMap<u64, u64> {
     let mut wanted = BTreeMap::new();
     for guest in guests {

@@ -15,7 +15,6 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The images of a scenario, by path.
 pub type Images = BTreeMap<PathBuf, SystemImage>;
 
 /// Returns the image that a guest is to be booted from, if it is somebody else's.

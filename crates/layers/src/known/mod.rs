@@ -9,7 +9,6 @@ use iotax_model::scenario::error::Fault;
 use iotax_model::scenario::values::parse_engine;
 use iotax_model::stack::LayerSpec;
 
-/// Table of all layers of known cost.
 pub const ALL: &[&dyn Layer] = &[&Null, &Delay, &EngineLayer];
 
 /// Layer that adds nothing: the device above it is the device below it.

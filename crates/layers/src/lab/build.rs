@@ -34,7 +34,6 @@ const NEEDS: &[(&str, &str)] = &[
 pub struct Build<'a> {
     /// If set, the build undoes what it did and ends.
     pub stop: &'a AtomicBool,
-    /// Receives what is being done, one line each.
     pub progress: &'a mut dyn FnMut(&str),
     /// True to build even if the image is there already.
     pub again: bool,
@@ -44,8 +43,8 @@ impl Build<'_> {
     /// Returns the image for the kernel that guests boot with, and true if it was built now.
     ///
     /// # Errors
-    /// Unmet needs, each with its command; what failed, with the last words of the program; that it
-    /// was interrupted. Nothing half done remains.
+    /// Unmet needs, each with its command; a failed program, with its last lines; an interruption.
+    /// Nothing unfinished remains.
     pub fn run(&mut self) -> Result<(Image, bool)> {
         let suite = sources::suite()?;
         let kernel = kernel::obtain()?;
@@ -207,7 +206,6 @@ impl Build<'_> {
 /// kernel, however the recipe changes.
 const MODULES: &str = "zfs.tar";
 
-/// The folder of a build, with its inputs.
 struct BuildFolder {
     work: TempDir,
     cache: PathBuf,

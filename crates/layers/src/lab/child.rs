@@ -17,7 +17,6 @@ use std::time::Duration;
 /// Time in which mmdebstrap unmounts what it mounted, and removes its folder.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Lines of the log that an error shows.
 const LAST_LINES: usize = 12;
 
 /// Runs a program to its end in a folder, with its output in `NAME.log` there.

@@ -24,15 +24,12 @@ pub(super) const UNFINISHED: &str = ".new-";
 pub struct ImageRecord {
     /// Name derived from recipe, release and kernel; also the folder's name.
     pub name: String,
-    /// Time when the image was built.
     pub built: String,
-    /// The version of iotax that built the image.
     pub iotax: String,
     pub suite: String,
     /// The kernel whose modules the image has.
     pub kernel: String,
     pub zfs: ZfsModules,
-    /// All packages with their versions.
     pub packages: BTreeMap<String, String>,
     /// Seconds that building took.
     pub seconds: u64,
@@ -63,11 +60,9 @@ impl std::fmt::Display for ZfsModules {
     }
 }
 
-/// An image that is complete, with its record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub folder: PathBuf,
-    /// Record of what the image is made of.
     pub record: ImageRecord,
 }
 
@@ -101,7 +96,6 @@ impl Image {
         Ok(image)
     }
 
-    /// Writes the record of a finished image into its folder.
     pub(super) fn write(folder: &Path, record: ImageRecord) -> Result<()> {
         let path = folder.join(RECORD);
         std::fs::write(&path, serde_json::to_vec_pretty(&record)?)

@@ -28,10 +28,10 @@ pub fn root_image(kernel: &Kernel) -> Result<PathBuf> {
     Ok(image.path())
 }
 
-/// Checks that there is an image for the kernel that guests boot with; for the needs.
+/// Checks that there is an image for the kernel that guests boot with.
 ///
 /// # Errors
-/// There is no image: why, in words.
+/// Says why there is no image.
 pub fn state() -> Result<(), String> {
     let suite = sources::suite().map_err(|failed| failed.message)?;
     let version = match kernel::look()? {

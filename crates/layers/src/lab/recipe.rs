@@ -8,7 +8,6 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 const RECIPE: &str = include_str!("recipe.toml");
-/// Script that assembles the image from what was fetched.
 pub const ASSEMBLE: &str = include_str!("assemble.sh");
 pub const COMPILE_ZFS: &str = include_str!("zfs.sh");
 
@@ -20,7 +19,6 @@ pub struct Recipe {
     pub zfs: ZfsRecipe,
 }
 
-/// Packages that ZFS comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ZfsRecipe {

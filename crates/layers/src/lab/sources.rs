@@ -36,7 +36,6 @@ impl ReleaseSource {
     }
 }
 
-/// Formats the sources as apt's list.
 pub fn list(sources: &[ReleaseSource], further: bool) -> String {
     sources.iter().map(|source| source.line(further)).collect()
 }
@@ -136,8 +135,8 @@ fn fields(paragraph: &str) -> BTreeMap<&str, &str> {
 }
 
 /// Returns the keyrings that are named in the file that lists a source
-/// (`/etc/apt/sources.list.d/x.sources:2`). A key that is in the file itself is not taken: apt's
-/// own trusted keys have to do then.
+/// (`/etc/apt/sources.list.d/x.sources:2`). A key in the file itself is ignored; apt's own trusted
+/// keys are used instead.
 fn signed_by(
     entry: &str,
     uri: &str,

@@ -18,7 +18,6 @@ pub struct FoundMedium {
     pub bytes: u64,
     /// True for a block device, false for a file.
     pub block: bool,
-    /// True if the medium is there and need not be made.
     pub exists: bool,
     /// Signatures on the medium, by libblkid's names.
     pub signatures: Vec<String>,

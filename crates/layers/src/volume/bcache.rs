@@ -42,8 +42,7 @@ impl Layer for Bcache {
         true
     }
 
-    /// Returns the write-back cache, if there is one. Its contents are as durable as its drive, so
-    /// no flush writes it back.
+    // The contents of the cache are as durable as its drive, so no flush writes it back.
     fn write_cache(
         &self,
         spec: &LayerSpec,

@@ -32,8 +32,7 @@ impl Layer for Ceph {
         &HELP
     }
 
-    /// Returns the needs. Ceph gets files as loop devices, which keep it off the marker after their
-    /// data.
+    // Ceph gets files as loop devices, which keep it off the marker after their data.
     fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
         vec!["root", "ceph", "ceph-common", "losetup", "loop-devices"]
     }
@@ -176,7 +175,7 @@ fn image_bytes(spec: &LayerSpec, below: &ExposedDevice, images: u32) -> Result<u
     Ok(wanted)
 }
 
-/// Returns the order of objects: Ceph names their size by its power of two.
+/// Returns the order of objects, which is the power of two of their size in bytes.
 fn object_order(spec: &LayerSpec) -> Result<u32> {
     let bytes = bytes(spec, "object-size")?;
     ensure!(

@@ -18,8 +18,8 @@ impl Layer for Domain {
         &HELP
     }
 
-    /// Claims the disk alone: nobody else has it meanwhile. The guard need not give it away, since
-    /// it stays where it is.
+    // Nobody else has the disk meanwhile. The guard need not give it away, since it stays where
+    // it is.
     fn claim(&self, _: &LayerSpec) -> Claim {
         Claim::Caches
     }

@@ -107,7 +107,7 @@ fn mkfs_need(kind: &str) -> Option<&'static str> {
     needs::by_id(&format!("mkfs.{kind}")).map(|need| need.id)
 }
 
-/// Returns a hint about too few bytes in a place. The size of a lab's drives is a setting.
+/// Returns the hint for a device that is too small. In a lab, it names the setting for drives.
 fn larger(place: &Place) -> &'static str {
     match place {
         Place::Host | Place::Ssh(_) => "a larger drive or file at the bottom",
@@ -117,7 +117,6 @@ fn larger(place: &Place) -> &'static str {
     }
 }
 
-/// Returns options of mkfs in addition to those that every file system gets.
 fn mkfs_options(spec: &LayerSpec, members: u64) -> Result<Vec<String>> {
     options_of(spec, "type", TYPES)?;
     let kind = word(spec, "type")?;

@@ -64,8 +64,7 @@ impl Layer for Lvm {
         spec.option("type") == Some("thin")
     }
 
-    /// Returns the write-back cache, if the volume has one. Its contents are as durable as its
-    /// drive, so no flush writes it back.
+    // The contents of the cache are as durable as its drive, so no flush writes it back.
     fn write_cache(
         &self,
         spec: &LayerSpec,
@@ -125,7 +124,6 @@ impl Layer for Lvm {
     }
 }
 
-/// Extents that the members have room for.
 #[derive(Clone, Copy)]
 struct Room {
     members: u64,

@@ -243,7 +243,6 @@ fn used(spec: &LayerSpec, below: &ExposedDevice, chunk: Option<u64>) -> Result<u
     Ok(size)
 }
 
-/// Returns the bytes of an array with members of that size.
 fn array_bytes(spec: &LayerSpec, level: u8, members: u64, size: u64, chunk: Option<u64>) -> u64 {
     match level {
         0 => members * size,

@@ -40,7 +40,6 @@ use iotax_drivers::path_ref::{PathRef, StepId};
 use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{MakeDirectory, MakeFile, Mount, Op};
 
-/// Table of all of these layers.
 pub const ALL: &[&dyn Layer] = &[
     &Loop,
     &Lvm,

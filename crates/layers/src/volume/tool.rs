@@ -19,7 +19,6 @@ use iotax_steps::op::{ChangeByTool, MakeByTool, Op, ToolChange};
 use iotax_units::{MIB, counted, parse_bytes, show_bytes};
 use std::path::Path;
 
-/// The layer of all tools.
 pub struct ByTool;
 
 /// Help for all tools together, where no particular one is asked about.

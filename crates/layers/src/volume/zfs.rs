@@ -143,7 +143,6 @@ impl Layer for Zfs {
     }
 }
 
-/// Returns the properties of everything in the pool.
 fn properties(spec: &LayerSpec) -> Result<Vec<String>> {
     let named = ["compression", "dedup", "sync", "primarycache", "atime"];
     named.into_iter().map(|name| Ok(format!("{name}={}", word(spec, name)?))).collect()
@@ -177,7 +176,6 @@ fn limit_arc(spec: &LayerSpec, context: &mut PlanContext) -> Result<()> {
     Ok(())
 }
 
-/// Pool and volume that are asked for.
 struct PoolWish {
     vdev: Vdev,
     ashift: u32,

@@ -4,12 +4,12 @@
 
 use super::{ALL, LayerHelp, OptionKind};
 
-/// Returns what to write for a word that is not a layer.
+/// Returns the layer to suggest for a word that names none.
 pub fn layer(word: &str) -> Option<&'static str> {
     known(ALL.iter().flat_map(|help| help.elsewhere), word)
 }
 
-/// Returns what to write for a value that this layer's positional option does not accept.
+/// Returns the value to suggest for one that this layer's positional option does not accept.
 pub fn value(help: &LayerHelp, word: &str) -> Option<&'static str> {
     known(help.values_elsewhere, word)
 }
@@ -22,8 +22,8 @@ fn known(
     words.into_iter().find(|(known, _)| *known == word).map(|(_, write)| *write)
 }
 
-/// Returns what to write for a lone word that is not an option of the layer: the option that
-/// accepts it as its value, `mdraid(5)` and `mdraid(raid5)`.
+/// Returns the spelling to suggest for a lone word that is not an option of the layer but the value
+/// of one, as in `mdraid(5)` and `mdraid(raid5)`.
 pub fn lone_word(help: &LayerHelp, word: &str) -> Option<String> {
     let takes = |word: &str| {
         let of_words =

@@ -88,7 +88,6 @@ pub fn min_size(layer: &LayerSpec) -> u64 {
     layer.number("min-size").unwrap_or_else(|| copies(layer) - copies(layer) / 2)
 }
 
-/// Returns the number of members that may be lost while I/O goes on.
 fn redundancy(layer: &LayerSpec, members: usize) -> u32 {
     let copies = copies(layer).min(members as u64);
     copies.saturating_sub(min_size(layer)) as u32

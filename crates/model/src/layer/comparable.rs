@@ -3,7 +3,6 @@
 
 use crate::stack::{LayerSpec, Stack};
 
-/// Setting of one side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// Setting in the layer's own words.
@@ -22,11 +21,9 @@ impl Setting {
 /// Concept that must be equal on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concept {
-    /// Transport of a fabric.
     Transport,
     /// Page cache on the path.
     CacheMode,
-    /// Queues of a guest's disk.
     DiskQueues,
     /// Moment from which acknowledged writes are durable.
     Promise,
@@ -40,15 +37,11 @@ pub enum Concept {
     FirstSync,
     /// Checksums of the data during transfer.
     Digests,
-    /// Queues of an initiator.
     HostQueues,
-    /// Processors of a guest.
     Vcpus,
     /// Time at which blocks are allocated.
     Provisioning,
-    /// Compression, which leaves fewer bytes for the drives.
     Compression,
-    /// Deduplication, which stores equal blocks once.
     Deduplication,
 }
 
@@ -57,11 +50,10 @@ pub enum Concept {
 pub enum How {
     /// The value of the named option is the setting.
     Option(&'static str),
-    /// A function of several options is the setting; `None`: as if the layer were not there.
+    /// The function computes the setting from several options; `None`: as without the layer.
     By(fn(&LayerSpec) -> Option<Setting>),
 }
 
-/// A concept, and the way in which a layer has it.
 pub type Comparable = (Concept, How);
 
 /// Concept, consequence if it differs, and the setting of a stack without such a layer: in words,
@@ -119,7 +111,6 @@ impl Concept {
         ENTRIES.iter().map(|(concept, why, _)| (*concept, *why))
     }
 
-    /// Returns the setting of a stack without such a layer.
     fn without(self) -> Option<(&'static str, &'static str)> {
         ENTRIES.iter().find(|(concept, ..)| *concept == self)?.2
     }

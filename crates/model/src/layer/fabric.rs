@@ -4,10 +4,8 @@ use super::comparable::Setting;
 use super::{OptionDef, OptionKind, option};
 use crate::stack::LayerSpec;
 
-/// Address on which a target listens.
 pub const ADDRESS: OptionDef = option("address", OptionKind::Address).also(&["traddr"]);
 
-/// Port, if the transport has one.
 pub const PORT: OptionDef = option("port", OptionKind::Port).also(&["trsvcid"]);
 
 /// Returns the transport of a fabric: iSER is iSCSI over RDMA.

@@ -43,7 +43,6 @@ pub enum LayoutSpread {
     },
 }
 
-/// Drives that a layer has joined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joined {
     pub spread: LayoutSpread,
@@ -57,7 +56,6 @@ pub struct Joined {
 pub type Join = fn(&LayerSpec, u64) -> Result<Joined, String>;
 
 impl LayoutSpread {
-    /// Fills one drive before the next begins.
     pub const ONE_BY_ONE: LayoutSpread = LayoutSpread::Linear { chunk: None };
 
     /// Returns the layout with parity in place on that many drives.

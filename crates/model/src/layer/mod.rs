@@ -40,7 +40,6 @@ use iotax_facts::need::Requirement;
 use iotax_units::parse_bytes;
 use layout::Join;
 
-/// Every layer of this version.
 pub const ALL: &[LayerHelp] = &[
     loopdev::HELP,
     partition::HELP,
@@ -82,7 +81,6 @@ pub struct LayerHelp {
     /// Options of which exactly one must be written, unless the list is empty.
     pub one_of: &'static [&'static str],
     pub role: LayerRole,
-    /// Interface that the layer needs below it.
     pub below: Face,
     pub gives: Face,
     /// The layer lives in the load generator, so it also works in a guest and over SSH.
@@ -91,7 +89,6 @@ pub struct LayerHelp {
     pub joins: bool,
     /// The layer has two ends, which may be in two places.
     pub fabric: bool,
-    /// The layer can be set up only on this host.
     pub only_here: bool,
     /// The layer shuts down and starts the place that it is in, from this host.
     pub restarts_place: bool,
@@ -118,7 +115,6 @@ pub struct LayerHelp {
     /// I/O that the layer adds to the I/O it is given, for messages; `None` if it only passes I/O
     /// on.
     pub adds_io: Option<&'static str>,
-    /// Number of commands that the initiator has in flight at its target.
     pub in_flight: Option<InFlight>,
     /// Settings that must be equal on both sides of a comparison of something else.
     pub comparable: &'static [Comparable],
@@ -142,28 +138,24 @@ pub struct Capability {
     pub what: &'static str,
     /// A stack whose needs the capability has, or an empty text.
     pub stack: &'static str,
-    /// Further ids of needs.
+    /// Ids of further needs.
     pub more: &'static [&'static str],
 }
 
-/// States of a layer that can lose members.
 #[derive(Clone, Copy, Debug)]
 pub struct States {
     pub source: &'static str,
-    /// Kinds of the layer that have states, for people.
+    /// Kinds of the layer that have states, as hints show them.
     pub of: &'static str,
-    /// True if a member can be out: it serves what it holds while others get it.
+    /// True if a member can be out: it still serves its data while others receive copies of them.
     pub out: bool,
 }
 
-/// Cache in memory that a layer itself has.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryCache {
-    /// Common name of the cache.
     pub name: &'static str,
     /// Option and value with which the cache keeps data.
     pub keeps: (&'static str, &'static str),
-    /// Option that limits the cache.
     pub limit: &'static str,
     /// Divisor for the usual limit if the option is not written: the cache may hold memory divided
     /// by it.
@@ -245,18 +237,15 @@ impl Capability {
     }
 }
 
-/// Returns the layer of that name.
 pub fn find(name: &str) -> Option<&'static LayerHelp> {
     ALL.iter().find(|layer| layer.name == name)
 }
 
-/// Returns the programs whose versions belong to a result.
 pub fn programs() -> Vec<String> {
     let of_layers = ALL.iter().flat_map(|layer| layer.programs).copied();
     std::iter::once("ssh").chain(of_layers).map(str::to_owned).collect()
 }
 
-/// Returns the names of all layers, in the order of the table.
 pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|layer| layer.name).collect()
 }
@@ -276,7 +265,6 @@ impl LayerSpec {
         self.tool.as_ref().map_or_else(|| find(&self.name), |tool| Some(tool.help()))
     }
 
-    /// Returns true if the layer has that role.
     pub fn is(&self, role: LayerRole) -> bool {
         self.help().is_some_and(|help| help.role == role)
     }
@@ -307,7 +295,6 @@ impl LayerSpec {
         parse_bytes(self.option(name)?).ok()
     }
 
-    /// Returns how many of that many members may fail before data are lost.
     pub fn redundancy(&self, members: usize) -> u32 {
         self.help().map_or(0, |help| (help.redundancy)(self, members))
     }

@@ -6,13 +6,11 @@ use iotax_load::cpu_list;
 use iotax_units as units;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// One option of a layer.
 #[derive(Debug)]
 pub struct OptionDef {
     pub name: &'static str,
     /// Other words for the option; never recorded.
     pub aliases: &'static [&'static str],
-    /// Kind of the value.
     pub kind: OptionKind,
     /// Value if the option is not written; `None`: nothing, or what the program below decides.
     pub default: Option<&'static str>,
@@ -20,7 +18,6 @@ pub struct OptionDef {
     pub only_with: Option<(&'static str, &'static str)>,
 }
 
-/// Kind of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionKind {
     /// `4KiB`: a unit is mandatory.
@@ -61,7 +58,6 @@ impl OptionDef {
         OptionDef { aliases, ..self }
     }
 
-    /// Sets the value that applies if the option is not written.
     pub const fn default(self, value: &'static str) -> OptionDef {
         OptionDef { default: Some(value), ..self }
     }

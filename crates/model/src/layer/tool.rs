@@ -15,7 +15,6 @@ use std::sync::{Mutex, PoisonError};
 pub const KIND: &str = "tool";
 /// Option that requests a smaller volume than the whole capacity, if a tool declares it.
 pub const SIZE: &str = "size";
-/// Kinds of options by their words.
 pub const KINDS: &[&str] = &["size", "count", "number", "flag", "path", "cpumask", "word"];
 
 impl Tool {
@@ -94,7 +93,6 @@ fn redundancy(spec: &LayerSpec, members: usize) -> u32 {
 }
 
 impl ToolOption {
-    /// Returns the option as that of a layer.
     pub fn def(&self) -> OptionDef {
         let values = || -> &'static [&'static str] {
             let values = self.values.iter().map(|value| -> &'static str { value.clone().leak() });

@@ -12,7 +12,6 @@ pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 /// write it.
 pub const SOCKET: &str = "socket";
 
-/// Option for the connection of a guest's network card.
 pub const NET: &str = "net";
 /// Value of [`NET`] for a tap device of this host.
 pub const TAP: &str = "tap";

@@ -92,17 +92,14 @@ impl CourseLoad {
     }
 }
 
-/// A course of load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitCourse {
     pub direction: CourseDirection,
     pub load: CourseLoad,
-    /// Rest before the course, in seconds.
     pub rested_s: f64,
     /// Total I/Os and bytes; for a network, datagrams and bytes without headers.
     pub ios: u64,
     pub bytes: u64,
-    /// Frames of a network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<CourseFrame>,
     /// Seconds since the load began, and the I/Os or bytes that came through by then.
@@ -118,7 +115,6 @@ impl LimitCourse {
         Some([frames, frames * f64::from(payload + headers)])
     }
 
-    /// Returns the length of the course in seconds.
     pub fn seconds(&self) -> f64 {
         self.points.last().map_or(0.0, |point| point.0)
     }

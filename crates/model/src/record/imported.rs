@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// Source of an imported run. Such a run has no stacks, no workloads and no slices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
-    /// Files that were read.
     pub files: u32,
     /// Systems with a result, in the order of their first appearance.
     pub systems: Vec<String>,
@@ -18,7 +17,6 @@ pub struct Import {
     pub baseline: Option<String>,
 }
 
-/// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedFile {
     /// Number of the file, from 0.
@@ -28,7 +26,6 @@ pub struct ImportedFile {
     pub bytes: u64,
     /// SHA-256 of the file's bytes, in hex digits.
     pub sha256: String,
-    /// Number of results that were taken from the file.
     pub results: u32,
     /// Lines that look like a tool's output and could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,7 +41,6 @@ fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
-/// Lines that could not be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadLines {
     /// First of the lines, from 1.
@@ -62,7 +58,6 @@ impl UnreadLines {
     }
 }
 
-/// Direction in which I/O went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImportedDirection {
@@ -126,17 +121,13 @@ pub struct ImportedPart {
 /// One result: one direction of one job, group or test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedResult {
-    /// System that was measured.
     pub system: String,
-    /// Load on the system.
     pub load: ReportedLoad,
     pub way: ImportedDirection,
     /// Number of the job, if several jobs ran the same load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<ImportedPart>,
-    /// Number of the file.
     pub file: u32,
-    /// Line at which the result begins, from 1.
     pub line: u32,
     /// Tool and format: `fio text`, `fio JSON`.
     pub tool: String,
@@ -159,7 +150,6 @@ pub struct ImportedResult {
     /// but 20993 follows from ...`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slips: Vec<String>,
-    /// Reason why the result does not count as a run of its system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncounted: Option<Uncounted>,
 }
@@ -170,7 +160,6 @@ pub struct ImportedResult {
 pub enum Uncounted {
     /// The run was also printed or copied elsewhere, and that result counts.
     Copy {
-        /// Number of the file.
         file: u32,
         /// Line on which the result that counts begins, from 1.
         line: u32,
@@ -256,7 +245,6 @@ impl ImportedSample {
 }
 
 impl ImportedResult {
-    /// Returns the sample of that name.
     pub fn sample(&self, metric: &str) -> Option<&ImportedSample> {
         self.samples.iter().find(|sample| sample.metric == metric)
     }

@@ -11,7 +11,6 @@ pub struct Passes {
     pub place: Place,
     pub drives: Vec<PassedDrive>,
     pub bytes: u64,
-    /// Number of times that each drive is written.
     pub passes: u32,
     /// Bytes that were written and flushed on each drive, over all passes and all parts of the run.
     pub written: u64,
@@ -19,7 +18,6 @@ pub struct Passes {
     pub begun: u64,
     /// Time of these writes in nanoseconds, without their flushes.
     pub took_ns: u64,
-    /// Time of the flushes in nanoseconds.
     pub flush_ns: u64,
 }
 
@@ -39,7 +37,6 @@ impl Passes {
         self.bytes * u64::from(self.passes)
     }
 
-    /// Returns true if everything is written.
     pub fn is_done(&self) -> bool {
         self.written >= self.whole()
     }
@@ -49,14 +46,10 @@ impl Passes {
 /// purpose `precondition`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Preconditioned {
-    /// Visit number, from 0.
     pub visit: u32,
-    /// Number of the set.
     pub set: u32,
-    /// Name of the workload.
     pub workload: String,
     pub rounds: u32,
-    /// Length of one stack's round.
     pub round_ns: u64,
     /// Reason for the end: `steady`, `rounds` or `time` (the limit), `max_written`, `interrupted`.
     pub ended: String,
@@ -68,7 +61,6 @@ pub struct Preconditioned {
     pub stacks: Vec<PreconditionedStack>,
 }
 
-/// One stack in these rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PreconditionedStack {
     pub stack: String,
@@ -80,6 +72,5 @@ pub struct PreconditionedStack {
     /// Change of the best straight line over those rounds, as the same fraction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope: Option<f64>,
-    /// True if that counts as steady.
     pub steady: bool,
 }

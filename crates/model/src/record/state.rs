@@ -14,7 +14,6 @@ pub enum RunState {
     /// Everything requested was measured.
     Complete,
     Interrupted,
-    /// The run begins after a reboot.
     Waits,
     /// The run goes on when a person has moved a drive.
     WaitsForPerson,
@@ -26,8 +25,6 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// Returns the state from the outcome at the end of the record, and from whether a process runs
-    /// it.
     pub fn from_outcome(outcome: Option<&str>, is_running: bool) -> RunState {
         match outcome {
             Some(COMPLETE) => RunState::Complete,

@@ -9,11 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Verification {
     pub visit: u32,
     pub set: u32,
-    /// Name of the workload.
     pub workload: String,
-    /// Name of the stack.
     pub stack: String,
-    /// Place in which the load ran.
     pub place: Place,
     pub found: VerifiedWorker,
 }

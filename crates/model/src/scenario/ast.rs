@@ -5,7 +5,6 @@ use std::ops::Range;
 /// `BASE | LAYER | LAYER xN`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackExpr {
-    /// Media at the bottom.
     pub base: BaseExpr,
     /// Layers from the bottom up.
     pub layers: Vec<LayerExpr>,
@@ -37,12 +36,10 @@ pub struct MediumExpr {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerExpr {
     pub name: String,
-    /// Options in the order written.
     pub options: Vec<OptionExpr>,
     /// `@PLACE`, and for a fabric `@A>B`.
     pub place: Option<(String, Option<String>)>,
     pub fanout: Option<u32>,
-    /// Bytes of the source text.
     pub span: Range<usize>,
 }
 
@@ -53,6 +50,5 @@ pub struct OptionExpr {
     pub key: Option<String>,
     /// One value, or several for a grid.
     pub values: Vec<String>,
-    /// Bytes of the source text.
     pub span: Range<usize>,
 }

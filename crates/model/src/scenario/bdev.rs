@@ -8,11 +8,9 @@ use crate::layer::{LayerHelp, vm};
 use crate::stack::{Face, LayerRole};
 use crate::stack::{LayerSpec, Medium, Stack};
 
-/// A kind of storage that no kernel has.
 struct Foreign {
     face: Face,
     what: &'static str,
-    /// Hint at what brings it to a kernel.
     hint: &'static str,
 }
 
@@ -202,7 +200,7 @@ pub(super) fn loadable(stack: &Stack) -> Result<(), InputError> {
     Err(InputError::new(layer.map_or(&stack.text, |layer| &layer.origin).clone(), fault))
 }
 
-/// Returns the note on a bill in which such prefixes have no line.
+/// Returns the note on a bill that has no line for prefixes which cannot be loaded.
 pub(super) fn note(left_out: &[Stack]) -> Option<String> {
     let texts: Vec<&str> = left_out.iter().map(|stack| stack.text.as_str()).collect();
     let first = left_out.first()?;

@@ -40,7 +40,6 @@ pub struct ScenarioRequest {
     pub only: Vec<String>,
     /// fio's words: `("rw", "randread")`, ...; empty for the default load.
     pub words: Vec<(String, String)>,
-    /// A job file to take the workloads from.
     pub job_file: Option<PathBuf>,
     /// `--profile`: loads that others published, by name.
     pub profile: Option<String>,
@@ -243,16 +242,12 @@ fn path_for_serial(path: &str) -> Fault {
 /// Parts of a scenario from the files and the options, before it is checked as a whole.
 #[derive(Default)]
 pub(super) struct ScenarioParts {
-    /// What is known already.
     pub scenario: Scenario,
     pub baseline: Option<(Origin, String)>,
-    /// Names that stacks may use.
     pub names: StackNames,
     pub states: Vec<AskedState>,
-    /// Position of the states.
     pub states_origin: Origin,
     pub drafts: Vec<WorkloadDraft>,
-    /// Names of the sweeps among the drafts.
     sweeps: TakenNames,
     pub measure_origins: BTreeMap<String, Origin>,
     pub published: Option<published::PublishedDraft>,

@@ -196,11 +196,8 @@ pub struct WorkloadDraft {
     /// Name, unique among the drafts of a scenario once checked.
     pub name: String,
     pub jobs: Vec<JobDraft>,
-    /// Probe that replaces jobs.
     pub probe: Option<ProbeSpec>,
-    /// Engine, named or chosen by the properties of the target.
     pub engine: Option<Engine>,
-    /// Point of a sweep that the workload is.
     pub sweep: Option<SweepPoint>,
 }
 

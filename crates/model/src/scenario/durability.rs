@@ -9,10 +9,8 @@ pub use iotax_facts::trial::Kill;
 use iotax_units as units;
 use serde::{Deserialize, Serialize};
 
-/// Settings of the trials of each stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DurabilitySpec {
-    /// Number of trials for each kind of kill.
     pub trials: u32,
     /// Targets of the kills; empty: all that a stack has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -23,7 +21,6 @@ pub struct DurabilitySpec {
     pub most_ns: u64,
     /// Number of 4 KiB writes between two flushes.
     pub batch: u32,
-    /// Number of writes in flight at the same time.
     pub in_flight: u32,
 }
 
@@ -40,7 +37,6 @@ impl Default for DurabilitySpec {
     }
 }
 
-/// One key of `[durability]`.
 pub struct KeyDef {
     pub name: &'static str,
     set: fn(&mut DurabilitySpec, &str) -> Result<(), Fault>,
@@ -62,7 +58,6 @@ pub const KEYS: &[KeyDef] = &[
     },
 ];
 
-/// Names of all keys.
 pub fn names() -> Vec<&'static str> {
     KEYS.iter().map(|key| key.name).collect()
 }

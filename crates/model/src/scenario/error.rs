@@ -12,7 +12,6 @@ pub const COMMAND_LINE: &str = "command line";
 /// Bad input, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InputError {
-    /// A path, or `command line`.
     pub file: Box<str>,
     /// Line, from 1; `None` on the command line.
     pub line: Option<usize>,
@@ -95,7 +94,6 @@ impl Fault {
         Fault { why: why.into(), hint: None }
     }
 
-    /// Returns a reason with a hint at what would be accepted.
     pub fn hint(why: impl Into<String>, hint: impl Into<String>) -> Self {
         Fault { why: why.into(), hint: Some(hint.into()) }
     }
@@ -124,7 +122,6 @@ pub(super) type Checked<T> = Result<T, TextFault>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextFault {
     pub fault: Fault,
-    /// Bytes of the text.
     pub span: Range<usize>,
 }
 
@@ -190,10 +187,8 @@ pub fn excerpt(text: &str, span: &Range<usize>) -> String {
     format!("  {line}\n  {}{}", " ".repeat(blanks), "^".repeat(carets))
 }
 
-/// Position of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// A path, or `command line`.
     pub file: String,
     /// Line and column, from 1.
     pub at: Option<(usize, usize)>,
@@ -211,12 +206,10 @@ impl Origin {
         Origin { file: COMMAND_LINE.to_owned(), at: None }
     }
 
-    /// Returns an error about a key at this position.
     pub fn error(&self, key: &str, fault: Fault) -> InputError {
         self.error_here(fault).key(key)
     }
 
-    /// Returns an error about this position.
     pub fn error_here(&self, fault: Fault) -> InputError {
         let error = InputError::new(self.file.clone(), fault);
         match self.at {

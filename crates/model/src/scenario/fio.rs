@@ -209,7 +209,6 @@ impl JobFileReader {
     }
 }
 
-/// One section with all of its globals.
 struct FioJob {
     draft: JobDraft,
     stonewall: bool,
@@ -359,13 +358,11 @@ fn known_keys() -> Vec<&'static str> {
 /// Meaning of fio's engine for iotax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FioEngine {
-    /// One I/O at a time per thread.
     Sync,
     /// Several I/Os at a time per thread: as many as iodepth says.
     Async,
     /// A queue in front of one I/O at a time.
     Posix,
-    /// No I/O at all.
     Null,
 }
 
@@ -395,7 +392,6 @@ impl FioEngine {
     }
 }
 
-/// Jobs that run at once.
 struct JobGroup {
     jobs: Vec<FioJob>,
 }

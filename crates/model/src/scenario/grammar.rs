@@ -121,7 +121,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Gives the place of the lists to those of their members that name none.
+    /// Parses a place after the lists, and applies it to the members that name none.
     fn placed(&mut self, lists: &mut [Vec<MediumExpr>]) -> ParsedStack<()> {
         if let Some(place) = self.medium_place()? {
             let without = lists.iter_mut().flatten().filter(|member| member.place.is_none());

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// Contents of a job file: workloads in their order, and what was read but not used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobFile {
-    /// Workloads, one after the other.
     pub drafts: Vec<WorkloadDraft>,
     /// Notes of one sentence each, with file and line.
     pub notes: Vec<String>,
@@ -142,7 +141,6 @@ impl Unused {
         Err(origin.error(key, Fault::hint(format!("cannot be honoured: {why}"), hint)))
     }
 
-    /// Returns every key of the tables.
     pub(super) fn keys(&self) -> impl Iterator<Item = &'static str> {
         self.noted.iter().map(|(key, _)| *key).chain(self.shaping.iter().map(|(key, ..)| *key))
     }

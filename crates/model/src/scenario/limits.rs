@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Request to find limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitSearch {
     /// True if writes have courses, too.

@@ -12,7 +12,6 @@ use iotax_units as units;
 pub struct KeyDef {
     /// The key; the option has dashes.
     pub name: &'static str,
-    /// Form of the value.
     pub value: &'static str,
     pub help: &'static str,
     set: fn(&mut MeasureSpec, &str) -> Result<(), Fault>,
@@ -143,7 +142,6 @@ pub const PERCENTILES: &str = "percentiles";
 /// Percentiles that every report shows.
 const SHOWN_PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
-/// Names of all keys.
 pub fn names() -> Vec<&'static str> {
     KEYS.iter().map(|key| key.name).collect()
 }

@@ -227,7 +227,6 @@ pub fn medium_of(expr: &MediumExpr, names: &StackNames) -> Checked<Medium> {
     }
 }
 
-/// Returns true for `cpu`, a place without a device.
 fn is_cpu(expr: &MediumExpr) -> bool {
     expr.scheme.is_none() && expr.body == CPU
 }

@@ -98,10 +98,8 @@ pub struct Scenario {
     /// Figures that somebody else published for these stacks and workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Box<Published>>,
-    /// Ratings of the drives below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Box<Rating>>,
-    /// Tables in which a report shows the figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Box<TableSpec>>,
     /// Guests with emulated drives in which stacks are built, by the names of their places.
@@ -158,12 +156,10 @@ impl Scenario {
         self.durability.is_some() || self.workloads.iter().any(Workload::writes)
     }
 
-    /// Returns true if any load trims.
     pub fn trims(&self) -> bool {
         self.workloads.iter().flat_map(|workload| &workload.jobs).any(|job| job.rw.trims())
     }
 
-    /// Returns true if any load reads back what it wrote.
     pub fn verifies(&self) -> bool {
         self.workloads.iter().any(Workload::verifies)
     }
@@ -175,8 +171,8 @@ impl Scenario {
         jobs.map(Job::data).find(|data| !data.is_unique()).unwrap_or_default()
     }
 
-    /// Returns, for each stack, how much of a byte written through each of the stacks reaches each
-    /// drive below it.
+    /// Returns a matrix by stacks. Row i, column j is the fraction of a byte written through stack
+    /// j that reaches each drive below stack i.
     pub fn reaches(&self) -> Vec<Vec<f64>> {
         let row = |below: &Stack| {
             self.stacks.iter().map(|through| below.medium.receives(&through.medium)).collect()
@@ -197,7 +193,6 @@ pub struct Workload {
     /// `engine = "..."`: null, sync, aio, uring, posixaio or fio; `None`: the properties of the
     /// target decide.
     pub engine: Option<Engine>,
-    /// Point of a sweep that the workload is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPoint>,
 }
@@ -208,7 +203,6 @@ impl Workload {
         self.jobs.iter().any(|job| job.rw.writes())
     }
 
-    /// Returns true if any job reads back what it wrote.
     pub fn verifies(&self) -> bool {
         self.jobs.iter().any(|job| job.verify)
     }
@@ -231,7 +225,6 @@ impl Workload {
     }
 }
 
-/// Duration and precision of measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureSpec {
     /// Length of a slice's window in nanoseconds; `None`: chosen by a pilot.
@@ -241,9 +234,7 @@ pub struct MeasureSpec {
     pub precision: f64,
     /// Zone within which a verdict may be "no difference", a fraction (0.02).
     pub equivalence: f64,
-    /// Shortest time to measure a workload, in nanoseconds.
     pub min_time_ns: u64,
-    /// True if the user chose that time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub min_time_given: bool,
     /// Longest time to measure a workload, in nanoseconds.
@@ -254,14 +245,12 @@ pub struct MeasureSpec {
     /// compared.
     #[serde(default)]
     pub matched_rate: f64,
-    /// True if the user chose that fraction.
     #[serde(default, skip_serializing_if = "is_false")]
     pub matched_rate_given: bool,
     /// Number of set-ups over which stacks that can be up together are measured. With 3 or more,
     /// set-ups are the unit of the interval.
     #[serde(default = "default_attaches")]
     pub attaches: u32,
-    /// Seed of every random choice.
     pub seed: u64,
     /// Regime that verdicts on writes refer to.
     #[serde(default)]
@@ -289,7 +278,6 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Regime that a verdict on writes refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Regime {

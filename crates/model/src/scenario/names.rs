@@ -41,7 +41,6 @@ fn names_at(cells: &[StackCell], levels: &[u8]) -> Vec<String> {
     (0..cells.len()).map(name).collect()
 }
 
-/// Returns the cells whose name is shared by different stacks.
 fn clashing(names: &[String], texts: &[String]) -> Vec<usize> {
     let mut meant: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, text) in names.iter().zip(texts) {
@@ -55,7 +54,6 @@ fn numbered(names: Vec<String>) -> Vec<String> {
     names.iter().map(|name| taken.take_by(name, |n| format!("{name} #{n}"))).collect()
 }
 
-/// Names that are in use, each once.
 #[derive(Default)]
 pub(super) struct TakenNames {
     names: HashSet<String>,
@@ -64,7 +62,6 @@ pub(super) struct TakenNames {
 }
 
 impl TakenNames {
-    /// Notes that a name is in use.
     pub(super) fn note(&mut self, name: &str) {
         self.names.insert(name.to_owned());
     }

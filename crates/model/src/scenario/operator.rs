@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 /// Instruction to a person, with the drive that shows that it was followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operator {
-    /// Instruction in the user's words.
     pub text: String,
     /// Serial or WWN of the drive that is then in the stack's place.
     pub serial: String,

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// Name of the lab that needs no declaration.
 pub const LAB: &str = "lab";
-/// Name of a lab's drive, before its number.
+/// Prefix of the name of a lab's drive; a number follows.
 const DRIVE: &str = "nvme";
 /// Largest number of drives: a lab is a guest.
 const MOST_DRIVES: u32 = MOST_DISKS as u32;
@@ -34,7 +34,7 @@ pub struct LabSpec {
 }
 
 impl Default for LabSpec {
-    /// Returns a lab whose drives have room for a file system on an LVM or ZFS volume on one drive.
+    // The drives have room for a file system on an LVM or ZFS volume on one drive.
     fn default() -> Self {
         LabSpec { drives: None, drive_size: GIB, vcpus: 2, memory: 2 * GIB }
     }
@@ -43,13 +43,11 @@ impl Default for LabSpec {
 /// Keys of `[place.NAME]` for a lab, and of `--lab`.
 pub const LAB_KEYS: &[&str] = &["drives", "drive_size", "vcpus", "memory"];
 
-/// Key of facts in the user's words.
 pub(super) const FACTS: &str = "facts";
 /// Keys of `[place.NAME]` for a host, apart from its facts.
 pub(super) const HOST_KEYS: &[&str] = &["ssh", "libvirt", "proxmox", "esxi", "on", "uri"];
 /// Key of a guest without a disk; its value is the options of `vm(...)`.
 pub(super) const GUEST: &str = layer::vm::HELP.name;
-/// Hint on the form of facts.
 pub(super) const FACTS_FORM: &str = "facts are a table or a list of texts; hint: write facts = { switch = \"SN2010\" } or facts = [\"switch: SN2010\"]";
 
 /// Adds a fact.
@@ -180,7 +178,6 @@ impl LabSpec {
         Ok(())
     }
 
-    /// Checks that the lab has a drive of that name.
     fn check(&self, place: &str, name: &str) -> Result<(), Fault> {
         let most = self.drives.unwrap_or(MOST_DRIVES);
         let there = || (0..most).map(drive_name).any(|known| known == name);
@@ -231,11 +228,9 @@ fn size(value: &str, least: u64, what: &str) -> Result<u64, Fault> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlaceSpec {
-    /// A guest with emulated drives.
     Lab(LabSpec),
     /// A guest without a disk, as `vm(...)` makes it.
     Guest(LayerSpec),
-    /// A host that ssh reaches.
     Ssh(String),
 }
 
@@ -322,7 +317,6 @@ impl StackNames {
         }
     }
 
-    /// Returns the guest without a disk that a place is; `None`: it is another kind of place.
     pub(super) fn guest(&self, place: &Place) -> Option<LayerSpec> {
         let Place::Guest(name) = place else { return None };
         match self.places.get(name) {
@@ -413,7 +407,6 @@ pub(super) fn labs_of(stacks: &[Stack], names: &StackNames) -> BTreeMap<Place, L
     labs
 }
 
-/// Returns the guests without a disk that stacks name.
 pub(super) fn guests_of(stacks: &[Stack], names: &StackNames) -> BTreeMap<Place, LayerSpec> {
     let places = stacks.iter().flat_map(Stack::places);
     places.filter_map(|place| names.guest(&place).map(|spec| (place, spec))).collect()

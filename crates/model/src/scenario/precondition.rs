@@ -19,7 +19,6 @@ pub struct Precondition {
     pub steady: bool,
     /// Length of a round of one stack in nanoseconds.
     pub round_ns: u64,
-    /// Limit for rounds that do not become steady.
     pub limit: SteadyLimit,
 }
 
@@ -33,7 +32,7 @@ pub enum SteadyLimit {
 }
 
 impl Default for Precondition {
-    /// Returns the default: off, with the rounds and the limit of the specification.
+    // The rounds and the limit are those of the specification.
     fn default() -> Precondition {
         Precondition {
             passes: 0,
@@ -45,7 +44,6 @@ impl Default for Precondition {
 }
 
 impl Precondition {
-    /// Returns true if nothing is done.
     pub fn is_off(&self) -> bool {
         self.passes == 0 && !self.steady
     }

@@ -190,7 +190,6 @@ pub(super) fn check(
 /// Memory that the kernel and the agent of a guest use.
 const SYSTEM_BYTES: u64 = 64 << 20;
 
-/// Refuses a probe that needs more memory than a guest has.
 fn check_memory(stack: &Stack, probe: &ProbeSpec, guest: &LayerSpec) -> Result<(), Fault> {
     let memory = guest.option("memory").and_then(|word| parse_bytes(word).ok());
     let needed = probe.memory();
@@ -290,7 +289,6 @@ impl Workload {
         }
     }
 
-    /// Returns the unit of the probe; `None`: the workload is a load.
     pub fn probe_unit(&self) -> Option<ProbeUnit> {
         self.probe.as_ref()?.unit().ok()
     }

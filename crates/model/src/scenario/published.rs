@@ -10,12 +10,10 @@ use iotax_units::{self as units, Counted, PrintedValue};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Published figures, and where they were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// Title, author, place and date.
     pub source: String,
-    /// Hardware on which the figures were measured.
     pub hardware: String,
     /// Other published results that no figure here compares with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,13 +26,11 @@ pub struct Published {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedFigure {
-    /// Name of the workload.
     pub workload: String,
     pub metric: Metric,
     /// Words that distinguish several printed rows of one metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Name of the stack.
     pub stack: String,
     /// Figure as it was printed: `26.0k`.
     pub printed: String,
@@ -106,7 +102,6 @@ pub enum Metric {
         /// Direction; `None`: all directions together.
         way: Option<PublishedDirection>,
     },
-    /// Latency of one direction.
     Latency {
         /// Direction; `None`: the only one that the workload has.
         way: Option<PublishedDirection>,
@@ -295,7 +290,6 @@ const NOT_PRINTED: &str = "-";
 pub(super) struct PublishedDraft {
     wire: PublishedTable,
     file: Located,
-    /// Baseline that the file names.
     baseline: Option<String>,
 }
 

@@ -13,10 +13,8 @@ pub use iotax_hardware::ratings::DriveRatings;
 pub struct Rating {
     /// Data sheet: title, revision or date, and where it is.
     pub source: String,
-    /// Model of the drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Figures that are printed there.
     pub figures: BTreeMap<DriveRatings, RatedFigure>,
 }
 
@@ -28,7 +26,6 @@ pub struct RatedFigure {
     pub value: f64,
 }
 
-/// Returns the unit of a data sheet's figure.
 fn counted(rated: DriveRatings) -> Counted {
     match rated {
         DriveRatings::RandreadIops | DriveRatings::RandwriteIops => Counted::PerSecond,

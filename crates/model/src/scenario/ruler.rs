@@ -10,7 +10,6 @@ use crate::stack::LayerRole;
 use crate::stack::{LayerSpec, LoadIssuer, Stack};
 use iotax_load::Job;
 
-/// Key that asks for the baseline under fio.
 pub const KEY: &str = "fio_on_baseline";
 
 impl Scenario {
@@ -48,9 +47,7 @@ impl Scenario {
     }
 }
 
-/// Other properties of a scenario that matter here.
 pub(super) struct RulerContext<'a> {
-    /// True if the scenario is a bill.
     pub bill: bool,
     pub trials: bool,
     pub jobs: Vec<&'a Job>,

@@ -23,7 +23,6 @@ pub struct ServiceLevel {
     pub below_ns: u64,
 }
 
-/// Metric whose latency a service level limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencyMetric {
@@ -53,7 +52,6 @@ impl LatencyMetric {
         }
     }
 
-    /// Returns true for a call that flushes.
     pub fn is_flush(self) -> bool {
         matches!(self, LatencyMetric::Fsync | LatencyMetric::Fdatasync)
     }
@@ -80,7 +78,6 @@ impl ServiceLevel {
         LatencyMetric::ALL.into_iter().filter(asked).filter(has).collect()
     }
 
-    /// Returns the fraction of the I/Os that may take longer.
     pub fn allowed(&self) -> f64 {
         1.0 - self.percent / 100.0
     }

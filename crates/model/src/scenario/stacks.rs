@@ -22,7 +22,6 @@ const MOST_CELLS: usize = 64;
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackCell {
     pub medium: Medium,
-    /// Layers from the bottom up.
     pub layers: Vec<LayerSpec>,
 }
 
@@ -691,7 +690,6 @@ impl StackCell {
         self.layers.iter().find(|layer| layer.is(LayerRole::Guest))
     }
 
-    /// Returns a stack with this name.
     pub fn named(self, name: String, own: bool) -> Stack {
         Stack {
             name,

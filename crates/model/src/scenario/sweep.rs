@@ -16,7 +16,6 @@ const MOST_POINTS: usize = 64;
 /// curves.
 pub const MOST_WORDS: usize = 2;
 
-/// A word that takes a list.
 pub struct SweptDef {
     pub word: &'static str,
     /// fio reads `A,B` as one value for reads and one for writes.
@@ -25,11 +24,9 @@ pub struct SweptDef {
     pub of: fn(&Job) -> Option<u64>,
     /// Returns a value as it is written.
     pub show: fn(u64) -> String,
-    /// Unit of the value, as in figures.
     pub unit: &'static str,
 }
 
-/// All words that can be swept.
 pub const SWEPT: &[SweptDef] = &[
     SweptDef {
         word: "iodepth",
@@ -89,7 +86,6 @@ impl Coordinate {
         def_of(&self.word).map_or_else(|| self.value.to_string(), |def| (def.show)(self.value))
     }
 
-    /// Returns the unit of the value, as in figures.
     pub fn unit(&self) -> &'static str {
         def_of(&self.word).map_or("1", |def| def.unit)
     }
@@ -139,7 +135,6 @@ pub(super) struct SweepItem {
     pub(super) origin: Origin,
 }
 
-/// A word with its list.
 struct Axis {
     word: &'static str,
     key: String,
@@ -292,7 +287,7 @@ fn check_twins(axes: &[Axis], drafts: &[WorkloadDraft]) -> Result<(), InputError
     Ok(())
 }
 
-/// Returns true if more points have this value than every value of the list has.
+/// Returns true if more points have this value than each value's equal share.
 fn repeats(axis: &Axis, at: &Coordinate, drafts: &[WorkloadDraft]) -> bool {
     let holds =
         |draft: &&WorkloadDraft| draft.sweep.as_ref().is_some_and(|sweep| sweep.at.contains(at));

@@ -9,10 +9,8 @@ use crate::stack::Stack;
 use ::toml::Spanned;
 use serde::{Deserialize, Serialize};
 
-/// Tables that a scenario asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableSpec {
-    /// Heads of the columns.
     pub columns: Vec<String>,
     /// Index of the column that the percentages of the others refer to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -52,7 +52,6 @@ pub(super) fn read(path: &Path, given: &[String]) -> Result<ScenarioParts, Input
     source.checked(wire, given)
 }
 
-/// Adds the tools of a file that contains only tools.
 pub(super) fn read_tools(
     path: &Path,
     names: &mut StackNames,
@@ -152,7 +151,6 @@ impl<'de> de::Visitor<'de> for WordsVisitor {
 }
 
 impl WordTable {
-    /// Removes a key and returns its value.
     fn take(&mut self, key: &str) -> Option<Spanned<Word>> {
         let at = self.0.iter().position(|(name, _)| name.get_ref() == key)?;
         Some(self.0.remove(at).1)
@@ -642,7 +640,6 @@ impl TomlSource<'_> {
         parse(word.get_ref()).map_err(|fault| self.fault(&word.span(), fault))
     }
 
-    /// Returns a fault of a value, with the key that the value belongs to.
     fn fault(&self, span: &Range<usize>, fault: Fault) -> InputError {
         let error =
             InputError::new(self.file.clone(), fault).at_position(self.lines.position(span.start));

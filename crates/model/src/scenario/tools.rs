@@ -112,7 +112,6 @@ fn hint<T>(span: Range<usize>, why: impl Into<String>, hint: impl Into<String>) 
     Err((span, Fault::hint(why, hint)))
 }
 
-/// Placeholders that a command may name.
 struct Slots<'a> {
     options: &'a [ToolOption],
 }
@@ -501,7 +500,6 @@ impl Slots<'_> {
         argv[1..].iter().try_for_each(|word| self.check(word, also, span))
     }
 
-    /// Checks that every placeholder has a value.
     fn check(&self, word: &str, also: &[&str], span: &Range<usize>) -> At<()> {
         let all = pieces(word).map_err(|clause| (span.clone(), Fault::from_clause(&clause)))?;
         for piece in all {

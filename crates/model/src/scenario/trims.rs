@@ -17,13 +17,12 @@ pub(super) fn by_engine(engine: Option<Engine>) -> bool {
     }
 }
 
-/// Checks that a run that trims does nothing else. Trimmed data are no longer there to be read, and
-/// are new to the next writer. `steady`: the run waits for a steady pace. Returns the notes that a
-/// reader needs.
+/// Checks that a run that trims does nothing else: trimmed data can no longer be read, and are new
+/// to the next writer. `steady` is true if the run waits for a steady pace. Returns the notes that
+/// a reader needs.
 ///
 /// # Errors
-/// Returns why it cannot be measured.
-/// Why it cannot be measured.
+/// Returns why the run cannot be measured.
 pub(super) fn check(
     stacks: &[Stack],
     workloads: &[Workload],

@@ -16,7 +16,6 @@ pub enum Dialect {
     Fio,
 }
 
-/// Extent of a region of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     Bytes(u64),

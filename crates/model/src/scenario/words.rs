@@ -13,15 +13,12 @@ use super::values::{
 use iotax_load::{Distribution, Job, Rw};
 use std::collections::BTreeMap;
 
-/// One of the fio words that iotax honours.
 pub struct WordDef {
     pub name: &'static str,
-    /// fio's other words for it.
     pub aliases: &'static [&'static str],
     pub help: &'static str,
 }
 
-/// All words that shape the load.
 pub const WORDS: &[WordDef] = &[
     WordDef {
         name: "rw",
@@ -111,7 +108,6 @@ pub fn canonical(word: &str) -> Option<&'static str> {
     WORDS.iter().find(|def| def.name == word || def.aliases.contains(&word)).map(|def| def.name)
 }
 
-/// Returns every word and alias.
 pub fn known_words() -> Vec<&'static str> {
     WORDS
         .iter()
@@ -126,7 +122,6 @@ pub struct JobWords {
     turns: usize,
 }
 
-/// A word as it was written.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     /// The word or its alias.
@@ -136,7 +131,7 @@ pub(super) struct Written {
     /// Values of a list from a scenario file.
     pub(super) list: Option<Vec<SweepItem>>,
     pub(super) origin: Origin,
-    /// The index of the word.
+    /// Position of the word in the order of writing, from 1.
     turn: usize,
 }
 
@@ -264,7 +259,7 @@ impl JobWords {
         Ok(draft)
     }
 
-    /// Returns words with "KiB" units, which fio reads as powers of 1000.
+    /// Returns a note for each word with a unit like "KiB", which fio reads as a power of 1000.
     pub fn thousands(&self) -> impl Iterator<Item = String> {
         let sizes = ["bs", "size", "offset", "offset_increment"]
             .into_iter()

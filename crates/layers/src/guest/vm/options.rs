@@ -28,11 +28,9 @@ pub struct GuestWish {
     /// Memory of the guest; shared if another process serves a disk of it.
     pub memory: Memory,
     pub machine: MachineType,
-    /// UEFI firmware, if asked for.
     pub firmware: Option<Firmware>,
     /// The image that the guest boots from, if its system is not ours.
     pub image: Option<SystemImage>,
-    /// Processors of the host for the guest, if that was asked for.
     pub cpus: Option<Wanted>,
     /// Index of the stack that wants a guest of its own.
     pub own: Option<usize>,
@@ -40,9 +38,7 @@ pub struct GuestWish {
     pub copy: u32,
     /// The image of a lab as the guest's root, if something is set up in the guest.
     pub root: Option<PathBuf>,
-    /// Network card of the guest, if it has one.
     pub card: Option<CardWish>,
-    /// Name of the guest, if the scenario has one for it.
     pub name: Option<String>,
 }
 
@@ -86,10 +82,8 @@ fn has_card(spec: &LayerSpec) -> bool {
     spec.option(NET) == Some(TAP)
 }
 
-/// Ids of the needs of every guest's network on this host.
 pub const NETWORK_NEEDS: [&str; 3] = ["root", "ip", "tun"];
 
-/// Returns the ids of the needs of a guest's network card.
 pub fn needs_of_card(spec: &LayerSpec) -> Vec<&'static str> {
     let vhost = (spec.option("vhost") == Some("on")).then_some("vhost_net");
     let needs = NETWORK_NEEDS.into_iter().chain(vhost);

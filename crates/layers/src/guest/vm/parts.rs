@@ -21,10 +21,8 @@ use iotax_units::exit::Failed;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Parts for guests on this machine.
 #[derive(Clone, Debug)]
 pub struct GuestParts {
-    /// The kernel and its modules.
     pub kernel: Kernel,
     /// Image that QEMU boots: the kernel's own image, or one unpacked for TCG.
     pub image: PathBuf,
@@ -37,15 +35,12 @@ pub struct GuestParts {
     pub demanded: bool,
     /// Version of the installed QEMU; `None`: not known.
     pub qemu: Option<Version>,
-    /// UEFI firmware for guests, if it is installed.
     pub firmware: Option<Firmware>,
-    /// Memory and processors that there is room for.
     pub room: Room,
     /// Drives that are PCI functions of their own and could be passed through to a guest.
     pub drives: Vec<PciDrive>,
     /// Images with a system of their own.
     pub images: Images,
-    /// The root image of a lab, if it was built.
     pub lab_image: Option<PathBuf>,
     /// Networks that this host has routes to. Networks of guests must not overlap them.
     pub routes: Vec<(String, Subnet)>,

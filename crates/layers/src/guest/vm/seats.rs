@@ -45,7 +45,6 @@ pub struct GuestDraft {
     disks: Vec<DiskSeat>,
 }
 
-/// A disk of a guest.
 #[derive(Clone, Debug)]
 struct DiskSeat {
     disk: DiskSpec,
@@ -62,7 +61,6 @@ pub struct GuestPlan {
     pub place: Place,
     /// Position in the scenario of the first stack that asks for the guest.
     pub origin: String,
-    /// Sockets and logs of the guest.
     pub files: GuestFiles,
     /// Argument that no other process has in its command line.
     pub tag: String,
@@ -73,7 +71,6 @@ pub struct GuestPlan {
     pub daemons: Vec<Daemon>,
     /// Steps of the guest in order. The last one starts it.
     pub steps: Vec<StepId>,
-    /// Disks of the guest in order.
     pub disks: Vec<DiskSpec>,
     /// Device or file that each disk is on.
     pub below: Vec<PathRef>,
@@ -81,14 +78,12 @@ pub struct GuestPlan {
     pub paths: Vec<PathRef>,
     /// Image with a system of its own that the guest boots from.
     pub image: Option<PathBuf>,
-    /// True if UEFI starts the guest.
     pub uefi: bool,
     pub vcpus: u32,
     pub memory: Memory,
     /// Processors that the guest's threads are pinned to, if that was asked for.
     pub pin: Option<Pin>,
     pub accel: Accel,
-    /// The note on the guest's figures, if they are emulated.
     pub emulated: Option<String>,
     /// Number of guests that boot on one processor at the same time.
     pub crowd: u32,
@@ -125,10 +120,8 @@ impl GuestPlan {
     }
 }
 
-/// A process that serves a disk of a guest.
 #[derive(Clone, Debug)]
 pub struct Daemon {
-    /// Number of the disk.
     pub disk: usize,
     pub command: Vec<String>,
     /// Devices that only steps know, like those in the guest's command line.
@@ -608,7 +601,7 @@ fn limits(accel: Accel, own_system: bool, crowd: u32) -> BootLimits {
         .of_crowd(crowd)
 }
 
-/// Adds advice to the error of an image that does not come up, since its guest could say nothing.
+/// Adds advice to the error of an image that does not boot: its guest could not report why.
 fn advise(plan: &GuestPlan, error: BootError) -> anyhow::Error {
     let Some(image) = &plan.image else { return error.into() };
     let image = image.display();
