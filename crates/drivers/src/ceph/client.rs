@@ -14,11 +14,10 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// Most bytes of an answer, which is more than any request here needs.
 const LONGEST: u32 = 1 << 20;
 
-/// Names of the admin sockets of clients of a cluster of ours, as its ceph.conf has them. A process
-/// has one for each image that it has open.
+/// Names of the admin sockets of our clusters' clients, as ceph.conf spells them. A process has one
+/// for each image that it has open.
 pub(super) const SOCKETS: &str = "$pid.$cctid.asok";
 
-/// Returns the path of one of the longest possible sockets.
 pub fn longest_socket(conf: &Path) -> PathBuf {
     conf.with_file_name("4194304.140737488355328.asok")
 }
@@ -65,15 +64,15 @@ fn ask(socket: &Path, request: &Value) -> Result<Value> {
     serde_json::from_slice(&answer).with_context(failed)
 }
 
-/// Returns whether the cache of that process is on for an image, and who says so: `false (QEMU)`,
-/// `true (image)`. A setting of the image takes precedence over QEMU's. A client of somebody else's
-/// cluster has no socket unless its configuration gives it one.
+/// Returns whether the cache of a process is on for an image, and who says so: `false (QEMU)`,
+/// `true (image)`. The image's own setting takes precedence over QEMU's. A client of somebody
+/// else's cluster has a socket only if its configuration gives it one.
 pub fn cache_reported(conf: &Path, image: (&str, &str), pid: u32) -> String {
     cache_of_client(conf, image, pid).unwrap_or_else(|why| format!("unknown ({why:#})"))
 }
 
-/// Returns whether the cache is on for a client that is up only while it loads: the setting of the
-/// image, else the one in its configuration.
+/// Returns whether the cache is on for a client that runs only during the load, by the image's
+/// setting, else by its configuration.
 pub fn cache_by_conf(conf: &Path, (pool, image): (&str, &str)) -> String {
     let cluster = Cluster { conf };
     let find = || -> Result<String> {
@@ -102,7 +101,6 @@ fn cache_of_client(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result
     Ok(format!("{value} (QEMU)"))
 }
 
-/// Returns an option that somebody set for the image or its pool.
 fn set_of_image(all: &Value, option: &str) -> Option<String> {
     let all = all.as_array()?;
     let is_it = |one: &&Value| one["name"] == option && one["source"] != "config";
