@@ -99,7 +99,7 @@ pub fn check_free(device: &Path) -> Result<()> {
 /// listens on.
 ///
 /// # Errors
-/// Those.
+/// If this machine lacks the address, or the port is taken.
 pub fn check_address(address: IpAddr, tcp_port: Option<u16>) -> Result<()> {
     let tried = match tcp_port {
         Some(port) => TcpListener::bind(SocketAddr::new(address, port)).map(drop),

@@ -132,7 +132,8 @@ pub(super) const OF_QEMU: &[&str] = &[
     "l2-cache-size",
 ];
 
-/// Options that only QEMU's block layer provides: all but the first two of [`OF_QEMU`].
+/// Options that only QEMU's block layer provides, except the first, which others may provide, too:
+/// all of [`OF_QEMU`] but the two of the queues.
 pub(super) const OF_QEMUS_BLOCK_LAYER: &[&str] = OF_QEMU.split_at(2).1;
 
 /// A property of an object of a running QEMU.
