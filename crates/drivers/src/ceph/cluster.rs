@@ -309,8 +309,7 @@ fn last_words(conf: &Path, program: &str, id: &str) -> String {
 }
 
 /// Polls the status until `is_done` and reports the progress; ends when the receiver of the reports
-/// says stop. Errors say that
-/// `who` is to do `what`.
+/// says stop. Errors say that `who` is to do `what`.
 fn wait(
     cluster: &Cluster,
     system: &mut RealSystem,
