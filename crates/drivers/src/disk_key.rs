@@ -9,10 +9,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Key that distinguishes a disk from all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskKey {
-    /// The serial that it reports.
     Serial(String),
     /// The PCI function that it hangs on, `0000:00:10.0`.
     Pci(String),

@@ -16,15 +16,12 @@ use std::path::Path;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeLinear {
-    /// Name of the device. It carries the run's id.
     pub name: String,
-    /// Stretches that it is made of, from its beginning.
     pub stretches: Vec<Stretch>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
 
-/// Stretch of a device below.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     pub device: PathRef,
@@ -65,7 +62,6 @@ fn ready(linear: &MakeLinear) -> Result<()> {
     Ok(())
 }
 
-/// Finds our device of that name.
 pub fn ours(name: &str) -> Option<StepOutput> {
     let (device, id) = find_device(&host_probe(), name)?;
     let path = Path::new("/dev").join(device);
@@ -95,7 +91,6 @@ pub fn remove(name: &str) -> Result<()> {
     }
 }
 
-/// Finds the kernel name and UUID of the device of that name.
 fn find_device(probe: &Probe, name: &str) -> Option<(String, String)> {
     let of = |device: &String, file: &str| probe.read(sys_block(device).join("dm").join(file));
     let named = |device: &String| of(device, "name").as_deref() == Some(name);
@@ -108,7 +103,6 @@ fn uuid(name: &str) -> String {
     format!("IOTAX-{name}")
 }
 
-/// Writes the table, a line for each stretch.
 fn table(stretches: &[Stretch]) -> Result<String> {
     let (mut text, mut at) = (String::new(), 0);
     for Stretch { device, offset, bytes } in stretches {

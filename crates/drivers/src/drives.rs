@@ -11,8 +11,8 @@ use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Identities of the members in their order; `None` for one that has no name of its own (a loop
-/// device, a volume).
+/// Identities of members in their order, recorded with the intent of a step; `None` for a member
+/// without a name of its own (a loop device, a volume).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drives(Vec<Option<DriveIdentity>>);
 
@@ -55,7 +55,6 @@ impl DriveIdentity {
     }
 }
 
-/// Present location of a member.
 #[derive(Debug, PartialEq, Eq)]
 enum MemberLocation {
     /// The member is where it was, or nobody knows better.
@@ -80,8 +79,8 @@ impl Drives {
         self.0.iter().all(Option::is_none)
     }
 
-    /// Points members to where they are on this machine by now. Returns a message for each whose
-    /// name another drive has; that drive is not looked at any more.
+    /// Updates members to their present paths on this machine. Returns a message for each member
+    /// whose name another drive has; that drive is not touched.
     pub fn settle(&self, members: Vec<&mut PathRef>) -> Vec<String> {
         let mut others = Vec::new();
         for (member, known) in members.into_iter().zip(&self.0) {
@@ -138,7 +137,6 @@ fn drive_at(path: &Path) -> Option<Option<DriveIdentity>> {
     identity_of(path).ok().map(DriveIdentity::from_identity)
 }
 
-/// Returns all block devices that have a name of their own.
 fn everywhere() -> Vec<(PathBuf, DriveIdentity)> {
     let names = Probe::of_files(Path::new("/")).names("/sys/class/block");
     let paths = names.iter().map(|name| block::device_path(name));

@@ -10,11 +10,9 @@ use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Folder on which configfs is mounted.
 pub const CONFIGFS: &str = "/sys/kernel/config";
 
-/// Loads the modules and mounts configfs, where that is not done yet. A folder in it is there with
-/// the module that it is of.
+/// Loads the modules and mounts configfs, if needed. The folder appears with its module.
 ///
 /// # Errors
 /// When a module does not load, or the folder is not there after all.
@@ -40,15 +38,11 @@ pub(super) fn make(folder: &Path) -> Result<bool> {
     }
 }
 
-/// Makes a folder that must not be there.
-///
-/// # Errors
-/// When it is, or cannot be made.
 pub(super) fn make_new(folder: &Path) -> Result<()> {
     fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
-/// Links a thing of configfs into a folder of it.
+/// Creates the link `name` in configfs, which points to `to`.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -64,10 +58,6 @@ pub(super) fn remove(folder: &Path) -> Result<()> {
     gone(fs::remove_dir(folder), folder)
 }
 
-/// Removes a link; one that is gone is fine.
-///
-/// # Errors
-/// When it is still in use.
 pub(super) fn unlink(link: &Path) -> Result<()> {
     gone(fs::remove_file(link), link)
 }
@@ -79,8 +69,8 @@ fn gone(result: std::io::Result<()>, what: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a device that somebody uses: not every target asks for it alone. A file has no such
-/// claim.
+/// Refuses a device that is in use: not every target claims its device exclusively. Files have no
+/// such claim.
 ///
 /// # Errors
 /// It is in use, or cannot be opened.
@@ -109,7 +99,7 @@ pub fn check_free(device: &Path) -> Result<()> {
 /// listens on.
 ///
 /// # Errors
-/// Those.
+/// If this machine lacks the address, or the port is taken.
 pub fn check_address(address: IpAddr, tcp_port: Option<u16>) -> Result<()> {
     let tried = match tcp_port {
         Some(port) => TcpListener::bind(SocketAddr::new(address, port)).map(drop),
@@ -130,7 +120,6 @@ pub fn check_address(address: IpAddr, tcp_port: Option<u16>) -> Result<()> {
     })
 }
 
-/// Returns `ipv4` or `ipv6`, as the kernel's targets call it.
 pub(super) fn family(address: IpAddr) -> &'static str {
     if address.is_ipv4() { "ipv4" } else { "ipv6" }
 }

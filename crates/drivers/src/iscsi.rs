@@ -16,12 +16,10 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
-/// Session with such a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectIscsi {
     pub iqn: String,
     pub portal: SocketAddr,
-    /// Name of the interface record.
     pub iface: String,
     pub initiator: String,
     pub iser: bool,
@@ -35,7 +33,6 @@ const STARTS_WITHIN: Duration = Duration::from_secs(15);
 /// Time for disks to show up after the login, as the kernel looks for LUNs.
 const SHOWS_WITHIN: Duration = Duration::from_secs(30);
 
-/// Returns the module that carries sessions.
 fn module(iser: bool) -> &'static str {
     if iser { "ib_iser" } else { "iscsi_tcp" }
 }
@@ -105,7 +102,6 @@ fn iscsiadm(words: &[String]) -> Result<String> {
     run(&mut tool("iscsiadm", words))
 }
 
-/// Finds the disk of LUN 0 in a session with a target.
 pub fn disk(probe: &Probe, iqn: &str) -> Option<PathBuf> {
     sessions(probe, iqn).into_iter().find_map(|session| {
         let device = session.join("device");
@@ -118,7 +114,6 @@ pub fn disk(probe: &Probe, iqn: &str) -> Option<PathBuf> {
     })
 }
 
-/// Finds the sessions with a target.
 fn sessions(probe: &Probe, iqn: &str) -> Vec<PathBuf> {
     let class = Path::new("/sys/class/iscsi_session");
     let folders = probe.names(class).into_iter().map(|name| class.join(name));
@@ -169,7 +164,6 @@ fn session_host(probe: &Probe, session: &Path) -> Option<String> {
     names.iter().find_map(number)
 }
 
-/// Returns the targets that anybody here has a session with.
 pub fn targets(probe: &Probe) -> Vec<String> {
     let class = Path::new("/sys/class/iscsi_session");
     let name = |session: String| probe.read(class.join(session).join("targetname"));
@@ -238,7 +232,6 @@ pub fn logout(login: &ConnectIscsi) -> Result<()> {
     }
 }
 
-/// Returns the command line that a person would type.
 pub fn logout_by_hand(login: &ConnectIscsi) -> String {
     let node = shell::line(node(login));
     format!(

@@ -11,34 +11,28 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Separator of objects.
+/// Separator between objects on the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// Puts each on a line.
     Lines,
-    /// Puts one after the other, with nothing between them.
+    /// Puts nothing between objects.
     Bare,
 }
 
-/// Reason why there is no answer.
 #[derive(Debug)]
 pub enum SocketError {
-    /// The other end closed the connection.
     Closed,
     /// Reports that nothing, or not all of it, came within that time.
     TimedOut(Duration),
-    /// Reports that something came that is not the protocol.
     Garbled {
         why: String,
         /// First 200 bytes of what came.
         found: String,
     },
-    /// The socket itself failed.
     Io(io::Error),
 }
 
 impl SocketError {
-    /// Reports something that is not the protocol.
     pub fn garbled(why: impl Into<String>, found: &[u8]) -> SocketError {
         let found = String::from_utf8_lossy(&found[..found.len().min(200)]).into_owned();
         SocketError::Garbled { why: why.into(), found }
@@ -57,7 +51,6 @@ impl SocketError {
 pub struct JsonSocket {
     stream: UnixStream,
     framing: Framing,
-    /// Bytes of the longest object.
     longest: usize,
     limit: Duration,
     received: Vec<u8>,
@@ -93,7 +86,6 @@ impl JsonSocket {
         Ok(JsonSocket::on(connect_within(path, limit)?, framing, longest, limit))
     }
 
-    /// Talks on a stream that is connected already.
     pub fn on(stream: UnixStream, framing: Framing, longest: usize, limit: Duration) -> JsonSocket {
         JsonSocket {
             stream,
@@ -110,7 +102,6 @@ impl JsonSocket {
         &self.stream
     }
 
-    /// Returns the id of the latest request.
     pub fn last_id(&self) -> u64 {
         self.last_id
     }
@@ -137,10 +128,6 @@ impl JsonSocket {
         }
     }
 
-    /// Sends an object.
-    ///
-    /// # Errors
-    /// [`SocketError`].
     pub fn send(&mut self, object: &Value) -> Result<(), SocketError> {
         let end = if self.framing == Framing::Lines { "\n" } else { "" };
         let sent = self.stream.set_write_timeout(Some(self.limit));

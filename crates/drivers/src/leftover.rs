@@ -21,7 +21,7 @@ const RUN_VARIABLE: &str = "IOTAX_RUN";
 /// The run whose steps this process performs, one run at a time.
 static CURRENT_RUN: Mutex<String> = Mutex::new(String::new());
 
-/// Marks from now on the programs that are started with this run's id.
+/// Marks programs that are started from now on with this run's id.
 pub(crate) fn begin_run(run_id: &str) {
     run_id.clone_into(&mut CURRENT_RUN.lock().unwrap_or_else(PoisonError::into_inner));
 }
@@ -48,7 +48,7 @@ pub fn input_of(run_id: &str, text: &str) -> std::io::Result<File> {
     Ok(input)
 }
 
-/// Marks the processes that a command will start, too.
+/// Marks the processes that a command starts as well.
 pub fn mark_descendants(command: &mut Command) -> &mut Command {
     command.env(RUN_VARIABLE, current_run())
 }

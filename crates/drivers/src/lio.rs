@@ -15,14 +15,12 @@ use std::path::{Path, PathBuf};
 /// Backstore, target port of the vhost fabric, and the LUN between them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportVhostScsi {
-    /// File or device below.
     pub backing: PathRef,
     /// True if the backing is a block device.
     pub block: bool,
     /// Bytes of a file that are shown.
     pub bytes: u64,
     pub read_only: bool,
-    /// Name of the backstore. It carries the run's id.
     pub name: String,
     /// WWN: `naa.` and 16 hexadecimal digits.
     pub wwn: String,
@@ -48,20 +46,16 @@ const TARGET: &str = "/sys/kernel/config/target";
 /// Links of ours, from a LUN to its backstore; the kernel takes any name.
 pub const LINK: &str = "iotax";
 
-/// A backstore: what is served, by whichever fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store<'a> {
-    /// File or block device.
     pub backing: &'a Path,
     pub block: bool,
-    /// Bytes of a file that are shown.
     pub bytes: u64,
     pub read_only: bool,
     pub name: &'a str,
     pub serial: &'a str,
 }
 
-/// A LUN and what it is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lun<'a> {
     pub store: Store<'a>,
@@ -83,7 +77,6 @@ pub fn fabric() -> PathBuf {
     Path::new(TARGET).join("vhost")
 }
 
-/// Returns the folder of a port of that fabric.
 pub fn port(wwn: &str) -> PathBuf {
     fabric().join(wwn)
 }
@@ -112,13 +105,11 @@ fn nexus(wwn: &str) -> String {
     wwn.replacen("naa.5", "naa.6", 1)
 }
 
-/// Loads the kernel's target, with the modules of a fabric.
 fn ready(fabric: &[&str]) -> Result<()> {
     let modules = [&["target_core_mod", "target_core_iblock", "target_core_file"], fabric].concat();
     export::ready(Path::new(TARGET), &modules)
 }
 
-/// Makes a backstore and returns its folder.
 fn make_store(store: &Store) -> Result<PathBuf> {
     let folder = backstore(store.block, store.name);
     export::make(&adapter(store.block))?;
@@ -131,7 +122,6 @@ fn make_store(store: &Store) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Returns the control line that gives LIO the backing.
 fn control(store: &Store) -> Result<String> {
     let path = store.backing.to_str().context("a path that is not UTF-8")?;
     ensure!(!path.contains([',', '\n']), "LIO cannot serve {path}: the path has a comma");
@@ -143,7 +133,6 @@ fn control(store: &Store) -> Result<String> {
     })
 }
 
-/// Returns true if a part of the export is there.
 pub fn is_exported(name: &str, wwn: &str) -> bool {
     port(wwn).exists() || has_store(name)
 }

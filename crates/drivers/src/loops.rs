@@ -12,22 +12,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The identity of a file, which outlives its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileId {
     pub device: u64,
     pub inode: u64,
 }
 
-/// A loop device of ours, as it is known.
+/// Loop device of ours, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopOf<'a> {
     /// Path of the file or block device below, when it was attached.
     pub backing: &'a Path,
     /// Identity of the file, which outlives its name; older journals have none.
     pub file: Option<FileId>,
-    /// Bytes of it that are shown. Ours are always attached with a limit; a person's rarely are,
-    /// and must never be taken for ours.
+    /// Bytes that the device shows. Ours always have a limit; a person's rarely do, and must never
+    /// be taken for ours.
     pub bytes: u64,
 }
 
@@ -56,15 +55,11 @@ pub fn attach(of: &LoopOf, direct_io: bool, read_only: bool) -> Result<PathBuf> 
     Ok(device)
 }
 
-/// Returns the loop devices that are attached like that.
-///
-/// # Errors
-/// When they cannot be listed.
 pub fn attached(of: &LoopOf) -> Result<Vec<PathBuf>> {
     Ok(loops()?.filter(|device| is_loop_of(device, of)).map(|device| dev_of(&device)).collect())
 }
 
-/// Detaches a loop device that is still like that.
+/// Detaches a loop device if it is still attached as `of` says.
 ///
 /// # Errors
 /// [`NotOurs`] where it is not; when something holds it.
@@ -90,8 +85,8 @@ pub fn detach(device: &Path, of: &LoopOf) -> Result<()> {
     }
 }
 
-/// Finds a loop device on a file, whoever attached it. Where the kernel shows no devices, none is
-/// known.
+/// Finds a loop device on a file, whoever attached it. Returns `None` if the kernel shows no
+/// devices.
 pub fn any_on(file: &Path) -> Option<PathBuf> {
     let is_on = |device: &PathBuf| loop_backing(device).is_some_and(|of| same_path(&of, file));
     loops().into_iter().flatten().find(is_on).map(|device| dev_of(&device))
@@ -103,7 +98,6 @@ fn same_path(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Lists the loop devices, as folders of sysfs.
 fn loops() -> Result<impl Iterator<Item = PathBuf>> {
     let entries = fs::read_dir("/sys/block").context("cannot read /sys/block")?;
     Ok(entries.flatten().map(|entry| entry.path()).filter(|path| path.join("loop").is_dir()))
@@ -113,8 +107,8 @@ fn dev_of(sysfs: &Path) -> PathBuf {
     Path::new("/dev").join(sysfs.file_name().unwrap_or_default())
 }
 
-/// Returns true if a loop device is attached like that. A file that was removed or renamed since is
-/// known by its inode.
+/// Returns true if a loop device is attached as `of` says. A file that was removed or renamed since
+/// is known by its inode.
 fn is_loop_of(sysfs: &Path, of: &LoopOf) -> bool {
     let limit = fs::read_to_string(sysfs.join("loop/sizelimit")).unwrap_or_default();
     // Without a limit it is a person's.

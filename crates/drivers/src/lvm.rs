@@ -14,23 +14,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The name of the volume that loads and layers above see.
 pub const VOLUME: &str = "data";
 
 /// Settings for every call of LVM. Volumes may be members. Discards would punch holes below, a
 /// backup would stay there, and dmeventd would live on.
 const CONFIG: &str = "devices { scan_lvs=1 issue_discards=0 } backup { backup=0 archive=0 } activation { monitoring=0 }";
 
-/// A volume group and its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeGroup<'a> {
     pub run_id: &'a str,
     pub name: &'a str,
-    /// Devices as they were named.
     pub members: Vec<&'a Path>,
 }
 
-/// A physical volume of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Physical {
     device: PathBuf,
@@ -51,8 +47,7 @@ impl VolumeGroup<'_> {
         cuts.map(|(from, to)| &all[from..to]).join("-")
     }
 
-    /// Makes physical volumes of `bytes` each, the group, and what is in it by these commands
-    /// (LVM's own, with their words).
+    /// Makes physical volumes of `bytes` each, the group, and the volumes, by LVM's own commands.
     ///
     /// # Errors
     /// What LVM says. A name that is taken is somebody else's, and an old LVM sees too much: then
@@ -85,8 +80,8 @@ impl VolumeGroup<'_> {
         node.canonicalize().with_context(|| format!("cannot look at {}", node.display()))
     }
 
-    /// Finds out if anything of the group is there, and returns the volume's device if it has come
-    /// to that.
+    /// Returns `Some` if anything of the group exists, with the volume's device if it has been
+    /// made.
     ///
     /// # Errors
     /// When LVM cannot be asked.
@@ -130,7 +125,6 @@ impl VolumeGroup<'_> {
         self.run(&all, &std::iter::once("pvremove".to_owned()).chain(devices).collect::<Vec<_>>())
     }
 
-    /// Returns the path at which the volume is found.
     pub fn node(&self) -> PathBuf {
         Path::new("/dev").join(self.name).join(VOLUME)
     }
@@ -159,8 +153,7 @@ impl VolumeGroup<'_> {
     }
 }
 
-/// Returns the members that are there, by the kernel's names. After a reboot a loop device is not,
-/// and takes all of ours along.
+/// Returns the members that exist, by the kernel's names. After a reboot, loop devices do not.
 fn present(members: &[&Path]) -> Vec<PathBuf> {
     members.iter().filter_map(|member| member.canonicalize().ok()).collect()
 }
@@ -195,7 +188,7 @@ fn physical_words(uuid: &str, bytes: u64, device: &Path) -> Vec<String> {
     words.into_iter().map(str::to_owned).chain(rest).collect()
 }
 
-/// Checks that LVM can be limited to named devices. Asked before anything is written.
+/// Checks that LVM can be limited to named devices, before anything is written.
 fn sees_named_devices() -> Result<()> {
     let help = output(&mut tool("lvm", ["help", "pvcreate"]))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -217,7 +210,6 @@ fn is_too_old(words: &str) -> bool {
     ["unrecognised option", "unrecognized option"].iter().any(|complaint| words.contains(complaint))
 }
 
-/// Returns a command of LVM's that sees these devices only.
 fn command(devices: &[PathBuf], words: &[String]) -> Command {
     let seen: Vec<String> = devices.iter().map(|device| device.display().to_string()).collect();
     let mut command = tool("lvm", [""; 0]);

@@ -29,7 +29,6 @@ pub struct CreateArray {
     pub members: Vec<PathRef>,
     /// Name of the array, at most 28 bytes. It carries the run's id.
     pub name: String,
-    /// RAID level: 0, 1, 5, 6 or 10.
     pub level: u8,
     /// Bytes of a chunk; `None` for RAID 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,19 +38,18 @@ pub struct CreateArray {
     pub layout: Option<String>,
     /// Format of the superblock: `1.2`.
     pub metadata: String,
-    /// True if it keeps a bitmap of what is being written, on its members.
+    /// True if the array has a write-intent bitmap on its members.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bitmap: bool,
     /// Bytes of each member that hold data. RAID 0 takes all that there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Offset of the data on each member, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_offset: Option<u64>,
     /// True if the members may differ in size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uneven: bool,
-    /// True if parity and copies are not computed.
+    /// True if the first sync is skipped: parity and copies are not computed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assume_clean: bool,
     /// Bounds of syncs and rebuilds under load, in bytes a second: least and most.
@@ -59,7 +57,6 @@ pub struct CreateArray {
     pub sync_speed: SyncBounds,
     /// Bytes that the plan counts on.
     pub bytes: u64,
-    /// Identities of the members, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
@@ -100,12 +97,11 @@ impl SyncBounds {
 
 /// Time for which somebody who only looks at a device may hold it: udev, mostly.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Time after which a sync that could run and does not never will.
+/// Time after which a sync that is due but does not run counts as failed.
 const IDLE_LIMIT: Duration = Duration::from_secs(60);
 /// Limit of a sync in KiB a second: beyond what any drive does, within what the kernel takes.
 const UNBOUND: &str = "100000000";
 
-/// Returns the words for `mdadm` before the members.
 pub fn create_words(array: &CreateArray) -> Vec<String> {
     let kib = |bytes: u64| (bytes / KIB).to_string();
     let mut words = vec![
@@ -365,7 +361,6 @@ fn position(probe: &Probe, name: &str) -> Position {
     Position::At(lines.take_while(|line| line.starts_with(' ')).find_map(blocks))
 }
 
-/// Reads the state of an array by its device; `None`: there is no array.
 pub fn state_of(device: &Path) -> Option<ArrayState> {
     observe(&host_probe(), device.file_name()?.to_str()?)
 }
@@ -396,7 +391,7 @@ pub fn observe(probe: &Probe, name: &str) -> Option<ArrayState> {
     })
 }
 
-/// Returns true if a member is there and not whole yet.
+/// Returns true if a member is present but not in sync yet.
 fn is_spare(probe: &Probe, member: &Path) -> bool {
     let is_member =
         member.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"dev-"));
@@ -413,7 +408,6 @@ fn share(text: &str) -> Option<f64> {
     (of > 0.0).then(|| (done / of).clamp(0.0, 1.0))
 }
 
-/// Name and UUID of an array, as reported on its device or a member.
 struct ArrayReport {
     name: String,
     uuid: String,
@@ -430,14 +424,12 @@ fn bare(name: &str) -> &str {
     name.rsplit_once(':').map_or(name, |(_, name)| name)
 }
 
-/// Parses what `--export` prints.
 fn of_export(text: &str) -> Option<ArrayReport> {
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     let uuid = value("MD_UUID").or(value("MD_METADATA"))?.to_owned();
     Some(ArrayReport { name: value("MD_NAME").unwrap_or_default().to_owned(), uuid })
 }
 
-/// Reads the superblock on a device, if there is one.
 fn superblock(member: &Path) -> Result<Option<ArrayReport>> {
     let mut command = tool("mdadm", ["--examine", "--export"]);
     let output = output(command.arg(member))?;
@@ -477,7 +469,7 @@ fn named(array: &str) -> Result<Option<ArrayReport>> {
     Ok(of_export(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Returns the members, after a look at each and at the name.
+/// Returns the members, after checks of each and of the array's name.
 fn ready(array: &CreateArray) -> Result<Vec<BlockNode>> {
     let probe = host_probe();
     let module = match array.level {
@@ -541,7 +533,6 @@ fn are_even(members: &[BlockNode]) -> Result<()> {
     Ok(())
 }
 
-/// Hint at what to do about members of unequal size.
 pub const UNEVEN_HINT: &str =
     "name drives of one size, or say how much of each is used: mdraid(...,size=SIZE)";
 
@@ -556,7 +547,6 @@ fn bounds(array: &CreateArray, device: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the members that are devices still.
 fn members_there(array: &CreateArray) -> Vec<BlockNode> {
     array.members.iter().filter_map(|member| node(member.path().ok()?).ok()).collect()
 }

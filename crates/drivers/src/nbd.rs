@@ -12,14 +12,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Address at which an export is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NbdAddress<'a> {
     Tcp(std::net::SocketAddr),
     Unix(&'a Path),
 }
 
-/// Time within which a server that was started a moment ago listens.
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Time limit of a connection. A server that takes it and says nothing more would hold the client
@@ -53,8 +51,8 @@ pub fn connect(export: &str, server: NbdAddress, connections: u32) -> Result<Pat
     shown().context("the device went away")
 }
 
-/// Returns the words for a connection over a socket of a process of its own: a connection made by
-/// netlink would belong to nobody that bears a name.
+/// Returns the arguments for a connection that a process of its own holds: one made by netlink
+/// would belong to nobody that bears a name.
 fn words(export: &str, server: NbdAddress, connections: u32, device: &Path) -> Vec<String> {
     let mut words: Vec<String> = match server {
         NbdAddress::Tcp(at) => vec![at.ip().to_string(), at.port().to_string()],
@@ -89,7 +87,6 @@ fn free(probe: &Probe) -> Option<PathBuf> {
     devices(probe).find(is_free)
 }
 
-/// Finds the device whose process is that of an export.
 pub fn device_of(probe: &Probe, export: &str) -> Option<PathBuf> {
     let is_of = |device: &PathBuf| {
         let pid = probe.number(attribute(device, "pid"));
@@ -122,10 +119,6 @@ fn is_client(words: &[&str], export: &str) -> bool {
     program == Some("nbd-client") && words.contains(&export)
 }
 
-/// Ends the connection.
-///
-/// # Errors
-/// When it stays.
 pub fn disconnect(export: &str) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
     if let Some(device) = device_of(&probe, export) {

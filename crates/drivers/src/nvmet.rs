@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 pub struct ExportNvmf {
     pub device: PathRef,
     pub nqn: String,
-    /// NQN of the only host that may connect.
     pub host_nqn: String,
     /// Number of the port in configfs.
     pub port_id: u16,
@@ -38,7 +37,6 @@ fn root() -> PathBuf {
     Path::new(CONFIGFS).join("nvmet")
 }
 
-/// Returns the folder of a subsystem.
 pub fn folder(nqn: &str) -> PathBuf {
     root().join("subsystems").join(nqn)
 }
@@ -51,7 +49,6 @@ fn port(number: u16) -> PathBuf {
     root().join("ports").join(number.to_string())
 }
 
-/// Returns the modules of the target and of a transport.
 fn modules(transport: &str) -> Vec<&'static str> {
     let own = match transport {
         "tcp" => "nvmet-tcp",
@@ -160,7 +157,6 @@ pub fn unexport(subsystem: &ExportNvmf) -> Result<()> {
     export::remove(&host(&subsystem.host_nqn))
 }
 
-/// Returns the command line that a person would type.
 pub fn unexport_by_hand(subsystem: &ExportNvmf) -> String {
     let (nqn, host, port) = (&subsystem.nqn, &subsystem.host_nqn, subsystem.port_id);
     let links = [

@@ -14,13 +14,10 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Controller of such a subsystem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectNvmf {
     pub nqn: String,
-    /// Transport: `tcp`, `rdma` or `loop`.
     pub transport: String,
-    /// Address and port where the target listens; `None` for `loop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<(IpAddr, u16)>,
     pub host_nqn: String,
@@ -81,7 +78,6 @@ fn ask_kernel(words: &str) -> Result<()> {
     Ok(())
 }
 
-/// Finds the block device of a subsystem's namespace.
 pub fn device(probe: &Probe, nqn: &str) -> Option<PathBuf> {
     // The subsystem's own where several ways to it are one device, else the controller's
     // (nvme_core.multipath=N).
@@ -102,7 +98,6 @@ fn is_namespace(name: &str) -> bool {
     numbers.is_some_and(|(subsystem, namespace)| digits(subsystem) && digits(namespace))
 }
 
-/// Returns the controllers of a subsystem.
 pub fn controllers(probe: &Probe, nqn: &str) -> Vec<PathBuf> {
     of_nqn(probe, "/sys/class/nvme", nqn).collect()
 }
@@ -115,7 +110,7 @@ pub fn settings_of(probe: &Probe, nqn: &str) -> ThingSettings {
     first.map(|controller| settings::files(probe, &controller, &names)).unwrap_or_default()
 }
 
-/// Returns in words what was asked of the kernel and the target did not give.
+/// Describes the requested options that the target did not grant.
 pub fn falls_short(probe: &Probe, nqn: &str, options: &[String]) -> Vec<String> {
     let settings = settings_of(probe, nqn);
     // One queue is for administration, and a queue's size is counted from 0.

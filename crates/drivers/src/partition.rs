@@ -28,7 +28,6 @@ pub struct MakePartition {
     /// First byte of the partition.
     pub start: u64,
     pub bytes: u64,
-    /// Identity of the device, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
@@ -139,7 +138,6 @@ fn ready(wanted: &MakePartition) -> Result<BlockNode> {
     Ok(disk)
 }
 
-/// Returns true if the kernel has the very partition.
 fn is_known(wanted: &MakePartition, disk: &BlockNode) -> bool {
     the_one(disk).is_some_and(|known| (known.start, known.bytes) == (wanted.start, wanted.bytes))
 }
@@ -160,7 +158,6 @@ fn script(wanted: &MakePartition, sector: u64) -> Result<String> {
     })
 }
 
-/// Reads the id of the partition table on a disk, if there is one.
 fn id_on(disk: &BlockNode) -> Result<Option<String>> {
     let mut command = with_disk(tool("sfdisk", ["--json"]), disk);
     let output = output(&mut command)?;
@@ -180,7 +177,6 @@ fn id_of(json: &str) -> Result<String> {
     Ok(table["id"].as_str().or(table["label"].as_str()).unwrap_or("without an id").to_owned())
 }
 
-/// Returns the one partition that the kernel knows.
 fn the_one(disk: &BlockNode) -> Option<BlockNode> {
     block::partitions(&host_probe(), disk).into_iter().next()
 }

@@ -3,13 +3,12 @@
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// A path known when the plan is made, or one that an earlier step yields (a loop device's
-/// number is not known beforehand), or a disk that a guest knows by its serial.
+/// Path known when the plan is made, output of an earlier step (a loop device's number is not known
+/// beforehand), or a disk that a guest finds by its serial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathRef {
     Path(PathBuf),
-    /// Yielded by that step.
     Yield(StepId),
     /// The disk with this serial, asked of the place where the load runs.
     Serial(String),
@@ -17,7 +16,6 @@ pub enum PathRef {
     Pci(String),
     /// A bdev of a running SPDK target, which is no file or device of any kernel.
     Bdev {
-        /// The target's JSON-RPC socket.
         rpc: PathBuf,
         /// Name of the bdev there, or an alias of it.
         name: String,
@@ -87,7 +85,6 @@ impl std::fmt::Display for PathRef {
     }
 }
 
-/// An image of Ceph's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RbdImage {
     pub conf: PathBuf,
@@ -95,5 +92,4 @@ pub struct RbdImage {
     pub image: String,
 }
 
-/// Number of a step in its plan.
 pub type StepId = u32;

@@ -5,18 +5,10 @@ use iotax_host::guard::marker;
 use std::fs;
 use std::path::Path;
 
-/// Writes a plain file of the run's folder.
-///
-/// # Errors
-/// When it cannot be written.
 pub fn write_file(path: &Path, content: &[u8]) -> Result<()> {
     fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Removes a plain file; one that is gone is fine.
-///
-/// # Errors
-/// When it is still there.
 pub fn remove_file(path: &Path) -> Result<()> {
     gone_is_fine(fs::remove_file(path)).with_context(|| format!("cannot remove {}", path.display()))
 }
@@ -28,10 +20,6 @@ pub fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-/// Writes a word to a file of the kernel's below `/sys`.
-///
-/// # Errors
-/// When it does not take it.
 pub fn write_sysfs(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text)
         .with_context(|| format!("cannot write \"{}\" to {}", text.trim(), file.display()))

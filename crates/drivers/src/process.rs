@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-/// A process, so that a number used again is never mistaken for it.
+/// Process, identified by its start time too: a reused pid is never mistaken for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessId {
     pub pid: u32,
@@ -17,8 +17,8 @@ pub struct ProcessId {
     pub start_time: u64,
 }
 
-/// Finds the process of this user whose command line carries `tag` as a word: anybody can start one
-/// that does.
+/// Finds the process of this user whose command line has `tag` as a word. (Another user can start
+/// one that has it, too.)
 ///
 /// # Errors
 /// When /proc cannot be read.
@@ -99,7 +99,6 @@ pub fn kill(process: &ProcessId) -> Result<()> {
         .with_context(|| format!("process {} does not end by SIGKILL", process.pid))
 }
 
-/// Returns pid and start time of a process that exists.
 pub fn process_id(pid: u32) -> Option<ProcessId> {
     stat(pid).map(|stat| ProcessId { pid, start_time: stat.start_time })
 }
@@ -111,9 +110,9 @@ pub fn runs(process: &ProcessId) -> bool {
     stat(process.pid).is_some_and(|stat| stat.start_time == process.start_time && lives(&stat))
 }
 
-/// Describes how a process of ours ended that nobody has waited for yet, a moment given to one that
-/// is just ending: `signal: 9 (SIGKILL)`, `exit status: 1`. `None`: it runs, is unknown, or its end
-/// was not kept for us.
+/// Describes how one of our processes ended that has not been waited for: `signal: 9 (SIGKILL)`,
+/// `exit status: 1`. Gives one that is just ending a moment. Returns `None` if it runs, is unknown,
+/// or its end was not kept for us.
 pub fn end_of(process: &ProcessId) -> Option<String> {
     // A stream closes before its process is through.
     let _ = wait_until(ENDS_WITHIN, || !runs(process));

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// Values by the name of their file.
+/// Values by the names of their files in the disk's `queue` folder.
 pub type QueueSettings = BTreeMap<String, String>;
 
-/// Name of the setting that comes first, as it decides which values others may have.
+/// Name of the setting that is restored first, as it decides which values others may have.
 const SCHEDULER: &str = "scheduler";
 
-/// Reads the settings of a disk that can be written.
+/// Reads the writable settings of a disk's queue.
 pub fn settings(probe: &Probe, disk: &str) -> QueueSettings {
     let folder = sys_block(disk).join("queue");
     let can_be_written = |name: &String| {
@@ -36,8 +36,8 @@ pub fn chosen(text: &str) -> String {
 /// (`disk_update_readahead` comes last in `device_add_disk`).
 const LOOKS: usize = 3;
 
-/// Writes back what is not as it was until that holds, and returns what could not be written.
-/// `pause` gives the kernel a moment.
+/// Restores the settings that differ from `was` until they stay. Returns those that could not be
+/// written. `pause` gives the kernel a moment.
 pub fn restore_for_good(
     probe: &Probe,
     disk: &str,
@@ -52,7 +52,6 @@ pub fn restore_for_good(
     notes
 }
 
-/// Writes back what is not as it was, and returns what could not be written.
 fn restore(probe: &Probe, disk: &str, was: &QueueSettings) -> Vec<String> {
     let (first, others): (Vec<_>, Vec<_>) = was.iter().partition(|(name, _)| *name == SCHEDULER);
     let mut notes = Vec::new();

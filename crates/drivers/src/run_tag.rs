@@ -3,7 +3,6 @@
 use iotax_facts::place::Place;
 use std::path::{Path, PathBuf};
 
-/// Identity of a run whose steps are performed.
 #[derive(Clone, Debug)]
 pub struct RunTag {
     /// The run's id; every name that a step makes carries it.
@@ -12,7 +11,6 @@ pub struct RunTag {
 }
 
 impl RunTag {
-    /// Returns the run's folder in a place.
     pub fn directory_in(&self, place: &Place) -> PathBuf {
         match place {
             Place::Host => self.run_dir.clone(),
@@ -30,8 +28,8 @@ impl RunTag {
         RunTag { run_id: self.run_id.clone(), run_dir: self.directory_in(place) }
     }
 
-    /// Makes the tag of a run that is only looked at: what its steps name does not exist, but is as
-    /// fully named as that of a real one.
+    /// Creates the tag of a run that is only planned: its names are complete, but nothing of them
+    /// exists.
     pub fn of_none() -> RunTag {
         RunTag { run_id: "RUN".into(), run_dir: "/RUN-DIRECTORY".into() }
     }

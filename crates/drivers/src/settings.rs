@@ -11,7 +11,7 @@ use std::path::Path;
 /// Names and values as their source spells them; bytes are plain numbers.
 pub type ThingSettings = BTreeMap<String, String>;
 
-/// Reads those files of a folder of the kernel's that are there and are not empty.
+/// Reads the named files of a kernel folder, without those that are missing or empty.
 pub fn files(probe: &Probe, folder: &Path, names: &[&str]) -> ThingSettings {
     let setting = |name: &&str| {
         let value = probe.read(folder.join(name)).filter(|value| !value.is_empty())?;

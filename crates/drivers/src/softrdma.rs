@@ -18,12 +18,10 @@ const CARDS: &str = "/sys/class/net";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RdmaNames {
     pub rdma: String,
-    /// The virtual card that has the address.
     pub card: String,
     pub peer: String,
 }
 
-/// Returns the names with a short part of a run's id.
 pub fn names(short: &str) -> RdmaNames {
     RdmaNames {
         rdma: format!("ixr{short}"),
@@ -121,13 +119,11 @@ fn card_to(route: &str) -> Option<&str> {
     words.nth(1)
 }
 
-/// Finds the RDMA device with a port on a card.
 fn device_of(probe: &Probe, card: &str) -> Option<PathBuf> {
     let devices = probe.names(DEVICES).into_iter().map(|name| Path::new(DEVICES).join(name));
     devices.into_iter().find(|device| cards_of(probe, device).iter().any(|name| name == card))
 }
 
-/// Returns the cards of a device's ports.
 fn cards_of(probe: &Probe, device: &Path) -> Vec<String> {
     let ports = probe.names(device.join("ports")).into_iter();
     let folders = ports.map(|port| device.join("ports").join(port).join("gid_attrs/ndevs"));
@@ -156,7 +152,6 @@ pub fn note(probe: &Probe, device: &Path) -> String {
     }
 }
 
-/// Returns true if a part of it is there.
 pub fn is_there(names: &RdmaNames) -> bool {
     Path::new(DEVICES).join(&names.rdma).exists()
         || [&names.card, &names.peer].into_iter().any(|card| has(card))
@@ -184,7 +179,6 @@ pub fn unmake(names: &RdmaNames) -> Result<()> {
     }
 }
 
-/// Returns the command line that a person would type.
 pub fn unmake_by_hand(names: &RdmaNames) -> String {
     format!(
         "rdma link delete {}; ip link delete {}",

@@ -5,13 +5,10 @@ use crate::queue::QueueSettings;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Output of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepOutput {
-    /// A device or a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// Inode of a file that was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inode: Option<u64>,
     /// Bytes of a file that was made: with the inode, its identity.
@@ -20,7 +17,6 @@ pub struct StepOutput {
     /// True if it was there before and is ours from an earlier run: not undone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reused: bool,
-    /// A process that was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessId>,
     /// Settings of the queue of a disk that was taken away.
@@ -29,7 +25,6 @@ pub struct StepOutput {
 }
 
 impl StepOutput {
-    /// Makes the output for what is found at a path.
     pub fn found_at(path: impl Into<PathBuf>) -> StepOutput {
         StepOutput { path: Some(path.into()), ..StepOutput::default() }
     }

@@ -26,14 +26,10 @@ pub type ProgressFn<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
 /// Time to wait for leftover programs: the longest time that a system tool was seen to take (zpool
 /// create on many disks).
 const LEFTOVER_LIMIT: Duration = Duration::from_secs(120);
-/// Time after which a wait is reported to the user.
 const REPORTED_AFTER: Duration = Duration::from_secs(2);
-/// Longest wait in total after Ctrl-C.
 const STOPPED_WITHIN: Duration = Duration::from_secs(10);
-/// Interval between two checks for something that ends by itself.
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
 
-/// Progress of something long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepProgress {
@@ -46,7 +42,6 @@ pub enum StepProgress {
     Waits(String),
 }
 
-/// Receives the progress of something, and may stop it.
 pub type Watcher = dyn FnMut(StepProgress) -> ControlFlow<()> + Send;
 
 #[derive(Default)]
@@ -60,7 +55,6 @@ pub struct RealSystem {
     /// True if no program of an earlier iotax or of a failed step can be running; `None` if no step
     /// was performed or undone yet.
     is_settled: Option<bool>,
-    /// Time at which the wait for such programs began.
     waits_since: Option<Instant>,
 }
 
@@ -72,7 +66,6 @@ impl RealSystem {
         RealSystem { watcher: Some(Box::new(watcher)), ..RealSystem::default() }
     }
 
-    /// Reports the progress of something; whoever watches may end it.
     pub fn report_progress(&mut self, progress: StepProgress) -> ControlFlow<()> {
         self.watcher.as_mut().map_or(ControlFlow::Continue(()), |watcher| watcher(progress))
     }
@@ -82,8 +75,8 @@ impl RealSystem {
         |share| self.report_progress(StepProgress::Synced(share))
     }
 
-    /// Reports that iotax is waiting for something, and returns whether to stop waiting: it took
-    /// too long, or the user has interrupted the wait.
+    /// Reports that iotax is waiting for something. Returns true if it took too long or the user
+    /// interrupted the wait.
     pub fn is_given_up(
         &mut self,
         start: Instant,
@@ -99,13 +92,12 @@ impl RealSystem {
         stops || waited > limit
     }
 
-    /// Receives the progress of fills and syncs from now on.
     pub fn watch(&mut self, watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static) {
         self.watcher = Some(Box::new(watcher));
     }
 
-    /// Performs a change. If it fails, its programs may go on: [`RealSystem::settle`] waits for
-    /// them.
+    /// Performs a change. If it fails, programs that it started may go on: [`RealSystem::settle`]
+    /// waits for them.
     ///
     /// # Errors
     /// As the change.
@@ -156,7 +148,6 @@ impl RealSystem {
         Ok(())
     }
 
-    /// Notes a remark that is no failure.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);
     }
@@ -172,7 +163,7 @@ impl RealSystem {
         std::mem::take(&mut self.notes)
     }
 
-    /// Keeps a lock on a file until it is released or the run ends.
+    /// Keeps a lock on a file until [`RealSystem::release`] or the end of the run.
     pub fn hold(&mut self, path: &Path, lock: File) {
         self.held.insert(path.to_owned(), lock);
     }
@@ -181,10 +172,6 @@ impl RealSystem {
         self.held.remove(path);
     }
 
-    /// Starts a process, output into `log`.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub fn spawn(&mut self, argv: &[String], log: &Path) -> Result<ProcessId> {
         let out = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         let child = child::inherits_nothing(&mut Command::new(&argv[0]))
@@ -254,7 +241,6 @@ impl RealSystem {
     }
 }
 
-/// Returns the files of this machine.
 pub fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }

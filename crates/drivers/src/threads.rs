@@ -5,7 +5,6 @@ use iotax_facts::slice::ThreadId;
 use serde::{Deserialize, Serialize};
 use std::fs;
 
-/// A thread that serves I/O.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServingThread {
     pub id: ThreadId,
@@ -14,14 +13,13 @@ pub struct ServingThread {
     /// True if it polls: it computes all the time, whether there is work or not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub polls: bool,
-    /// True if the threads that hand I/O to it do the rest of what it is there for.
+    /// True if it does only a part of the work, and the threads that hand it I/O do the rest.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_part: bool,
-    /// True if it runs a virtual CPU of a guest: a part of what the guest costs its host, and of no
-    /// engine.
+    /// True if it runs a virtual CPU of a guest: that is the guest's cost on its host, not an
+    /// engine's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_vcpu: bool,
-    /// True if it is a thread of the kernel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_kernel: bool,
 }

@@ -33,7 +33,8 @@ const CHANGES_WITHIN: Duration = Duration::from_secs(15 * 60);
 /// % of it), LVM what a cache has not written back.
 const WRITES_WITHIN: Duration = Duration::from_secs(4 * 3600);
 
-/// Words of programs that change something; of a program that is not here every use may.
+/// Words with which programs change something. A program that is not listed may change something
+/// with any words.
 const CHANGING: &[(&str, &str)] = &[
     (
         "lvm",
@@ -53,7 +54,6 @@ const CHANGING: &[(&str, &str)] = &[
     ("sfdisk", "--quiet"),
 ];
 
-/// Returns true if a program called with these words changes anything.
 fn changes(program: &str, words: &[&str]) -> bool {
     let known = CHANGING.iter().find(|(name, _)| *name == program);
     known.is_none_or(|(_, changing)| {
@@ -110,7 +110,7 @@ pub(super) fn typed(command: &Command) -> String {
     shell::line(&words)
 }
 
-/// Runs a program to its end, however that is, and no longer than what it does may take.
+/// Runs a program to its end, however it ends, within the time limit for what it does.
 ///
 /// # Errors
 /// When it cannot be run, or does not end: then it was killed.
@@ -161,10 +161,6 @@ pub(super) fn run_with(mut command: Command, script: &str) -> Result<String> {
     checked_output(&typed(&command), output_within(&mut command, limit, Some(script))?)
 }
 
-/// Runs a program to its end within `limit`; returns its standard output.
-///
-/// # Errors
-/// When it cannot be run, does not end, or fails: its words.
 pub(super) fn run_within(mut command: Command, limit: Duration) -> Result<String> {
     checked_output(&typed(&command), output_within(&mut command, limit, None)?)
 }
@@ -203,8 +199,8 @@ pub fn settle() {
     let _ = output(&mut tool("udevadm", ["settle", "--timeout=30"]));
 }
 
-/// Combines the results of things that were done each by itself: nobody is kept waiting for who
-/// failed, and all failures are reported.
+/// Combines the results of independent acts: one failure does not hold up the others, and all
+/// failures are reported.
 ///
 /// # Errors
 /// Those of the results; of several the first is the cause and the others are in its words.

@@ -33,7 +33,6 @@ pub struct PassThrough {
     pub queue: QueueSettings,
 }
 
-/// The driver that keeps a function for a guest.
 pub const DRIVER: &str = "vfio-pci";
 
 /// Time for a drive to come back. It resets and its namespaces are scanned: two seconds for most,
@@ -87,7 +86,6 @@ impl PassThrough {
         self.bind(probe, DRIVER)
     }
 
-    /// Asks the kernel to find the function's driver.
     fn bind(&self, probe: &Probe, driver: &str) -> Result<()> {
         write_sysfs(&probe.path_below("/sys/bus/pci/drivers_probe"), &self.address)?;
         ensure!(

@@ -15,7 +15,6 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A disk that a socket serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VhostDisk {
     pub bytes: u64,
@@ -32,7 +31,6 @@ const ANSWER: u32 = 1 << 2;
 const HAS_PROTOCOL_FEATURES: u64 = 1 << 30;
 const QUEUES: u64 = 1 << 0;
 const CONFIG: u64 = 1 << 9;
-/// Requests by their numbers.
 const GET_FEATURES: u32 = 1;
 const GET_PROTOCOL_FEATURES: u32 = 15;
 const SET_PROTOCOL_FEATURES: u32 = 16;
@@ -80,8 +78,8 @@ pub fn server(path: &Path) -> Option<u32> {
     processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(listens)
 }
 
-/// Returns as a clause what became of sockets that were listened on; `None`: they still are. No
-/// connection is made: the server of a disk would see each.
+/// Describes in a clause the sockets that nobody listens on any more; `None` if all have a
+/// listener. Makes no connection, as the server of a disk would see it.
 pub fn lost(watched: &[PathBuf]) -> Option<String> {
     let listening = if watched.is_empty() { BTreeMap::new() } else { listening() };
     let gone = watched.iter().find(|path| !listening.contains_key(*path))?;

@@ -3,10 +3,6 @@
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
-/// Waits until something is so.
-///
-/// # Errors
-/// When it is not within that time.
 pub fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Result<()> {
     let start = Instant::now();
     while !done() {

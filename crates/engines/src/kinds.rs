@@ -20,7 +20,6 @@ pub fn prepare(
     (kind_of(engine).prepare)(targets, jobs, engine, beside)
 }
 
-/// Returns the kind of the named engine, or the default kind.
 pub fn kind_of(engine: Option<Engine>) -> &'static EngineKind {
     ALL.iter().find(|kind| (kind.answers)(engine)).unwrap_or(&&native::KIND)
 }

@@ -58,7 +58,6 @@ type Prepare = fn(
     Option<&Worker>,
 ) -> Result<Box<dyn LoadEngine>, EngineError>;
 
-/// Kind of load engine.
 pub struct EngineKind {
     /// Needs of the engine, as ids in `host::needs`, on the machine where it runs.
     pub needs: &'static [&'static str],
@@ -70,26 +69,17 @@ pub struct EngineKind {
     pub prepare: Prepare,
 }
 
-/// Reason why an engine could not be prepared or a slice not run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// Error of our own generator.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// Program that is not installed.
     #[error("{} is not installed; hint: {}", .0.what, .0.command)]
     Missing(Missing),
     /// Job that this engine cannot run on this target.
     #[error("{0}")]
     Unfit(String),
     #[error("fio failed ({status}): {words}")]
-    Fio {
-        /// Exit status or signal in words.
-        status: String,
-        /// End of the program's output.
-        words: String,
-    },
-    /// Output of fio that cannot be read.
+    Fio { status: String, words: String },
     #[error("cannot read fio's output: {0}")]
     Output(String),
     /// Probe, or the other end of one, that did not do what it should.

@@ -9,10 +9,6 @@ struct Probed {
     why: String,
 }
 
-/// Makes a probe ready in this place.
-///
-/// # Errors
-/// The errors of the probe.
 pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn LoadEngine>, EngineError> {
     let probe = iotax_probe::prepare(spec)?;
     // A path that the kernel does not report is measured all the same.

@@ -55,7 +55,6 @@ pub struct Allowed {
     pub admitted: Admitted,
 }
 
-/// Interval at which a peer learns that a request still runs.
 pub const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// Time before a common start at which the CPU times are read. Reading them takes a tenth of it, in
@@ -110,20 +109,8 @@ pub trait Handler {
     /// # Errors
     /// Like all methods here: what failed, with its exit code in the chain where it matters.
     fn facts(&mut self, devices: &[PathBuf], programs: &[String]) -> Result<Facts>;
-    /// Performs or undoes a step.
-    ///
-    /// # Errors
-    /// What failed.
     fn step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
-    /// Inspects a path.
-    ///
-    /// # Errors
-    /// What failed.
     fn inspect(&mut self, path: &Path) -> Result<serde_json::Value>;
-    /// Answers the guard's question.
-    ///
-    /// # Errors
-    /// What failed.
     fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
     /// Takes the guard's last look at a target, just before a worker that writes is prepared.
     ///
@@ -140,10 +127,6 @@ pub trait Handler {
     /// # Errors
     /// What could not be read.
     fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate>;
-    /// Reads the CPU times since boot.
-    ///
-    /// # Errors
-    /// What could not be read.
     fn cpu_times(&mut self) -> Result<CpuTimes>;
     /// Returns the nanoseconds that each of these has computed; `None`: it has ended, or it is not
     /// reported.
@@ -315,7 +298,6 @@ type AckReporter<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
 struct ServingAgent<'h> {
     workers: BTreeMap<u32, Box<dyn LoadEngine>>,
-    /// The paths of each worker's targets.
     paths: BTreeMap<u32, Vec<PathBuf>>,
     /// The other ends of network probes that run elsewhere, by the numbers of the workers there.
     servers: BTreeMap<u32, OtherEnd>,
@@ -567,7 +549,7 @@ impl ServingAgent<'_> {
     }
 }
 
-/// Measures the nanoseconds that a reading takes.
+/// Measures how long a reading takes, in nanoseconds.
 fn timed(read: &ReadMachine) -> u64 {
     let once = || {
         let began_ns = clock::now();

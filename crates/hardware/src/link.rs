@@ -16,7 +16,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Returns the rate of that many such links side by side.
+    /// Returns the rate of this many such links side by side.
     #[must_use]
     pub fn times(self, links: f64) -> Rate {
         Rate {
@@ -60,11 +60,9 @@ fn known() -> &'static [KnownLink] {
     ALL.get_or_init(|| include_str!("links.txt").lines().filter_map(read).collect())
 }
 
-/// A link that a page or a machine can name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HardwareLink {
     known: &'static KnownLink,
-    /// Number of lanes; 1 for links without lanes.
     lanes: u8,
 }
 
@@ -75,20 +73,20 @@ impl HardwareLink {
     }
 
     /// Returns the link of a family (`pcie`, `sata`, `sas`, `usb`, `ethernet`, `infiniband`) with
-    /// that many Gb/s on the wire, for PCIe per lane.
+    /// this many Gb/s on the wire, for PCIe per lane.
     pub fn of_speed(family: &str, gigabits: f64) -> Option<HardwareLink> {
         HardwareLink::all().rfind(|link| {
             link.known.family == family && (link.known.gigabits - gigabits).abs() < 1e-6
         })
     }
 
-    /// Returns the link of a family that is called by a number: the generation of PCIe, the
-    /// revision of SATA, the Gb/s of others.
+    /// Returns the link that a family calls by a number: the generation of PCIe, the revision of
+    /// SATA, the Gb/s of others.
     pub fn called(family: &str, number: f64) -> Option<HardwareLink> {
         HardwareLink::all().find(|link| link.known.family == family && link.known.called == number)
     }
 
-    /// Returns the link of a network card with the Mb/s that the kernel reports.
+    /// Returns the link of a network card with this many Mb/s, as the kernel reports them.
     pub fn of_card(infiniband: bool, megabits: u64) -> Option<HardwareLink> {
         HardwareLink::of_speed(
             if infiniband { "infiniband" } else { "ethernet" },
@@ -133,12 +131,10 @@ impl HardwareLink {
         format!("{}{lanes}", self.known.name)
     }
 
-    /// Returns true if the link leads to other machines.
     pub fn is_network(self) -> bool {
         matches!(self.known.family, "ethernet" | "infiniband")
     }
 
-    /// Returns true if the link is the cable of one drive.
     pub fn is_cable(self) -> bool {
         matches!(self.known.family, "sata" | "sas" | "usb")
     }

@@ -1,11 +1,9 @@
 //! Storage media, and the I/O rates of rotating disks.
 
-/// Storage medium of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Medium {
     Hdd,
-    /// Flash with four bits per cell.
     Qlc,
     Tlc,
     Mlc,

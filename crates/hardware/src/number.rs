@@ -39,7 +39,6 @@ impl Interval {
         reaches(self.low, other.high) && reaches(other.low, self.high)
     }
 
-    /// Returns true if `value` is in the interval.
     pub fn has(self, value: f64) -> bool {
         self.meets(Interval::exact(value))
     }
@@ -61,7 +60,6 @@ impl Interval {
         Interval { low: self.low * other.low, high: self.high * other.high }
     }
 
-    /// Returns all values, `factor` times as large.
     pub fn scaled(self, factor: f64) -> Interval {
         Interval { low: self.low * factor, high: self.high * factor }
     }
@@ -91,7 +89,6 @@ pub struct PrintedNumber {
 }
 
 impl PrintedNumber {
-    /// Returns the interval that the figure represents.
     pub fn interval(&self) -> Interval {
         Interval { low: self.low, high: self.high }
     }
@@ -120,7 +117,6 @@ pub enum NumberHedge {
     PlusMinus,
 }
 
-/// A figure with its unit, as found in a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
     /// Figure in the base of its unit (bytes per second for `MB/s`, nanoseconds for `us`, percent
@@ -129,16 +125,13 @@ pub struct Quantity {
     pub unit: NumberUnit,
     /// Amount of the unit that a printed 1 is: 1,048,576 for `MiB/s`, 1000 for `26.0k`.
     pub scale: f64,
-    /// Base of the prefix, 1000 or 1024.
     pub base: PrefixBase,
     /// Number of printed digits after the point.
     pub decimals: u8,
-    /// Hedge in the words around the figure.
     pub hedge: NumberHedge,
 }
 
 impl Quantity {
-    /// Returns the interval of the printed digits.
     pub fn interval(&self) -> Interval {
         self.figure.interval()
     }

@@ -36,7 +36,6 @@ pub enum DriveRatings {
 }
 
 impl DriveRatings {
-    /// Every rating with its key.
     pub const ALL: [(DriveRatings, &'static str); 6] = [
         (DriveRatings::RandreadIops, "randread_iops"),
         (DriveRatings::RandwriteIops, "randwrite_iops"),
@@ -67,27 +66,22 @@ pub enum RatedWrites {
     Sustained,
 }
 
-/// A drive with one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatedDrive {
     pub name: String,
     /// Names of the drive; the words of each, the last of which may continue.
     pub models: Vec<String>,
     pub media: Medium,
-    /// Turns per minute, for hard disks.
     pub rpm: Option<u32>,
-    /// Part of the drive that its write figures describe.
     pub writes: RatedWrites,
     pub source: String,
     pub sizes: Vec<Size>,
 }
 
-/// One capacity of a drive.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Size {
     /// Bytes; `None` for the maximum of a family.
     pub capacity: Option<f64>,
-    /// Part numbers of this capacity.
     pub parts: Vec<String>,
     /// Figures in I/Os per second, bytes per second and nanoseconds, in the order of
     /// [`DriveRatings::ALL`].
@@ -129,7 +123,6 @@ pub struct Ratings {
     own: usize,
 }
 
-/// Returns the ratings of this crate.
 pub fn known() -> &'static Ratings {
     static KNOWN: OnceLock<Ratings> = OnceLock::new();
     KNOWN.get_or_init(|| Ratings::read(include_str!("ratings.toml")).unwrap_or_default())
@@ -226,20 +219,18 @@ impl Ratings {
             .or_else(|| sizes.iter().position(|size| size.capacity.is_none()))
     }
 
-    /// Returns every drive that a text names, in order.
     pub fn find(&self, text: &str) -> Vec<NamedDrive> {
         self.names.find(text)
     }
 }
 
-/// A drive that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedDrive {
     /// Index of the drive in [`Ratings::drives`].
     pub drive: usize,
     /// Index of the size, if a part number gives it.
     pub size: Option<usize>,
-    /// Bytes of the text.
+    /// Byte range of the name in the text.
     pub bytes: Range<usize>,
     /// Number of drives, if it is attached to the name: 6 for `6xPM9A3`.
     pub count: Option<u32>,

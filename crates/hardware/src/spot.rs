@@ -7,7 +7,6 @@ use std::ops::Range;
 pub struct TextSpan {
     /// Index of the line, from 0.
     pub line: u32,
-    /// First byte in the line.
     pub start: u32,
     /// Byte after the last.
     pub end: u32,
@@ -19,7 +18,6 @@ impl TextSpan {
         TextSpan { line: narrow(line), start: narrow(range.start), end: narrow(range.end) }
     }
 
-    /// Returns the index of the line, from 0.
     pub fn index(self) -> usize {
         self.line as usize
     }

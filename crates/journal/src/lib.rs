@@ -12,15 +12,12 @@ pub use folder::{check_links, default_runs_dir, is_id, is_new_id, new_id, ours};
 
 use std::path::{Path, PathBuf};
 
-/// Version of the record's format.
 pub const FORMAT: u32 = 3;
-/// Name of the journal, whose lines are `step::journal`'s.
+/// Name of the journal, whose lines are `iotax_steps::journal`'s.
 pub const JOURNAL: &str = "journal.jsonl";
 
-/// Name of the index.
 pub const INDEX: &str = "index.jsonl";
 
-/// Name of the histogram segment.
 pub const SEGMENT: &str = "histograms.seg";
 
 /// Returns true if a file in a run's folder has this name because it records the run.
@@ -36,17 +33,10 @@ pub fn run_id_of(folder: &std::path::Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Reason why a run cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot {action} {}: {source}", path.display())]
-    System {
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    /// There is no folder for runs, and none could be made.
+    System { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("cannot make the folder of runs {}: {source}; hint: name another: --runs FOLDER, or IOTAX_RUNS", path.display())]
     NoFolder { path: PathBuf, source: std::io::Error },
     /// No space left, or over quota; what was stored before is whole.
@@ -54,34 +44,22 @@ pub enum StoreError {
     Full { path: PathBuf, source: std::io::Error },
     /// Somebody else could put files there.
     #[error("refused to use {}: {why}; hint: {hint}", path.display())]
-    Unsafe {
-        path: PathBuf,
-        /// Reason why the path is unsafe.
-        why: String,
-        hint: String,
-    },
-    /// Written by a newer iotax.
+    Unsafe { path: PathBuf, why: String, hint: String },
     #[error("{} is of format {theirs}, this iotax reads up to {FORMAT}; hint: use the iotax that wrote it, or a newer one", path.display())]
     Newer { path: PathBuf, theirs: u32 },
-    /// A sound line whose content does not fit its kind.
     #[error("{}: line {line}: not a {kind} record: {cause}", path.display())]
     Malformed { path: PathBuf, line: u64, kind: String, cause: String },
-    /// The run does not exist, or the path is not a run.
     #[error("{what} is no run{}; hint: iotax list", .why.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
     NoRun { what: String, why: Option<String> },
-    /// Another process writes this run.
     #[error("the run {} is being written by another iotax", .0.display())]
     Busy(PathBuf),
-    /// Somebody removed or moved the folder of a run that was being written.
     #[error("the folder of the run, {}, was removed while the run went on, and with it all that was measured", .0.display())]
     Removed(PathBuf),
-    /// A record with no JSON form (a path that is not UTF-8).
     #[error("cannot write the record down: {0}")]
     Unwritable(serde_json::Error),
 }
 
 impl StoreError {
-    /// Returns the error of an action on a file or folder that the system refused.
     pub fn system(
         action: &'static str,
         path: impl Into<PathBuf>,
@@ -90,7 +68,6 @@ impl StoreError {
         StoreError::System { action, path: path.into(), source }
     }
 
-    /// Returns the error for a file or folder that is not what it should be.
     pub(crate) fn refuse(path: &Path, why: String) -> StoreError {
         StoreError::Unsafe {
             path: path.to_owned(),

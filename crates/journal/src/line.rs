@@ -20,7 +20,6 @@ struct Envelope<'a> {
 /// A sound line: the version of its format, and the record's text.
 pub struct SoundLine<'a> {
     pub version: u32,
-    /// The record's exact bytes.
     pub record: &'a str,
 }
 

@@ -10,7 +10,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Purpose for which the files of a run are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Only shows them: the run may be another user's.
@@ -82,7 +81,6 @@ fn beneath(folder: &OwnedFd, name: &str, how: OFlags) -> Result<OwnedFd, Errno> 
     }
 }
 
-/// Refuses a file in a folder of `owner` that is not as it should be, with the reason.
 fn check(meta: &Metadata, owner: u32, purpose: Purpose) -> Result<(), String> {
     if !meta.is_file() {
         return Err("it is not a regular file".into());

@@ -56,14 +56,11 @@ pub fn choose_accel(
 /// Largest factor by which other guests beside it may lengthen a boot.
 const MOST_TURNS: u32 = 8;
 
-/// Time limits of a boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BootLimits {
     /// Time until the first byte on the console.
     pub life: Duration,
-    /// Time until the agent's port is open.
     pub ready: Duration,
-    /// Time for an answer of QEMU itself.
     pub answer: Duration,
     /// Limit without anything that is read or said before the boot loader, for somebody else's
     /// system.
@@ -94,8 +91,8 @@ impl BootLimits {
         }
     }
 
-    /// Returns the limits when this many guests boot on one processor, each with a share of it. The
-    /// factor is capped, so that a guest that hangs is found within an hour.
+    /// Returns the limits when this many guests share one processor while they boot. The factor is
+    /// capped, so that a guest that hangs is found within an hour.
     #[must_use]
     pub fn of_crowd(self, guests: u32) -> BootLimits {
         let times = guests.clamp(1, MOST_TURNS);
@@ -144,7 +141,6 @@ pub struct BootedGuest {
     pub port: UnixStream,
 }
 
-/// A guest that did not come up.
 #[derive(Debug, thiserror::Error)]
 #[error("guest did not boot with accel={}: {}{last_words}", accel.word(), fate.as_deref().unwrap_or(&failure.to_string()))]
 pub struct BootError {
@@ -156,29 +152,22 @@ pub struct BootError {
     pub last_words: Box<str>,
 }
 
-/// Reasons why a guest did not come up.
 #[derive(Debug, thiserror::Error)]
 pub enum BootFailure {
-    /// Reports that not a byte came on the console.
     #[error("no sign of life on its console within {0:?}")]
     Silent(Duration),
-    /// Reports that the guest lives, but the agent's port never opened.
     #[error("its agent was not there within {0:?}")]
     NotReady(Duration),
-    /// Reports that there is no use in waiting.
     #[error("{0}, and nothing comes after that")]
     NeverStarts(Sign),
     #[error("it was not waited for")]
     Interrupted,
     #[error("QEMU ended")]
     Died,
-    /// QEMU stopped the guest, with this status.
     #[error("QEMU stopped it with status {0}")]
     Stopped(String),
-    /// QEMU's control socket failed.
     #[error(transparent)]
     Control(QmpError),
-    /// The socket of the agent's port could not be connected.
     #[error("cannot connect to its agent's port: {0}")]
     Port(std::io::Error),
 }
@@ -249,7 +238,6 @@ pub fn connect(
     outcome.map_err(|failure| boot.give_up(failure, accel))
 }
 
-/// Interval between two looks at a boot.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Time for a firmware without a sign; on a processor it is done within two seconds.
 const KVM_IDLE: Duration = Duration::from_secs(20);
@@ -263,9 +251,7 @@ struct Boot<'a> {
     stop: &'a AtomicBool,
     begin: Instant,
     alive: bool,
-    /// Signs of somebody else's system.
     signs: Option<Signs>,
-    /// Time of the last look at them.
     looked: Instant,
 }
 
@@ -309,7 +295,6 @@ impl Boot<'_> {
         signs.map_or(Ok(()), |signs| signs.reset().map_err(BootFailure::NeverStarts))
     }
 
-    /// Looks for signs that the agent's port never will be open.
     fn look(&mut self, qmp: &mut Qmp) -> Result<(), BootFailure> {
         let Some(signs) = self.signs.as_mut().filter(|_| self.looked.elapsed() >= LOOK_INTERVAL)
         else {
@@ -374,7 +359,6 @@ fn end_at_reboot(qmp: &mut Qmp) -> Result<(), BootFailure> {
     qmp.execute("set-action", json!({"reboot": "shutdown"})).map(drop).map_err(BootFailure::Control)
 }
 
-/// Converts an error: a QEMU that has closed its socket has ended.
 fn died_or(error: QmpError) -> BootFailure {
     if error.is_closed() { BootFailure::Died } else { BootFailure::Control(error) }
 }

@@ -27,10 +27,9 @@ pub enum MachineType {
 }
 
 impl MachineType {
-    /// Types with QEMU's names.
     pub const ALL: &[(&str, MachineType)] = &[("q35", MachineType::Q35), ("pc", MachineType::Pc)];
 
-    /// Returns the options of the board without what no guest of ours uses.
+    /// Returns the board's options, which turn off what no guest of ours uses.
     fn options(self) -> &'static str {
         match self {
             MachineType::Q35 => "q35,sata=off,smbus=off,smm=off,vmport=off,hpet=off",
@@ -39,21 +38,19 @@ impl MachineType {
     }
 }
 
-/// Source of the guest's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Size in bytes: whole MiB, at least 128.
     pub bytes: u64,
     /// True if another process reaches into it.
     pub shared: bool,
-    /// Bytes of a huge page, where it is made of such.
+    /// Bytes of a huge page; `None` for ordinary pages.
     pub huge_page: Option<u64>,
-    /// The host's NUMA node that it is bound to.
+    /// NUMA node of the host that it is bound to.
     pub node: Option<u32>,
 }
 
 impl Memory {
-    /// Returns plain memory of the process.
     pub fn plain(bytes: u64) -> Memory {
         Memory { bytes, ..Memory::default() }
     }
@@ -67,14 +64,11 @@ impl Memory {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firmware {
     pub code: PathBuf,
-    /// The template of the variables.
     pub variables: PathBuf,
 }
 
-/// System that starts in a guest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GuestStart {
-    /// A guest of ours.
     Kernel {
         kernel: PathBuf,
         initrd: PathBuf,
@@ -87,7 +81,6 @@ pub enum GuestStart {
     },
 }
 
-/// A guest: everything that QEMU needs to know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuestSpec {
     /// Unique within the run: letters, digits, `-`, `_`.
@@ -100,11 +93,9 @@ pub struct GuestSpec {
     /// UEFI before the kernel; `None`: the kernel at once.
     pub firmware: Option<Firmware>,
     pub accel: Accel,
-    /// Rate of the time-stamp counter that it sees, kHz, where it cannot be trusted to find that
-    /// itself.
+    /// Rate of the guest's time-stamp counter in kHz, where the guest cannot find it itself.
     pub tsc_khz: Option<u32>,
     pub disks: Vec<DiskSpec>,
-    /// Network card, if the guest has one.
     pub card: Option<Card>,
     pub start: GuestStart,
     /// Sockets and logs, see [`GuestFiles`]: the run's directory, mode 0700.
@@ -126,7 +117,6 @@ pub struct Card {
 /// Pairs of queues that QEMU gives a tap device at most.
 pub const MOST_NET_QUEUES: u16 = 256;
 
-/// The driver of such a card in the guest's kernel.
 pub const CARD_MODULE: &str = "virtio_net";
 
 /// The id of the agent's character device, as QMP's query-chardev shows it.
@@ -134,7 +124,6 @@ pub const PORT_CHARDEV: &str = "agent";
 /// The id of the agent's port, as QMP's VSERPORT_CHANGE event shows it.
 pub const PORT_DEVICE: &str = "agent-port";
 
-/// Name of the character device of the second port, which a lab has.
 const STEPS_CHARDEV: &str = "steps";
 const STEPS_DEVICE: &str = "steps-port";
 
@@ -142,7 +131,6 @@ const STEPS_DEVICE: &str = "steps-port";
 pub const SYSTEM_DRIVE: &str = "system";
 
 impl GuestSpec {
-    /// Returns the root image, where it is a lab.
     fn root(&self) -> Option<&Path> {
         match &self.start {
             GuestStart::Kernel { root, .. } => root.as_deref(),
@@ -150,10 +138,6 @@ impl GuestSpec {
         }
     }
 
-    /// Returns the files of the guest.
-    ///
-    /// # Errors
-    /// As [`GuestFiles::new`].
     pub fn files(&self) -> Result<GuestFiles, Failed> {
         match self.root() {
             Some(_) => GuestFiles::of_lab(&self.directory, &self.name),

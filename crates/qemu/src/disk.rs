@@ -9,31 +9,28 @@ use iotax_drivers::path_ref::RbdImage;
 use iotax_host::pci::PciDrive;
 use std::path::{Path, PathBuf};
 
-/// QEMU's cache modes. What each means, in QEMU's own settings:
+/// QEMU's cache modes, by three settings of QEMU's own: `cache.direct` (O_DIRECT on the host),
+/// `cache.no-flush` (the guest's flushes are ignored) and `write-cache` (the guest sees a volatile
+/// cache; without it, each write is flushed).
 ///
-/// | mode | O_DIRECT on the host (`cache.direct`) | guest's flushes ignored (`cache.no-flush`) | guest sees a volatile cache (`write-cache`) |
-/// |---|---|---|---|
-/// | none | on | off | on |
-/// | writeback | off | off | on |
-/// | writethrough | off | off | off: each write is flushed |
-/// | directsync | on | off | off: each write is flushed |
-/// | unsafe | off | on | on |
+/// | mode         | `cache.direct` | `cache.no-flush` | `write-cache` |
+/// |--------------|----------------|------------------|---------------|
+/// | none         | on             | off              | on            |
+/// | writeback    | off            | off              | on            |
+/// | writethrough | off            | off              | off           |
+/// | directsync   | on             | off              | off           |
+/// | unsafe       | off            | on               | on            |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
-    /// Writes past the host's page cache.
     None,
-    /// Writes through the host's page cache.
     Writeback,
-    /// Writes through it, and flushes it at each write.
     Writethrough,
-    /// Writes past it, and flushes at each write.
     Directsync,
     /// Writes through it, and never flushes it: a crash of the host loses data.
     Unsafe,
 }
 
 impl Cache {
-    /// Modes with QEMU's names.
     pub const ALL: &[(&str, Cache)] = &[
         ("none", Cache::None),
         ("writeback", Cache::Writeback),
@@ -50,16 +47,13 @@ impl Cache {
         self == Cache::Unsafe
     }
 
-    /// Returns the value of `write-cache` of the device.
     pub fn write_cache(self) -> bool {
         !matches!(self, Cache::Writethrough | Cache::Directsync)
     }
 }
 
-/// Interface by which QEMU issues the host's I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aio {
-    /// A pool of threads.
     Threads,
     /// Linux AIO; needs `cache.direct`.
     Native,
@@ -68,7 +62,6 @@ pub enum Aio {
 }
 
 impl Aio {
-    /// Interfaces with QEMU's names.
     pub const ALL: &[(&str, Aio)] =
         &[("threads", Aio::Threads), ("native", Aio::Native), ("io_uring", Aio::IoUring)];
 
@@ -81,7 +74,7 @@ impl Aio {
     }
 }
 
-/// Kind of a path to QEMU.
+/// Kind of the file below, which decides QEMU's block driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     File,
@@ -97,7 +90,6 @@ impl Backend {
     }
 }
 
-/// Treatment of writes of zeroes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DetectZeroes {
     Off,
@@ -108,7 +100,6 @@ pub enum DetectZeroes {
 }
 
 impl DetectZeroes {
-    /// Settings with QEMU's names.
     pub const ALL: &[(&str, DetectZeroes)] =
         &[("off", DetectZeroes::Off), ("on", DetectZeroes::On), ("unmap", DetectZeroes::Unmap)];
 
@@ -129,22 +120,18 @@ pub enum DiskServer {
     Daemon(PathBuf),
     /// The kernel's SCSI target, by the WWN of its port.
     Kernel(String),
-    /// A running SPDK target.
     Spdk(Spdk),
-    /// The drive itself, by vfio.
     Drive(Box<PciDrive>),
 }
 
-/// A disk in an SPDK target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spdk {
-    /// The target's JSON-RPC socket.
     pub rpc: PathBuf,
     /// Mask of the reactors that may serve the disk; `None`: the target's choice.
     pub cpumask: Option<String>,
     /// Name of the controller and of the bdev, once it is planned.
     pub name: String,
-    /// The controller's socket, likewise.
+    /// Socket of the controller, once it is planned.
     pub socket: PathBuf,
 }
 
@@ -152,19 +139,16 @@ pub struct Spdk {
 /// that a mkfs in the guest punches no holes in what is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskSpec {
-    /// Way by which the disk reaches the guest.
     pub way: &'static dyn AttachWay,
     /// Absolute path of what is below; for an image of Ceph's, the ceph.conf of its cluster.
     pub path: PathBuf,
-    /// The image of Ceph's that is below.
     pub rbd: Option<Box<RbdImage>>,
-    /// File or block device.
     pub backend: Backend,
-    /// Offset at which the disk's part of that begins.
+    /// Offset of the disk's part in `path`, in bytes.
     pub offset: u64,
-    /// Bytes of it that are shown to the guest; `None`: all.
+    /// Bytes that are shown to the guest; `None` for all of them.
     pub bytes: Option<u64>,
-    /// The images in that part; `None`: it is raw.
+    /// Images in that part; `None` if it is raw.
     pub qcow2: Option<Qcow2>,
     pub cache: Cache,
     pub aio: Aio,
@@ -174,34 +158,33 @@ pub struct DiskSpec {
     /// True if the guest's writes go to a temporary overlay of QEMU's, gone with it; what is below
     /// is only read.
     pub snapshot: bool,
-    /// Threads that serve the disk; 0: QEMU's main loop.
+    /// Number of I/O threads that serve the disk; 0 for QEMU's main loop.
     pub iothreads: u16,
-    /// Queues; `None`: QEMU's default, one for each vCPU.
+    /// Number of queues; `None` for QEMU's default, one for each vCPU.
     pub num_queues: Option<u16>,
-    /// Requests that fit a queue; `None`: QEMU's default.
+    /// Requests that fit a queue; `None` for QEMU's default.
     pub queue_size: Option<u16>,
     /// Serial by which the guest finds it: 1 to 20 letters, digits, `-`, `_`. Virtio cuts longer
     /// ones.
     pub serial: String,
-    /// True if the guest cannot write.
     pub read_only: bool,
-    /// True if the image is opened by others too, without QEMU's locks. Only with `read_only`.
+    /// True if others open the image too, so that QEMU takes no locks. Only with `read_only`.
     pub share_read: bool,
-    /// True if others write other parts of what is below: QEMU's lock, which is on the whole, would
-    /// keep them out.
+    /// True if others write other parts of `path`: QEMU's lock is on the whole, and would keep them
+    /// out.
     pub shared_out: bool,
     pub server: DiskServer,
 }
 
 impl DiskSpec {
-    /// Returns the block node of the disk, of QEMU and of its storage daemon alike. The file's node
+    /// Returns the block node of the disk, for QEMU and its storage daemon alike. The file's node
     /// inherits the cache settings and read-only from the node around it.
     pub fn node(&self, name: &str) -> OptionValue {
         self.with_settings(OptionValue::new("driver", self.format()).set("node-name", name))
     }
 
-    /// Adds what a device of QEMU names as its drive. Only -drive makes a temporary overlay (qcow2,
-    /// in TMPDIR or /var/tmp, unlinked at once); its raw node then has a name of its own.
+    /// Adds the drive of a QEMU device. Only -drive makes a temporary overlay (qcow2, in TMPDIR or
+    /// /var/tmp, unlinked at once); its raw node then has a name of its own.
     pub fn add_drive(&self, line: &mut CommandLine, name: &str) {
         if !self.snapshot {
             line.option("-blockdev", self.node(name));
@@ -250,13 +233,12 @@ impl DiskSpec {
         !self.share_read && !self.shared_out
     }
 
-    /// Returns QEMU's word for what the disk is in what is below.
+    /// Returns QEMU's word for the disk's format.
     pub fn format(&self) -> &'static str {
         if self.qcow2.is_some() { "qcow2" } else { "raw" }
     }
 
-    /// Returns an option of the disk that only QEMU's block layer could do, where that is not in
-    /// the way.
+    /// Returns an option that only QEMU's block layer provides, if the disk's way bypasses that.
     fn beyond_its_way(&self) -> Option<&'static str> {
         let asked = [("format", self.qcow2.is_some()), ("snapshot", self.snapshot)];
         let lacks = self.way.lacks();
@@ -266,7 +248,7 @@ impl DiskSpec {
             .map(|(option, _)| option)
     }
 
-    /// Checks for what would mislead, destroy, or be weakened by QEMU without a word.
+    /// Refuses options that would mislead, destroy data, or be weakened by QEMU without a word.
     ///
     /// # Errors
     /// Why.
@@ -285,7 +267,7 @@ impl DiskSpec {
         disk.way.check(disk)
     }
 
-    /// Checks what is known before the disk has its seat in a guest, as [`DiskSpec::check`] does.
+    /// Checks what is known before the disk has its place in a guest, like [`DiskSpec::check`].
     ///
     /// # Errors
     /// Why.

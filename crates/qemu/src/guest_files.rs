@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFiles {
     pub qmp: PathBuf,
-    /// The socket of the agent's port.
     pub port: PathBuf,
     /// The socket of the port of the agent that performs steps; only a lab has one.
     pub steps: Option<PathBuf>,
-    /// Output of the guest on its console.
     pub console: PathBuf,
     /// Output of QEMU itself.
     pub stderr: PathBuf,
@@ -48,7 +46,6 @@ impl GuestFiles {
         Ok(GuestFiles { steps: Some(steps), ..GuestFiles::new(directory, guest)? })
     }
 
-    /// Returns all sockets that QEMU makes.
     pub fn sockets(&self) -> Vec<PathBuf> {
         [&self.qmp, &self.port].into_iter().chain(&self.steps).cloned().collect()
     }

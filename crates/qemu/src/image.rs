@@ -22,9 +22,7 @@ use std::time::Duration;
 pub struct MakeImage {
     /// File or device that the image is in.
     pub on: PathRef,
-    /// True if `on` is a block device.
     pub block: bool,
-    /// Offset of the image there.
     pub offset: u64,
     /// Most bytes that the image may take.
     pub room: u64,
@@ -48,7 +46,6 @@ impl MakeImage {
 /// Time limit of an answer of the daemon's; places for the clusters of a large image are reckoned
 /// between two of them.
 const ANSWER: Duration = Duration::from_secs(120);
-/// Interval at which the job is asked for.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Makes the image.

@@ -31,7 +31,6 @@ pub const PORT_NAME: &str = "iotax.0";
 /// load's way.
 pub const STEPS_PORT_NAME: &str = "iotax.1";
 
-/// Beginning of every line on the console.
 const PREFIX: &str = "iotax-init: ";
 
 /// Variable that is set for the child that serves the port, which it has as standard input: a
@@ -341,7 +340,6 @@ fn find_port(name: &str, limit: Duration) -> Result<PathBuf> {
     }
 }
 
-/// Returns the device name (vport0p1) of the port with that name.
 fn port_named(class: &Path, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(class).ok()?;
     let mut ports = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -364,7 +362,6 @@ fn await_host(port: &File) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if nobody is on the other side now.
 fn hung_up(port: &File) -> Result<bool> {
     let mut polled = [PollFd::new(port, PollFlags::empty())];
     loop {
@@ -422,7 +419,6 @@ fn pass_on_from_host(mut port: File, mut agent: UnixStream) {
     power_off();
 }
 
-/// Starts the agent with its end of the relay as standard input.
 fn spawn_agent(mut agent: Command, socket: UnixStream) -> Result<Pid> {
     let child = agent
         .env("PATH", PATH)

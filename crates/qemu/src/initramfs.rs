@@ -59,10 +59,6 @@ struct ArchiveEntry<'a> {
 }
 
 impl Archive {
-    /// Adds a directory, mode 0755.
-    ///
-    /// # Errors
-    /// As [`Archive::file`].
     pub fn directory(&mut self, name: &str) -> Result<()> {
         self.add(&ArchiveEntry { name, mode: 0o040_755, device: (0, 0), content: &[] })
     }
@@ -83,10 +79,6 @@ impl Archive {
         self.add(&ArchiveEntry { name, mode: 0o100_000 | permissions, device: (0, 0), content })
     }
 
-    /// Ends the archive.
-    ///
-    /// # Errors
-    /// None in practice; as [`Archive::file`].
     pub fn finish(mut self) -> Result<Vec<u8>> {
         self.add(&ArchiveEntry { name: "TRAILER!!!", mode: 0, device: (0, 0), content: &[] })?;
         Ok(self.bytes)

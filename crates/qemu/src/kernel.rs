@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// A kernel and its modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// Release, as `uname -r` prints it.
@@ -26,7 +25,6 @@ pub struct Kernel {
     pub origin: Origin,
 }
 
-/// Origin of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// /boot and /lib/modules of this machine.
@@ -142,7 +140,6 @@ pub fn installed(root: &Path, running: &str) -> Option<Kernel> {
     found.iter().find(|kernel| kernel.version == running).or_else(newest).cloned()
 }
 
-/// Finds the newest kernel of a cache.
 pub fn cached(cache: &Path) -> Option<Kernel> {
     let kernels = entries(cache).into_iter().filter(|path| !hidden(path));
     kernels
@@ -182,7 +179,6 @@ pub fn entries(directory: &Path) -> Vec<PathBuf> {
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
-/// Returns true if the name begins with a dot.
 pub fn hidden(path: &Path) -> bool {
     path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
 }

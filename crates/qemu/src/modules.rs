@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 /// The modules that these need are found out.
 pub const BOOT: &[&str] = &["virtio_pci", "virtio_blk", "virtio_console"];
 
-/// Module that is ready to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
     /// Name with underscores, as the kernel shows it.
@@ -51,7 +50,6 @@ impl Tree {
         self.builtin.contains(name) || self.files.contains_key(name)
     }
 
-    /// Returns true if a guest can boot with it.
     pub fn can_boot(&self) -> bool {
         BOOT.iter().all(|name| self.has(name))
     }

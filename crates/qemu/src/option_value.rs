@@ -15,7 +15,6 @@ impl OptionValue {
         OptionValue(word.into())
     }
 
-    /// Begins with a key.
     pub fn new(key: &str, value: &str) -> OptionValue {
         let mut first = OptionValue(OsString::new());
         first.append(key, OsStr::new(value));
@@ -36,7 +35,6 @@ impl OptionValue {
         }
     }
 
-    /// Returns the whole as one word.
     pub fn into_word(self) -> OsString {
         self.0
     }
@@ -51,7 +49,6 @@ impl OptionValue {
     }
 }
 
-/// A command line as it grows.
 #[derive(Default)]
 pub struct CommandLine(Vec<OsString>);
 
@@ -60,24 +57,20 @@ impl CommandLine {
         self.0
     }
 
-    /// Adds a word as it is.
     pub fn word(&mut self, word: impl Into<OsString>) -> &mut CommandLine {
         self.0.push(word.into());
         self
     }
 
-    /// Adds several words, parted by blanks.
     pub fn words(&mut self, words: &str) {
         self.0.extend(words.split(' ').map(OsString::from));
     }
 
-    /// Adds an option and its value.
     pub fn option(&mut self, name: &str, value: OptionValue) {
         self.word(name).word(value.0);
     }
 }
 
-/// Returns QEMU's word for a switch.
 pub fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }

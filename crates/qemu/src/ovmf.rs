@@ -13,7 +13,6 @@ const PLACES: &[(&str, &str)] = &[
     ("/usr/share/qemu/ovmf-x86_64-code.bin", "/usr/share/qemu/ovmf-x86_64-vars.bin"),
 ];
 
-/// Finds the firmware that is installed.
 pub fn installed() -> Option<Firmware> {
     let there = |(code, variables): &&(&str, &str)| {
         Path::new(code).is_file() && Path::new(variables).is_file()

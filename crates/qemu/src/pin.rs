@@ -19,7 +19,6 @@ pub enum Wanted {
     These(Vec<u32>),
 }
 
-/// Processors of the threads of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
     /// Processors of each virtual CPU; one each where there are enough.
@@ -29,7 +28,6 @@ pub struct Pin {
 }
 
 impl Pin {
-    /// Returns all processors that it names.
     pub fn cpus(&self) -> impl Iterator<Item = u32> {
         self.vcpus.iter().flatten().chain(&self.others).copied()
     }
@@ -45,13 +43,11 @@ pub struct CacheGroup {
 }
 
 impl CacheGroup {
-    /// Makes a group of cores with one thread each.
     #[cfg(any(test, feature = "testing"))]
     pub fn single(cpus: impl IntoIterator<Item = u32>, node: Option<u32>) -> CacheGroup {
         CacheGroup { cores: cpus.into_iter().map(|cpu| vec![cpu]).collect(), node }
     }
 
-    /// Returns all processors of the group, core by core.
     pub fn cpus(&self) -> impl Iterator<Item = u32> {
         self.cores.iter().flatten().copied()
     }
@@ -106,7 +102,6 @@ fn cores(cpus: &[u32], of_cores: &[Vec<u32>]) -> Vec<Vec<u32>> {
     cores
 }
 
-/// A guest in need of processors.
 #[derive(Clone, Copy, Debug)]
 pub struct Guest<'a> {
     pub wanted: &'a Wanted,
@@ -169,7 +164,6 @@ fn left_by_lists(guests: &[Guest], groups: &[CacheGroup]) -> Result<Vec<CacheGro
     }
 }
 
-/// Returns the node that all of these are on.
 fn node_of(cpus: &[u32], groups: &[CacheGroup]) -> Option<u32> {
     let node = |cpu: &u32| groups.iter().find(|group| group.cpus().any(|own| own == *cpu))?.node;
     let first = node(cpus.first()?)?;
@@ -225,7 +219,6 @@ fn of_its_own(cpus: &[u32], vcpus: u32) -> Pin {
     }
 }
 
-/// Puts all threads on all of these.
 fn common(cpus: &[u32], vcpus: u32) -> Pin {
     Pin { vcpus: vec![cpus.to_vec(); vcpus as usize], others: cpus.to_vec() }
 }

@@ -19,17 +19,16 @@ const REFCOUNT: u64 = 2;
 
 /// L2 tables that QEMU keeps of an image where nothing is said, on Linux.
 const USUAL_L2_CACHE: u64 = 32 * MIB;
-/// Refcount blocks that it keeps of each.
+/// Clusters of refcount blocks that QEMU keeps of each image.
 const REFCOUNT_CLUSTERS: u64 = 4;
 
-/// A stretch of what is below, bytes.
+/// Stretch of the file or device below, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub offset: u64,
     pub bytes: u64,
 }
 
-/// The images of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qcow2 {
     /// Place of each image: the base first, last the one that the guest writes.
@@ -38,7 +37,6 @@ pub struct Qcow2 {
     pub bytes: u64,
     /// Bytes of a cluster.
     pub cluster: u64,
-    /// True if refcounts are not kept up to date with every write.
     pub lazy_refcounts: bool,
     /// Bytes of L2 tables that QEMU keeps in memory, of each image; `None`: QEMU's choice.
     pub l2_cache: Option<u64>,
@@ -105,9 +103,9 @@ fn stretch(
         .set(&key("file.aio"), aio.word())
 }
 
-/// Lays out the images of a disk within `part`: a base that holds the data, `between` empty ones,
-/// and, if there is a base below it, a top that is written or stays `empty`. `None`: there is no
-/// room for a disk of 1 MiB.
+/// Lays out the images of a disk within `part`: a base that holds the data, then `backing` images
+/// over it, all empty but the last if it is `written`. Returns the place of each and the bytes of
+/// the disk, or `None` if there is no room for a disk of 1 MiB.
 pub fn lay_out(
     part: Span,
     cluster: u64,
@@ -174,8 +172,8 @@ fn room(clusters: u64, cluster: u64) -> u64 {
     ((clusters + 1 + blocks + table + moving) * cluster).next_multiple_of(MIB)
 }
 
-/// Clusters of refcount blocks and of the refcount table, for this number of clusters and
-/// themselves.
+/// Returns the clusters of refcount blocks and of the refcount table, for this number of clusters
+/// and for themselves.
 fn refcounts(clusters: u64, cluster: u64) -> (u64, u64) {
     let (mut blocks, mut table) = (0, 0);
     loop {

@@ -8,17 +8,12 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Reason why a command has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QmpError {
     #[error("QEMU refused {command}: {description}")]
     Refused { command: String, class: String, description: String },
     #[error("{}", words(.during, .cause))]
-    Socket {
-        /// The command, or `greeting`.
-        during: String,
-        cause: SocketError,
-    },
+    Socket { during: String, cause: SocketError },
 }
 
 impl QmpError {
@@ -45,7 +40,6 @@ fn words(during: &str, cause: &SocketError) -> String {
     }
 }
 
-/// Event that happened to the guest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QmpEvent {
     pub name: String,
@@ -73,10 +67,6 @@ impl Qmp {
         Qmp::negotiate(socket.map_err(SocketError::Io).map_err(QmpError::during("connect"))?, limit)
     }
 
-    /// Negotiates on a stream that is connected already.
-    ///
-    /// # Errors
-    /// [`QmpError`].
     pub fn greet(stream: UnixStream, limit: Duration) -> Result<Qmp, QmpError> {
         Qmp::negotiate(JsonSocket::on(stream, Framing::Lines, LONGEST_LINE, limit), limit)
     }

@@ -10,7 +10,6 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// Serial by which the seed is found in the guest.
 pub const SERIAL: &str = "iotax-seed";
 
 /// The name that cloud-init looks for, filled up as FAT wants it.
@@ -30,7 +29,6 @@ const PATIENCE: &str = "@patience@";
 /// counts for nothing.
 const META_DATA: &str = "instance-id: iotax\n";
 
-/// Address of the network card.
 pub const MAC: &str = "52:54:00:69:6f:74";
 
 /// Settings of the network. systemd waits two minutes for a network where there is no card at all

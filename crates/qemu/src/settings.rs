@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 /// Words of settings, by option.
 pub type GuestSettings = BTreeMap<String, String>;
 
-/// Reads the settings of disk number `at` as QEMU reports them; `node` is the disk's block node
-/// where `blocks` has it, which is QEMU itself or the process that serves the disk.
+/// Reads the settings of disk number `at` as QEMU reports them. `blocks` is the process that has
+/// the disk's block node, if there is one: QEMU itself or the process that serves the disk.
 ///
 /// # Errors
 /// When one of them does not answer.
@@ -98,7 +98,6 @@ fn has_node(disk: &DiskSpec) -> bool {
     matches!(disk.server, DiskServer::Qemu | DiskServer::Daemon(_)) && disk.way != SOCKET
 }
 
-/// Text in place of an option's value that no QEMU reports.
 const NOT_REPORTED: &str = "not reported by QEMU";
 
 /// Returns the options of a node that no QEMU reports (7.2; the schema of 10.0 has no word for
@@ -158,7 +157,6 @@ fn word(value: &Value) -> String {
     }
 }
 
-/// Reads the settings of the disk as the guest's kernel reports them.
 pub fn of_guest(device: &Device) -> GuestSettings {
     let settings = [
         ("write-cache", device.write_cache.clone()),
@@ -170,7 +168,7 @@ pub fn of_guest(device: &Device) -> GuestSettings {
     settings.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect()
 }
 
-/// Returns as clauses the settings that are not as they were asked for, or that nobody reports.
+/// Describes, as clauses, the settings that differ from the request or that nobody reports.
 pub fn differences(
     disk: &DiskSpec,
     vcpus: u32,
@@ -204,7 +202,7 @@ fn other_cache(disk: &DiskSpec, reported: &GuestSettings) -> Option<String> {
         .map(|_| format!("{RBD_CACHE}={should} goes with the cache mode, and it is {reported}"))
 }
 
-/// Returns the options that QEMU does not have as they were asked for. Silence is no agreement.
+/// Describes the options that QEMU does not report as requested. Silence is no agreement.
 fn differing(asked: Vec<AskedOption>, reported: &GuestSettings) -> Vec<String> {
     let differs = |(option, asked): AskedOption| match reported.get(option) {
         Some(reported) if *reported == asked => None,
@@ -214,7 +212,6 @@ fn differing(asked: Vec<AskedOption>, reported: &GuestSettings) -> Vec<String> {
     asked.into_iter().filter_map(differs).collect()
 }
 
-/// An option with what was asked for.
 type AskedOption = (&'static str, String);
 
 /// Returns the options asked of the block node: all that [`node_settings`] reads.
@@ -238,8 +235,7 @@ fn asked_of_node(disk: &DiskSpec) -> Vec<AskedOption> {
     asked
 }
 
-/// Returns the options asked of the device: of all properties that its way reports, those that were
-/// asked for.
+/// Returns the options requested of the device, of all properties that its way reports.
 fn asked_of_device(disk: &DiskSpec) -> Vec<AskedOption> {
     let properties = disk.way.properties(0);
     let mut asked: Vec<AskedOption> = properties
@@ -250,7 +246,7 @@ fn asked_of_device(disk: &DiskSpec) -> Vec<AskedOption> {
     asked
 }
 
-/// Returns the value that was asked for; `None`: QEMU was left the choice.
+/// Returns the requested value; `None` if QEMU was left the choice.
 fn asked_of(disk: &DiskSpec, option: &str) -> Option<String> {
     match (option, &disk.server) {
         ("num-queues", _) => disk.num_queues.map(|queues| queues.to_string()),
@@ -262,7 +258,7 @@ fn asked_of(disk: &DiskSpec, option: &str) -> Option<String> {
     }
 }
 
-/// Returns the settings that the guest's kernel does not see as it should.
+/// Describes the settings that the guest's kernel does not see as requested.
 fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
     if guest.is_empty() {
         return vec!["the guest reports nothing about the disk".to_owned()];
@@ -297,8 +293,8 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
     differ
 }
 
-/// Returns as clauses the facts of a drive in a guest that are not as this host knew them, or that
-/// could not be read.
+/// Describes, as clauses, the facts of a drive in a guest that differ from what this host knew, or
+/// that could not be read.
 ///
 /// # Errors
 /// With those that leave no doubt: its serial, size or logical block is another one in the guest,

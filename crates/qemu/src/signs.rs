@@ -32,13 +32,11 @@ const LEAST_READ: u64 = 64 << 10;
 /// Most bytes of the console that are read at once, from where it was read last.
 const MOST_CONSOLE: u64 = 1 << 20;
 
-/// Speaker of the last words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
     Firmware,
     Loader,
     Kernel,
-    /// System that runs on the kernel.
     System,
 }
 
@@ -56,19 +54,15 @@ impl Speaker {
 /// Reason why waiting is of no use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Sign {
-    /// Reports words after which nothing comes.
     #[error("{} said \"{said}\"", speaker.word())]
     LastWords { speaker: Speaker, said: String },
-    /// Reports that the firmware has begun again and again.
     #[error("it started over {0} times")]
     StartsOver(u32),
-    /// Reports that less was read of the image than any boot loader is.
     #[error("{read} bytes of the image were read, and for {idle:?} nothing more was read or said")]
     Idle { read: u64, idle: Duration },
 }
 
 impl Sign {
-    /// Returns a hint at what to look at.
     pub fn hint(&self, uefi: bool) -> &'static str {
         match (self, uefi) {
             (
@@ -88,12 +82,10 @@ impl Sign {
     }
 }
 
-/// A boot that is watched.
 #[derive(Debug)]
 pub struct Signs {
     /// Time for which a guest may do nothing before its boot loader is read.
     idle: Duration,
-    /// Bytes of the console that were looked at.
     looked: u64,
     found: Option<(Sign, Instant)>,
     resets: u32,
@@ -175,7 +167,7 @@ fn text(path: &Path, from: u64) -> String {
     read.map_or_else(|_| String::new(), |_| plain(&String::from_utf8_lossy(&bytes)))
 }
 
-/// Removes what steers a terminal: no guest may steer the user's.
+/// Removes control characters: no guest may steer the user's terminal.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-/// Layout of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// The disk, byte for byte.
     Raw,
     Qcow2,
 }
@@ -19,7 +17,6 @@ impl Format {
     }
 }
 
-/// An image that a guest can boot from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemImage {
     pub path: PathBuf,

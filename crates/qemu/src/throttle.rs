@@ -40,7 +40,6 @@ fn ask(qmp: &mut Qmp, command: &str, arguments: Value) -> Result<Value, QmpError
     }
 }
 
-/// Returns the throttle groups among the objects.
 fn groups(objects: &Value) -> Vec<String> {
     let all = objects.as_array().into_iter().flatten();
     let groups = all.filter(|object| object["type"] == "child<throttle-group>");

@@ -26,25 +26,20 @@ use std::time::Duration;
 
 /// Time limit for a connection, its password included, and the copy.
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(120);
-/// Time that an ssh has to end after it was asked to.
 const END_GRACE: Duration = Duration::from_secs(3);
 const LAST_WORDS_BYTES: usize = 4096;
-/// Number of bytes of a script's answer that are kept.
 const ANSWER_BYTES: usize = 64 << 10;
 /// Marks our lines among what a login profile prints.
 pub const MARK: &str = "IOTAX-SSH";
-/// Hint for a host on which our binary does not run.
 const WITHOUT_AGENT: &str =
     "where fio is installed, ssh:HOST:/PATH,agent=fio measures without iotax there";
 
-/// Settings of an ssh call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshOptions {
     /// Another configuration file than ssh's own (`ssh -F`).
     pub config: Option<PathBuf>,
     /// The static binary to copy; `None`: this program.
     pub binary: Option<PathBuf>,
-    /// Time limit for connection and copy.
     pub limit: Duration,
     /// The socket of a [`SharedSsh`] connection that is used when it is there.
     pub shared: Option<PathBuf>,
@@ -121,8 +116,8 @@ pub fn remove_remote(host: &str, run_id: &str, options: &SshOptions) -> Result<b
     }
 }
 
-/// Waits until no agent of a run that was killed works on `host` any more: one that was in the
-/// midst of a step goes on to its end, and what it makes would be seen by nobody who looked before.
+/// Waits until no agent of a killed run works on `host` any more. An agent in the midst of a step
+/// goes on to its end, and an earlier look would miss what it makes.
 ///
 /// # Errors
 /// When the host cannot be reached, or an agent does not end.
@@ -152,8 +147,8 @@ fn await_by(host: &str, run_id: &str, script: &str, options: &SshOptions) -> Res
     Err(unreachable(host, why, String::new()))
 }
 
-/// Returns the command with which a person does the same: this run's folder, wherever it was put,
-/// and no other run's.
+/// Returns the command with which a person removes this run's folder, wherever it is, and no other
+/// run's.
 pub fn remove_by_hand(host: &str, run_id: &str) -> String {
     let (temporary, cached) = (format!("/tmp/iotax-{run_id}"), format!("iotax-{run_id}"));
     let command = format!("rm -rf {} ~/.cache/{}", shell::word(&temporary), shell::word(&cached));
@@ -205,7 +200,6 @@ pub fn check_host(host: &str) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Folder of the binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Folder {
     Tmp,
@@ -508,7 +502,6 @@ pub fn without_connection(host: &str, words: &str) -> String {
     format!("cannot connect: {}; hint: {hint}", last.trim_end_matches('.'))
 }
 
-/// Returns the end of what somebody said.
 pub fn tail(text: &str) -> String {
     let from = text.len().saturating_sub(LAST_WORDS_BYTES);
     text.char_indices()
@@ -553,7 +546,6 @@ fn run_script(
     Ok(ScriptOutput { stdout, stderr: ssh.words.settled(), ended })
 }
 
-/// Returns the error for a host that could not be reached, with what was said last.
 pub fn unreachable(host: &str, message: String, words: String) -> WireError {
     WireError::new(&format!("ssh:{host}"), WireFault::Unreachable(message), words)
 }

@@ -15,13 +15,12 @@ use std::time::Duration;
 /// Seconds that an agent waits for a guest's own system, unless its host says another number.
 pub const PATIENCE: u64 = 150;
 
-/// Which stream an agent serves.
+/// Stream that an agent serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Serve {
-    /// Standard input and output.
     Stdio,
-    /// The port of a guest with a system of its own, for which it waits so long; it powers off at
-    /// the end.
+    /// Port of a guest with a system of its own. The agent waits this long for that system, and
+    /// powers the guest off at the end.
     Port(Duration),
 }
 
@@ -36,7 +35,7 @@ pub fn serve(what: Serve) -> Result<()> {
     }
 }
 
-/// Runs this process as PID 1 of a guest, if it is that: serves the port, then powers off.
+/// Runs the life of a guest if this process is its PID 1: serves the port, then powers off.
 pub fn init_if_pid_1() -> Option<ExitCode> {
     init::is_init().then(|| init::run(serve_port))
 }
@@ -46,7 +45,6 @@ fn serve_port(port: File) -> Result<()> {
     serving::serve(port, writer, &mut HostHandler::default())
 }
 
-/// What `iotax-agent` is asked for.
 #[derive(Debug, PartialEq, Eq)]
 enum AgentArgs {
     Serve(Serve),
@@ -75,7 +73,6 @@ fn allowed() -> Result<()> {
     iotax_sys::ulimit::respect(MEASUREMENT_FAILED).map_err(|why| Failed::need(why).into())
 }
 
-/// The whole of the program `iotax-agent`.
 pub fn main() -> ExitCode {
     if let Some(code) = init_if_pid_1() {
         return code;

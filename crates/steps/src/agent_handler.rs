@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Most dirty bytes of the whole machine, which others make too, that count as quiet. Of our own
-/// files none may be dirty.
+/// Dirty bytes of the whole machine up to which it counts as quiet: others write, too. Our own
+/// files may have none.
 const QUIET_OF_ALL: u64 = 8 << 20;
 
 /// Handles requests for this machine. Nothing may be written until it is allowed.
@@ -30,7 +30,6 @@ pub struct HostHandler {
     of_series: Arc<Gauges>,
     kernel_threads: Arc<Mutex<KernelThreads>>,
     allowed: Allowed,
-    /// Devices that this end has let it write itself.
     admitted: Admitted,
     /// Holds on devices in use by workers, so that nobody mounts them meanwhile.
     holds: BTreeMap<PathBuf, Hold>,

@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Name of the program beside `iotax`.
 pub const NAME: &str = "iotax-agent";
 
 /// Identity of the sources of which an agent is built: the wire has no versions within one release.
 pub const BUILD: &str = env!("IOTAX_AGENT_BUILD");
 
-/// The program that is copied into guests and to hosts: `iotax-agent` beside this program where it
-/// is of the same build and nobody else can change it, else this program itself, by the link that
-/// still leads to it after a new build replaced it.
+/// Returns the program that is copied into guests and to hosts: `iotax-agent` beside this program
+/// if it is of the same build and nobody else can change it, else this program itself, by a link
+/// that stays valid after a new build replaces it.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| agent_beside().unwrap_or_else(|| PathBuf::from("/proc/self/exe")))
@@ -28,7 +27,7 @@ fn agent_beside() -> Option<PathBuf> {
     (asked.status.success() && asked.stdout.trim_ascii() == BUILD.as_bytes()).then_some(path)
 }
 
-/// A file that only root or this user can have put there and can change.
+/// Returns `Some` for a regular file that only root or this user can write.
 fn is_trusted(path: &Path) -> Option<()> {
     let meta = std::fs::symlink_metadata(path).ok()?;
     let own = [0, rustix::process::geteuid().as_raw()].contains(&meta.uid());

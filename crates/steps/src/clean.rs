@@ -12,10 +12,8 @@ use iotax_journal as store;
 use iotax_units::shell;
 use std::path::Path;
 
-/// Result of a cleaning.
 #[derive(Debug, Default)]
 pub struct Cleaned {
-    /// Steps that are undone now.
     pub undone: Vec<Undoing>,
     /// Things that are still there, or may be.
     pub left: Vec<Left>,
@@ -23,17 +21,14 @@ pub struct Cleaned {
     pub notes: Vec<String>,
 }
 
-/// Steps that are to be undone.
 #[derive(Debug)]
 pub struct Pending {
-    /// The steps, first to last.
     pub steps: Vec<Open>,
     /// Things that may be left beside them, since the journal is damaged.
     pub unknown: Option<Left>,
 }
 
 impl Pending {
-    /// Returns true if nothing is to be undone.
     pub fn is_nothing(&self) -> bool {
         self.steps.is_empty() && self.unknown.is_none()
     }
@@ -50,7 +45,7 @@ pub fn pending(run_dir: &Path) -> Result<Pending> {
     Ok(Pending { steps, unknown: unknown(run_dir, &log.damage) })
 }
 
-/// Returns a hint at what a damaged journal no longer names: nobody but a person can find that.
+/// Describes what a damaged journal no longer names, which only a person can find.
 fn unknown(run_dir: &Path, damage: &[String]) -> Option<Left> {
     if damage.is_empty() {
         return None;

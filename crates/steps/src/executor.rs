@@ -34,31 +34,26 @@ pub struct Executor {
 #[derive(Debug)]
 pub struct Left {
     pub what: String,
-    /// Place of the thing, as its step says.
     pub place: Place,
-    /// Reason why it could not be undone.
     pub cause: anyhow::Error,
     /// The command that a person would type there.
     pub by_hand: Option<String>,
 }
 
 impl Executor {
-    /// Makes an executor with nothing up.
     pub fn new(places: PlaceExecutors, journal: Journal, tag: RunTag) -> Executor {
         Executor { places, journal, tag, up: Vec::new(), yields: BTreeMap::new() }
     }
 
-    /// Returns the run that the steps belong to.
     pub fn tag(&self) -> &RunTag {
         &self.tag
     }
 
-    /// Lets steps be performed in a place that was reached.
     pub fn add_place(&mut self, place: &Place, executor: Box<dyn PlaceExecutor>) {
         self.places.add(place, executor);
     }
 
-    /// Reads the state of what a step made that is up; `None`: it has no state beside being there.
+    /// Reads the state of what a step made; `None` if it has none beyond existing.
     ///
     /// # Errors
     /// When it is not up, or its place does not answer.
@@ -67,7 +62,7 @@ impl Executor {
         self.places.executor_in(&at.place)?.state(&at.op, &made)
     }
 
-    /// Reads the real settings of what a step made that is up, as its own tools report them.
+    /// Reads the actual settings of what a step made, as its own tools report them.
     ///
     /// # Errors
     /// When it is not up, or its place does not answer.
@@ -76,7 +71,7 @@ impl Executor {
         self.places.executor_in(&at.place)?.settings(&at.op, &made)
     }
 
-    /// Returns the threads that serve I/O for what a step made that is up.
+    /// Returns the threads that serve I/O for what a step made.
     ///
     /// # Errors
     /// When it is not up, or its place does not answer.
@@ -153,8 +148,7 @@ impl Executor {
         super::op::with_belows(words, &paths)
     }
 
-    /// Takes the last step out of what is up without undoing it: it turned out to have made
-    /// nothing.
+    /// Drops the last step from those that are up without undoing it, because it made nothing.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -183,7 +177,7 @@ impl Executor {
         report_left(&left)
     }
 
-    /// Returns remarks on what undoing found and what is no failure, since the last call.
+    /// Returns the remarks from undoing that are no failures, since the last call.
     pub fn notes(&mut self) -> Vec<String> {
         self.places.notes()
     }
@@ -208,9 +202,9 @@ impl Executor {
     }
 }
 
-/// Undoes one open step and returns what that was, if there was anything: by what it yielded, else
-/// by what is found of it and is not known to be of the `others`, the steps of the run that are
-/// open beside it.
+/// Undoes one open step and returns what was undone, if anything. What the step yielded identifies
+/// its thing. Without a yield the thing is searched for, except among what the `others`, the run's
+/// other open steps, made.
 ///
 /// # Errors
 /// What is left, with its cause and the command to run.
@@ -276,8 +270,8 @@ pub fn undo_one(
     })
 }
 
-/// Returns what the other steps of one boot of one place made: names of devices mean something else
-/// after the next boot, and elsewhere.
+/// Returns what the other steps of the same boot and place made: after the next boot, and
+/// elsewhere, names of devices mean something else.
 fn made_beside(open: &Open, others: &[Open]) -> Vec<StepOutput> {
     let is_beside = |other: &&Open| {
         other.seq != open.seq

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
-/// File name within the run directory.
 pub const FILE: &str = iotax_journal::JOURNAL;
 
 /// Version of the journal's lines, which is not the record's: an older iotax that cannot read a
@@ -26,13 +25,10 @@ const LARGEST: u64 = 64 << 20;
 /// Most faults that are listed; the others are counted.
 const MOST_DAMAGE: usize = 10;
 
-/// Line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum JournalEntry {
-    /// About to be done.
     Intent {
-        /// Number within the run.
         seq: u64,
         /// The boot it was done in: loop devices, mounts and processes end with it.
         boot_id: String,
@@ -52,9 +48,7 @@ pub enum JournalEntry {
 /// Step that was begun and not undone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Open {
-    /// Number within the run.
     pub seq: u64,
-    /// The boot it was done in.
     pub boot_id: String,
     pub step: Step,
     /// Output of the step; `None` when the run ended between intent and done.
@@ -142,12 +136,10 @@ impl JournalEntry {
     }
 }
 
-/// Content of a journal.
 #[derive(Debug, Default)]
 pub struct Log {
-    /// Whole entries, in order.
     pub entries: Vec<JournalEntry>,
-    /// Damage beyond a torn last line, which a kill explains: something may be left that no entry
+    /// Damage beyond a torn last line, which a kill explains: things may be left that no entry
     /// names.
     pub damage: Vec<String>,
     left_out: u64,
@@ -250,7 +242,7 @@ impl Log {
     }
 }
 
-/// Returns true if a kill can have left this of an entry: its beginning.
+/// Returns true if the bytes are the beginning of an entry, as a kill can leave it.
 fn is_torn(line: &[u8]) -> bool {
     const BEGINNING: &[u8] = b"{\"v\":";
     let length = line.len().min(BEGINNING.len());

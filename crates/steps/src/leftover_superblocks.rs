@@ -7,8 +7,7 @@ use super::op::Op;
 use iotax_facts::place::Place;
 use std::collections::BTreeSet;
 
-/// Returns what a reader must know of a step whose guest has ended before it was undone; `None`:
-/// nothing of it is left anywhere.
+/// Describes what a step left if its guest ended before it was undone; `None` if nothing is left.
 pub fn superblocks_left_by_guest(open: &Open, others: &[Open]) -> Option<String> {
     let operation = open.step.op.operation();
     if !open.step.op.survives_reboot() || operation.irreversible().is_none() {
@@ -28,7 +27,7 @@ pub fn superblocks_left_by_guest(open: &Open, others: &[Open]) -> Option<String>
     ))
 }
 
-/// Returns the drives of this host that a guest has, as far as a step says.
+/// Returns the drives of this host that the guest has, as far as the step names them.
 fn drives_of(guest: &Place, step: &Open) -> Vec<String> {
     match &step.step.op {
         Op::PassThrough(taken) => vec![taken.disk.display().to_string()],

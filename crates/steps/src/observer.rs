@@ -13,11 +13,9 @@ use std::path::Path;
 /// Question about what a machine can no longer report once it is changed.
 #[derive(Clone, Copy, Debug)]
 pub enum MachineQuestion<'a> {
-    /// Asks for the identity of a device.
     Identity(&'a Path),
-    /// Asks for the file that a path leads to.
     File(&'a Path),
-    /// Asks for the settings of the queue of a disk that a person could have made.
+    /// Asks for the settings of a disk's queue that can be written.
     Queue(&'a Path),
     /// Asks how much ZFS's cache may hold.
     Arc,
@@ -27,7 +25,11 @@ pub enum MachineQuestion<'a> {
     /// reports them.
     Vm(&'a Vm, &'a str),
     /// Asks which cluster an image of Ceph's is in, and where it is mapped already.
-    CephImage { conf: &'a Path, pool: &'a str, image: &'a str },
+    CephImage {
+        conf: &'a Path,
+        pool: &'a str,
+        image: &'a str,
+    },
 }
 
 /// Answer to the question of the same name.
@@ -42,7 +44,6 @@ pub enum MachineAnswer {
     CephImage(Before),
 }
 
-/// A machine that answers operations.
 pub trait Observer {
     /// Returns the answer of the same name, or `None` where the machine does not know it.
     fn ask(&self, question: MachineQuestion<'_>) -> Option<MachineAnswer>;

@@ -17,7 +17,6 @@ pub struct Undoing {
 }
 
 impl Undoing {
-    /// Describes the undoing of something that has a name or a path.
     pub fn new(did: &'static str, what: impl std::fmt::Display) -> Undoing {
         Undoing { did: did.to_owned(), what: what.to_string() }
     }
@@ -64,9 +63,9 @@ pub trait Operation {
     /// Notes what the machine can no longer report once it is changed. The intent keeps it.
     fn observe(&mut self, _machine: &dyn Observer) {}
 
-    /// Returns what undoing touches that only this run can have made: a journal is never believed
-    /// beyond that. Devices, drives and files outside the run's folder are identified by what
-    /// undoing itself looks at (markers, ids on drives, inodes).
+    /// Returns what undoing touches and only this run can have made: nothing else in a journal is
+    /// believed. Devices, drives and files outside the run's folder are identified when they are
+    /// undone (by markers, ids on drives, inodes).
     fn own_resources<'a>(&'a self, _made: &'a StepOutput) -> Vec<Own<'a>> {
         Vec::new()
     }

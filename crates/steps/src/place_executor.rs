@@ -22,23 +22,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Performs operations in one place. Errors say what could not be done and why.
 pub trait PlaceExecutor: Send {
-    /// Returns the identity of the place's present boot.
     fn boot_id(&mut self) -> Result<String>;
     /// Finds the device of a disk that only the place knows.
     fn locate(&mut self, key: &DiskKey) -> Result<PathBuf>;
-    /// Returns the operation with what it must know of the place before it changes it.
+    /// Returns the operation with what it must note about the place before it changes it.
     fn observed(&mut self, op: Op) -> Result<Op>;
     fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput>;
     /// Finds what an interrupted attempt made.
     fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()>;
-    /// Reads the state of what a step made, where that is more than being there.
+    /// Reads the state of what a step made, if it has one beyond existing.
     fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
-    /// Reads the real settings of what a step made.
     fn settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings>;
     /// Returns the threads that serve I/O for what it made.
     fn threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
-    /// Returns remarks on what undoing found and what is no failure, since the last call.
+    /// Returns the remarks from undoing that are no failures, since the last call.
     fn notes(&mut self) -> Vec<String>;
     /// Returns which of these needs the place lacks.
     fn lacking(&mut self, asked: &[AskedNeed]) -> Result<Lacking>;
@@ -52,7 +50,7 @@ pub trait PlaceExecutor: Send {
         let missing = |(at, what)| Some(needs.get::<usize>(at)?.lacking(&distribution, what));
         Ok(lacking.into_iter().filter_map(missing).collect())
     }
-    /// Reports from now on to `watcher` how far something long is; it may end it.
+    /// Reports the progress of long operations to `watcher` from now on, which may end them.
     fn watched_by(&mut self, _watcher: SharedWatcher) {}
     /// Returns true if the place has ended, with all that was made in it.
     fn is_gone(&mut self) -> bool {
@@ -60,10 +58,9 @@ pub trait PlaceExecutor: Send {
     }
 }
 
-/// Unmet needs of a place.
 #[derive(Debug, Default)]
 pub struct Lacking {
-    /// Index of what was asked, and what is lacking, in words.
+    /// Index of each unmet need in the question, with what is missing, in words.
     pub lacking: Vec<(usize, String)>,
     /// The distribution that packages there are named by.
     pub distribution: Vec<String>,
@@ -78,10 +75,8 @@ impl Lacking {
     }
 }
 
-/// Watcher of all places.
 pub type SharedWatcher = Arc<Mutex<Watcher>>;
 
-/// Reports progress to the watcher.
 pub fn report_progress(watcher: &SharedWatcher, progress: StepProgress) -> ControlFlow<()> {
     let mut watcher = watcher.lock().unwrap_or_else(PoisonError::into_inner);
     (*watcher)(progress)
@@ -97,12 +92,11 @@ pub struct PlaceExecutors {
     unreached: BTreeMap<Place, String>,
     reach: Reach,
     watcher: Option<SharedWatcher>,
-    /// Notes from places that are gone.
     notes: Vec<String>,
 }
 
 impl PlaceExecutors {
-    /// Makes the executors of this host only; others are added as they are reached.
+    /// Creates the executors of this host only; others are added as places are reached.
     pub fn with_host(executor: Box<dyn PlaceExecutor>) -> PlaceExecutors {
         PlaceExecutors::reaching(
             executor,
@@ -110,8 +104,8 @@ impl PlaceExecutors {
         )
     }
 
-    /// Makes the executors of this host only, with somebody who watches what takes long, here and
-    /// in places that are added.
+    /// Creates the executors of this host only, with a watcher of what takes long here and in
+    /// places that are added.
     pub fn watched(
         watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
     ) -> PlaceExecutors {
@@ -121,8 +115,7 @@ impl PlaceExecutors {
         PlaceExecutors { watcher: Some(watcher), ..PlaceExecutors::with_host(Box::new(system)) }
     }
 
-    /// Makes the executors of this host; hosts over SSH are reached when something of theirs is
-    /// wanted.
+    /// Creates the executors of this host, which reach hosts over SSH on first use.
     pub fn reaching(executor: Box<dyn PlaceExecutor>, reach: Reach) -> PlaceExecutors {
         let (known, unreached, notes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let mut places = PlaceExecutors { known, unreached, reach, watcher: None, notes };
@@ -130,7 +123,7 @@ impl PlaceExecutors {
         places
     }
 
-    /// Reaches hosts over SSH by `reach`, once something of theirs is wanted.
+    /// Lets hosts over SSH be reached by `reach` on first use.
     #[must_use]
     pub fn reaching_by(self, reach: Reach) -> PlaceExecutors {
         PlaceExecutors { reach, ..self }
@@ -176,7 +169,7 @@ impl PlaceExecutors {
         }
     }
 
-    /// Adds a note that no executor is left to make.
+    /// Adds a remark for a place whose executor is gone.
     pub fn note(&mut self, text: String) {
         self.notes.push(text);
     }

@@ -33,9 +33,8 @@ const LOOK_LIMIT: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum StepRequest {
-    /// Asks for the id of the boot.
     BootId,
-    /// Adds to an operation what it must know before it changes anything.
+    /// Adds to an operation what it must note before it changes anything.
     Observe {
         op: Op,
     },
@@ -55,22 +54,18 @@ pub enum StepRequest {
         run: RunOfStep,
         made: StepOutput,
     },
-    /// Reads the state of what a step made.
     State {
         op: Op,
         made: StepOutput,
     },
-    /// Reads the real settings of what a step made.
     Settings {
         op: Op,
         made: StepOutput,
     },
-    /// Asks for the threads that serve I/O for what it made.
     Threads {
         op: Op,
         made: StepOutput,
     },
-    /// Asks for remarks on what undoing found.
     Notes,
     /// Asks which of these needs are unmet.
     Missing {
@@ -105,36 +100,29 @@ pub enum StepAnswer {
     Observed {
         op: Op,
     },
-    /// Output that was made or found.
     Made {
         /// Output; `None`: nothing was found.
         made: Option<StepOutput>,
     },
-    /// The state of what was made.
     State {
-        /// State; `None`: it has none beside being there.
+        /// State; `None` if it has none beyond existing.
         now: Option<ArrayState>,
     },
-    /// Settings of what was made.
     Settings {
-        /// Settings as the tools of the thing report them.
         settings: ThingSettings,
     },
-    /// Threads that serve I/O for what was made.
     Threads {
         threads: Vec<ServingThread>,
     },
-    /// Notes since the last time.
     Notes {
         notes: Vec<String>,
     },
     Missing {
-        /// Positions of the needs in the question, with what is lacking.
+        /// Index of each unmet need in the question, with what is missing.
         lacking: Vec<(usize, String)>,
         /// Distribution by which packages are named there.
         distribution: Vec<String>,
     },
-    /// Reports that the request failed.
     Refused {
         /// The whole chain of causes.
         why: String,
@@ -148,7 +136,7 @@ pub enum StepAnswer {
     },
 }
 
-/// Answers a request as the agent's half.
+/// Answers a request, on the agent's side.
 ///
 /// # Errors
 /// When the question is not understood; what could not be done is an answer.
@@ -210,8 +198,8 @@ pub struct RemoteExecutor {
 }
 
 impl RemoteExecutor {
-    /// Takes a connection that has said hello and that nobody else uses. `gone` returns true once
-    /// the place has ended, and all in it.
+    /// Takes over a connection that has said hello and that nobody else uses. `gone` returns true
+    /// once the place, and all in it, has ended.
     pub fn new(peer: Peer, gone: Gone) -> RemoteExecutor {
         RemoteExecutor { peer, gone, watcher: None, waited: false }
     }

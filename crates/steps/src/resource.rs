@@ -24,44 +24,43 @@ pub trait ManagedResource {
         made.reused
     }
 
-    /// Makes it. What was there before under its name is somebody else's and refused. What was half
-    /// done when this fails is found again by `find`.
+    /// Makes it. A name that is taken is somebody else's, and refused. `find` finds what is half
+    /// made when this fails.
     fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput>;
 
-    /// Finds it, or what there is of it after an interrupted attempt. `others` are what other steps
-    /// of the run are known to have made: that is never this step's.
+    /// Finds it, or what an interrupted attempt left of it. `others` are what the run's other steps
+    /// made: never this step's.
     fn find(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
 
-    /// Removes it, whole or in parts; one that is gone is fine. What is no longer the one that was
-    /// made is refused ([`iotax_drivers::refusal::NotOurs`]).
+    /// Removes it, whole or in parts; it is no error if it is gone. Refuses a thing that is no
+    /// longer the one that was made ([`iotax_drivers::refusal::NotOurs`]).
     fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()>;
 
-    /// Returns what a reader of the figures must know of it.
+    /// Returns remarks on it for readers of the figures.
     fn notes(&self, _made: &StepOutput) -> Vec<String> {
         Vec::new()
     }
 
-    /// Reads its state, where that is more than being there. It is asked between slices, so it must
-    /// not take long.
+    /// Reads its state, if it has one beyond existing. Called between slices, so it must not take
+    /// long.
     fn state(&self, _made: &StepOutput) -> Result<Option<ArrayState>> {
         Ok(None)
     }
 
-    /// Returns the threads that serve I/O for it, other than the load; asked once it is up.
+    /// Returns the threads that serve I/O for it, apart from the load. Called once it is up.
     fn threads(&self, _made: &StepOutput) -> Result<Vec<ServingThread>> {
         Ok(Vec::new())
     }
 
-    /// Reads its real settings, where what was asked for does not say all of it. It is asked once
-    /// it is up, before anything is measured.
+    /// Reads its actual settings, where the request does not determine all of them. Called once it
+    /// is up, before anything is measured.
     fn settings(&self, _made: &StepOutput) -> Result<ThingSettings> {
         Ok(ThingSettings::new())
     }
 }
 
-/// Change of a resource that is there: a file filled, a member failed, a sync waited for. It goes
-/// with the resource, so nothing of it is undone on its own. Errors say what could not be done and
-/// why.
+/// Change of an existing resource: fills a file, fails a member, waits for a sync. It goes with the
+/// resource, so it is never undone on its own. Errors say what could not be done and why.
 pub trait ResourceChange {
     fn make(&self, system: &mut RealSystem) -> Result<()>;
 }

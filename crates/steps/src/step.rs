@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub struct Step {
     /// Position in the plan.
     pub id: StepId,
-    /// Place where it is executed.
     pub place: Place,
     /// Purpose of the step, one clause for `plan`.
     pub why: String,

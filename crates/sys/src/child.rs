@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 /// Interval of looks at a child where the kernel cannot report when it ends (before 5.3).
 const LOOKS: Duration = Duration::from_millis(5);
 
-/// Returns how a child ended; `None`: it has not, within that time. It sleeps meanwhile: the child
-/// may be a load generator on the same processor.
+/// Waits for a child and returns how it ended; `None` if it has not within that time. Sleeps
+/// meanwhile: the child may be a load generator on the same processor.
 ///
 /// # Errors
 /// When it cannot be waited for.
@@ -49,7 +49,6 @@ pub const LONGEST_OUTPUT: usize = 16 << 20;
 /// device that does not answer.
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
 
-/// End of a child that was given some time.
 #[derive(Debug)]
 pub enum ChildEnd {
     /// The child ended by itself, with what it wrote into its pipes.
@@ -58,7 +57,6 @@ pub enum ChildEnd {
     Held(Output),
     /// The child was killed because it wrote more than [`LONGEST_OUTPUT`].
     Flooded,
-    /// The child was killed at the limit.
     Killed,
     /// The child was killed, and is there still: it waits for a device within the kernel.
     Stuck,
@@ -188,7 +186,6 @@ impl Pipe {
         Pipe { end, read: Vec::new() }
     }
 
-    /// Reads what is available now, up to one byte over the limit.
     fn read(&mut self) {
         let mut piece = [0; 64 << 10];
         while let Some(end) = self.end.as_ref().filter(|_| self.read.len() <= LONGEST_OUTPUT) {
@@ -207,9 +204,7 @@ impl Pipe {
 /// CPU time of a process and of those that it has waited for, in whole ticks of the kernel (10 ms).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
-    /// CPU time in user mode, nanoseconds.
     pub user_ns: u64,
-    /// CPU time in the kernel, nanoseconds.
     pub system_ns: u64,
 }
 

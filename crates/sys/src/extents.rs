@@ -11,7 +11,6 @@ const LAST: u32 = 0x1;
 const UNWRITTEN: u32 = 0x800;
 /// Flag that writes dirty data of the file first.
 const SYNC: u32 = 0x1;
-/// Number of extents per call.
 const AT_ONCE: usize = 128;
 
 /// struct fiemap_extent of linux/fiemap.h.

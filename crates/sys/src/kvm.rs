@@ -12,7 +12,6 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Usability of this machine's KVM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KvmProbe {
     /// Guests run on the processor.
@@ -21,13 +20,7 @@ pub enum KvmProbe {
         loop_ns: u64,
     },
     /// Guests are run by an emulator after KVM's interface.
-    Emulated {
-        /// Nanoseconds of the probe's loop, the best of three.
-        loop_ns: u64,
-        /// Observation that gave it away.
-        why: String,
-    },
-    /// No guest can be run.
+    Emulated { loop_ns: u64, why: String },
     Absent {
         /// The cause, with a hint where there is one.
         why: String,
@@ -119,7 +112,6 @@ fn time_code(code: &[u8], limit: Duration) -> Result<u64, String> {
     }
 }
 
-/// Most attempts at a request that the kernel abandons for a signal.
 const MOST_ASKED: u32 = 100;
 
 fn run(mut guest: Guest, stop: &AtomicBool) -> Result<u64, String> {
@@ -278,7 +270,6 @@ fn enter_long_mode(vcpu: &VcpuFd) -> Result<(), kvm_ioctls::Error> {
     vcpu.set_regs(&kvm_regs { rip: CODE_AT as u64, rsp: STACK_AT, rflags: 2, ..Default::default() })
 }
 
-/// An anonymous mapping of `MEMORY_BYTES`.
 struct Memory {
     start: *mut libc::c_void,
 }

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf, absolute};
 /// Maximum number of links that the kernel follows in one path.
 const MOST_LINKS: usize = 40;
 
-/// Returns how another user could change which file a path leads to, or the content of this file:
-/// the file, a folder on its path or a link belongs to somebody else, or others may write to it.
-/// `None` if nobody else can.
+/// Describes how another user could change which file a path leads to, or this file's content: the
+/// file, a folder on its path or a link belongs to somebody else, or others may write to it.
+/// Returns `None` if nobody else can.
 ///
 /// # Errors
 /// When the path cannot be followed to its end.

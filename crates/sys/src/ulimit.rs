@@ -12,7 +12,6 @@ const LEAST_FILES: u64 = 32;
 /// Number of open files that is requested if permitted: a set of many stacks needs them.
 const FILES: u64 = 4096;
 
-/// Exit code of a program that aborts.
 static CODE: AtomicI32 = AtomicI32::new(1);
 
 /// Raises the limit on open files as far as is permitted. From then on, a write beyond the limit on

@@ -8,17 +8,12 @@ use std::io::{self, Read};
 pub const PREAMBLE: &[u8; 16] = b"\n<IOTAX-AGENT>\r\n";
 /// Bytes of noise before the preamble that are put up with.
 pub const NOISE_LIMIT: usize = 64 << 10;
-/// First bytes of a frame.
 pub const MAGIC: [u8; 4] = *b"IOTX";
-/// Version of the protocol.
 pub const PROTOCOL: u16 = 4;
-/// Longest JSON of a frame.
 pub const JSON_LIMIT: u32 = 4 << 20;
-/// Longest blob of a frame.
 pub const BLOB_LIMIT: u32 = 16 << 20;
 const HEADER_LEN: usize = 20;
 
-/// Kinds of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     Request,
@@ -57,47 +52,29 @@ pub struct WireFrame {
 /// use.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// Reports that the preamble did not come.
     #[error("it is not an iotax agent: it wrote {seen}")]
     NoPreamble {
         /// The first bytes, escaped.
         seen: String,
     },
-    /// Reports something else than a frame.
     #[error("garbled stream: a frame should begin here, but there is {seen}")]
-    BadMagic {
-        /// The first bytes, escaped.
-        seen: String,
-    },
-    /// A frame of another protocol.
+    BadMagic { seen: String },
     #[error(
         "it speaks wire protocol {theirs}, this iotax speaks {ours}; hint: use the same iotax at both ends"
     )]
     Version { theirs: u16, ours: u16 },
-    /// Reports a kind that this protocol has not.
     #[error("garbled stream: unknown kind of frame {0}")]
     Kind(u16),
-    /// Reports a length over its limit.
     #[error("garbled stream: {part} of {len} bytes, the limit is {limit}")]
-    TooLarge {
-        part: &'static str,
-        /// Length in the header.
-        len: u32,
-        limit: u32,
-    },
-    /// Reports that the CRC does not match.
+    TooLarge { part: &'static str, len: u32, limit: u32 },
     #[error("garbled stream: a frame's CRC does not match")]
     Crc,
-    /// Reports that the stream ended between frames.
     #[error("the connection was lost")]
     Eof,
-    /// Reports that the stream ended inside a frame.
     #[error("the connection was lost in the middle of a message")]
     CutOff,
-    /// Reports that a read or write of the stream timed out.
     #[error("the stream stood still beyond its time limit")]
     Timeout,
-    /// Reports any other failure of the stream.
     #[error("the stream failed: {0}")]
     Io(io::Error),
 }
@@ -135,10 +112,6 @@ pub fn skip_to_preamble(reader: &mut impl Read) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// Reads one frame.
-///
-/// # Errors
-/// See [`FrameError`].
 pub fn read(reader: &mut impl Read) -> Result<WireFrame, FrameError> {
     let header = read_header(reader)?;
     let version = u16_at(&header, 4);
@@ -157,10 +130,6 @@ pub fn read(reader: &mut impl Read) -> Result<WireFrame, FrameError> {
     Ok(WireFrame { kind, json, blob })
 }
 
-/// Returns the bytes of a frame.
-///
-/// # Errors
-/// [`FrameError::TooLarge`].
 pub fn encode(frame: &WireFrame) -> Result<Vec<u8>, FrameError> {
     let json_len = sized("json", frame.json.len(), JSON_LIMIT)?;
     let blob_len = sized("blob", frame.blob.len(), BLOB_LIMIT)?;

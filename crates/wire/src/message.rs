@@ -36,28 +36,22 @@ pub fn slice_limit(spec: &SliceSpec) -> Duration {
     length + SLICE_GRACE
 }
 
-/// Requests of the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub enum WireRequest {
     /// Says who speaks; comes first of all.
     Hello {
         protocol: u16,
-        /// Version of the host's iotax.
         iotax: String,
-        /// The run that the agent serves.
         run_id: String,
     },
-    /// Reads the facts of the place.
     Facts {
         devices: Vec<PathBuf>,
-        /// Programs whose versions belong to a result.
         #[serde(default)]
         programs: Vec<String>,
     },
     /// Reads CLOCK_MONOTONIC of the place.
     Clock,
-    /// Makes a resident worker.
     Prepare {
         /// Number of the worker, chosen by the host.
         worker: u32,
@@ -65,7 +59,6 @@ pub enum WireRequest {
         /// every job at once.
         targets: Vec<TargetSpec>,
         jobs: Vec<Job>,
-        /// Engine to use; `None` chooses.
         engine: Option<Engine>,
         /// A probe in place of a load: then there are no targets and no jobs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +67,6 @@ pub enum WireRequest {
     /// Listens for the network probe of a worker in another place, or starts the server of the tool
     /// that it is.
     Listen {
-        /// The worker's number there.
         worker: u32,
         probe: ProbeSpec,
         /// Address to listen at; `None`: all of IPv4.
@@ -91,7 +83,6 @@ pub enum WireRequest {
         worker: u32,
         spec: SliceSpec,
     },
-    /// Runs a series of short slices.
     Series {
         /// The workers, which `spec` names by their places in this list.
         workers: Vec<u32>,
@@ -100,7 +91,6 @@ pub enum WireRequest {
     /// Checks what a worker wrote: in its own reads, and, with `read`, reading all of it back.
     Verify {
         worker: u32,
-        /// True if everything written is read back.
         read: bool,
     },
     End {
@@ -113,13 +103,10 @@ pub enum WireRequest {
         target: TargetSpec,
         spec: TrialSpec,
     },
-    /// Reads the blocks of a durability trial back.
     DurableVerify {
         target: TargetSpec,
         spec: TrialSpec,
-        /// The last write that was acknowledged.
         acknowledged: u64,
-        /// Blocks that could not be read before the trial.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unreadable: Vec<u64>,
     },
@@ -135,9 +122,7 @@ pub enum WireRequest {
     Judge {
         payload: serde_json::Value,
     },
-    /// Finds the block device with that serial.
     DiskBySerial {
-        /// Serial as the device reports it.
         serial: String,
     },
     /// Finds the block device of a PCI function, for a disk that reports no serial.
@@ -147,12 +132,9 @@ pub enum WireRequest {
     /// Waits until nothing is owed to these paths.
     Gate {
         paths: Vec<PathBuf>,
-        /// Time after which it gives up.
         limit_ns: u64,
     },
-    /// Reads /proc/stat of the place.
     CpuTimes,
-    /// Reads the CPU times of threads of the place.
     ThreadTimes {
         threads: Vec<ThreadId>,
     },
@@ -203,7 +185,6 @@ impl WireRequest {
     }
 }
 
-/// Answers of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "response", rename_all = "snake_case")]
 pub enum Response {
@@ -218,7 +199,6 @@ pub enum Response {
     Listening(Listening),
     Unlistened,
     Addressed {
-        /// The card's name there.
         interface: String,
     },
     /// Answers `slice`; histograms are in the blob.
@@ -229,14 +209,11 @@ pub enum Response {
         found: VerifiedWorker,
     },
     Ended,
-    /// Answers a `durable_write` that reached its most batches.
     DurableWritten {
-        /// The last write that was acknowledged.
         acknowledged: u64,
     },
     DurableVerified {
         found: ReadBack,
-        /// Blocks that could not be read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unreadable: Vec<u64>,
     },
@@ -249,12 +226,10 @@ pub enum Response {
     Judge {
         payload: serde_json::Value,
     },
-    /// Answers `disk_by_serial` and `disk_at_pci`.
     Disk {
         path: PathBuf,
     },
     Gate(QuiesceGate),
-    /// Answers `cpu_times`: since boot.
     CpuTimes(CpuTimes),
     ThreadTimes {
         /// CLOCK_MONOTONIC when they were asked.
@@ -270,7 +245,6 @@ pub enum Response {
     },
     DeviceCounts(DeviceReading),
     Bye,
-    /// Reports that the request failed.
     Error {
         message: String,
         /// The exit code it would have on the host.
@@ -278,34 +252,27 @@ pub enum Response {
     },
 }
 
-/// Identity of the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentInfo {
-    /// Wire protocol it speaks.
     pub protocol: u16,
     pub iotax: String,
-    /// Name of its machine.
     pub hostname: String,
     pub arch: String,
-    /// Release of its kernel.
     pub kernel: String,
     pub pid: u32,
 }
 
-/// A worker that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepared {
     /// `null`, `sync`, `uring` or `fio 3.33`.
     pub engine: String,
     pub why: String,
-    /// The exact command of a slice, for engines that are programs.
     pub command: Option<Vec<String>>,
 }
 
 /// Addresses at which a place listens for a network probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
-    /// The port, of TCP and UDP.
     pub port: u16,
     /// Token that a probe needs to be let in; `None`: a tool's server lets everybody in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -314,7 +281,6 @@ pub struct Listening {
     pub addresses: Vec<IpAddr>,
 }
 
-/// A network card and the address that it is to have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardAddress {
     pub mac: String,
@@ -323,10 +289,8 @@ pub struct CardAddress {
     pub prefix: u8,
 }
 
-/// Content of a progress frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireProgress {
-    /// Time since the request came.
     pub running_ms: u64,
     /// The last write of a durability trial whose flush has returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -336,7 +300,6 @@ pub struct WireProgress {
     pub far: Option<serde_json::Value>,
 }
 
-/// A slice that was run in a place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ran {
     pub result: SliceResult,
@@ -389,7 +352,6 @@ pub struct SliceScalars {
 /// [`SeriesResult`] without its histograms, and the CPU times of each worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesScalars {
-    /// Slices in the order in which they ran.
     pub slices: Vec<ShortSlice>,
     /// Sums of each worker; its CPU times are those of the place during its slices.
     pub sums: Vec<SliceScalars>,
@@ -400,7 +362,6 @@ fn reports_nothing([from, to]: &[DeviceReading; 2]) -> bool {
     from.devices.is_empty() && to.devices.is_empty()
 }
 
-/// Completions of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     pub ios: u64,
@@ -457,7 +418,6 @@ pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
     (scalars, parts.concat())
 }
 
-/// Takes the result of a series apart.
 pub fn pack_series(result: &SeriesResult) -> (SeriesScalars, Vec<u8>) {
     let cpu = result.machine.iter().map(|times| times.map(CpuTimes::from));
     let (sums, blobs): (Vec<_>, Vec<_>) = result
@@ -534,7 +494,6 @@ pub(super) fn series_ns(spec: &SeriesSpec) -> u64 {
 }
 
 impl SliceScalars {
-    /// Returns the bytes of its histograms.
     fn blob_len(&self) -> u32 {
         let SliceScalars {
             read_len, write_len, sync_len, reap_gap_len, service_len, trim_len, ..
@@ -544,8 +503,8 @@ impl SliceScalars {
             .fold(0, |sum: u32, len| sum.saturating_add(*len))
     }
 
-    /// Returns why this cannot be the result of such a slice. An agent runs on another machine, and
-    /// its counts are used in sums and as divisors.
+    /// Returns why this cannot be the result of such a slice. The agent runs on another machine,
+    /// and its counts go into sums and divisors.
     fn fault(&self, spec: &SliceSpec) -> Option<String> {
         let SliceScalars { read, write, trim, window_ns, .. } = self;
         let counts = [read, write, trim].into_iter().flat_map(|one| [one.ios, one.bytes]);
@@ -596,7 +555,7 @@ const MOST_OF_CLOCK: u64 = 1 << 60;
 const MOST_IOS_EACH_NS: u64 = 1000;
 
 impl Response {
-    /// Returns the figure of an answer that is impossible.
+    /// Describes a figure of the answer that is impossible.
     pub(super) fn fault(&self) -> Option<String> {
         let (most, limit) = match self {
             Response::Clock { monotonic_ns: ns } | Response::ThreadTimes { at_ns: ns, .. } => {
@@ -683,7 +642,6 @@ fn histogram(encoded: &[u8]) -> Result<Histogram, String> {
 pub struct Envelope<'a> {
     /// Number of the message, counted from 1; the answer bears the same.
     pub id: u64,
-    /// A request or a response.
     #[serde(borrow)]
     pub body: &'a RawValue,
 }

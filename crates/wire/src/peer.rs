@@ -25,7 +25,6 @@ use std::time::{Duration, Instant};
 /// Time after which a peer that sends nothing while it works is dead; it should say something each
 /// second.
 pub const SILENCE_LIMIT: Duration = Duration::from_secs(15);
-/// Time limit of requests that only ask.
 pub const QUICK_LIMIT: Duration = Duration::from_secs(20);
 /// Time that an agent in a thread of this process has to end what it keeps when the peer is
 /// dropped.
@@ -43,11 +42,11 @@ pub type Fate = Box<dyn Fn() -> Option<String> + Send>;
 pub struct PeerLink {
     pub reader: Box<dyn Read + Send>,
     pub writer: Box<dyn Write + Send>,
-    /// Makes pending reads and writes return; called once, when the peer is done with or failed.
+    /// Makes pending reads and writes return; called once, when the peer is done with or has
+    /// failed.
     pub hang_up: Box<dyn FnOnce() + Send>,
 }
 
-/// Fault of a peer, with the last words of that peer.
 #[derive(Debug, thiserror::Error)]
 #[error("{peer}: {fault}{}{}", show_fate(fate.as_deref()), show_last_words(last_words))]
 pub struct WireError {
@@ -57,7 +56,6 @@ pub struct WireError {
     pub fate: Option<String>,
     /// Console or stderr; may be empty.
     pub last_words: String,
-    /// The exit code it leads to.
     pub code: u8,
 }
 
@@ -67,31 +65,20 @@ impl From<WireError> for Failed {
     }
 }
 
-/// Faults of a peer.
 #[derive(Debug, thiserror::Error)]
 pub enum WireFault {
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// Reports no answer within the request's limit, though the peer showed signs of life.
     #[error("no answer to \"{request}\" within {limit:?}")]
-    Timeout {
-        /// Tag of the request.
-        request: &'static str,
-        limit: Duration,
-    },
-    /// Reports no sign of life.
+    Timeout { request: &'static str, limit: Duration },
     #[error("silent for {0:?} while it should answer \"{1}\"")]
     Silent(Duration, &'static str),
     /// Reports that what the request requires is gone; the fate says what.
     #[error("it cannot answer \"{0}\"")]
     Hopeless(&'static str),
-    /// Reports that the agent answered, but not to what was asked, or nonsense.
     #[error("garbled answer to \"{request}\": {what}")]
-    Garbled {
-        /// Tag of the request.
-        request: &'static str,
-        what: String,
-    },
+    Garbled { request: &'static str, what: String },
     /// Reports why the agent could not; the peer stays usable.
     #[error("{message}")]
     Remote { message: String, code: u8 },
@@ -105,12 +92,10 @@ pub enum WireFault {
     /// Reports that our copy of that run is there already.
     #[error("{0}")]
     Occupied(String),
-    /// Reports that an earlier call failed.
     #[error("given up after an earlier failure: {0}")]
     Poisoned(String),
 }
 
-/// Returns the length of a series.
 pub fn series_length(spec: &SeriesSpec) -> Duration {
     Duration::from_nanos(series_ns(spec))
 }
@@ -217,7 +202,6 @@ impl Peer {
         &self.name
     }
 
-    /// Returns true if calls can still succeed.
     pub fn is_usable(&self) -> bool {
         self.poison.is_none()
     }
@@ -247,10 +231,6 @@ impl Peer {
         Ok(self.call_with_blob(request, limit)?.0)
     }
 
-    /// Prepares a worker on one target, or on several at once.
-    ///
-    /// # Errors
-    /// As [`Peer::call`].
     pub fn prepare(
         &mut self,
         worker: u32,
@@ -263,10 +243,6 @@ impl Peer {
         self.prepared(WireRequest::Prepare { worker, targets, jobs, engine, probe: None }, limit)
     }
 
-    /// Prepares a worker that is a probe of its place.
-    ///
-    /// # Errors
-    /// As [`Peer::call`].
     pub fn prepare_probe(
         &mut self,
         worker: u32,
@@ -296,10 +272,6 @@ impl Peer {
         }
     }
 
-    /// Stops listening for that probe.
-    ///
-    /// # Errors
-    /// As [`Peer::call`].
     pub fn unlisten(&mut self, worker: u32) -> Result<(), WireError> {
         match self.call(WireRequest::Unlisten { worker }, QUICK_LIMIT)? {
             Response::Unlistened => Ok(()),
@@ -329,10 +301,6 @@ impl Peer {
         }
     }
 
-    /// Runs one slice.
-    ///
-    /// # Errors
-    /// As [`Peer::call`].
     pub fn slice(
         &mut self,
         worker: u32,
@@ -403,10 +371,6 @@ impl Peer {
         }
     }
 
-    /// Ends a worker.
-    ///
-    /// # Errors
-    /// As [`Peer::call`].
     pub fn end(&mut self, worker: u32) -> Result<(), WireError> {
         match self.call(WireRequest::End { worker }, QUICK_LIMIT)? {
             Response::Ended => Ok(()),
@@ -429,18 +393,10 @@ impl Peer {
         Ok(best)
     }
 
-    /// Measures the clock offset over one round trip.
-    ///
-    /// # Errors
-    /// As [`Peer::call`].
     pub fn clock_offset_now(&mut self) -> Result<ClockOffset, WireError> {
         self.ping()
     }
 
-    /// Ends the agent in order.
-    ///
-    /// # Errors
-    /// As [`Peer::call`].
     pub fn bye(mut self) -> Result<(), WireError> {
         match self.call(WireRequest::Bye, QUICK_LIMIT)? {
             Response::Bye => Ok(()),
@@ -590,7 +546,6 @@ impl Peer {
         }
     }
 
-    /// Sends a request under a new number.
     fn send(&mut self, request: &WireRequest) -> Result<(u64, &'static str), WireError> {
         if let Some(cause) = &self.poison {
             return Err(self.error(WireFault::Poisoned(cause.clone())));
@@ -678,7 +633,6 @@ impl Peer {
     }
 }
 
-/// Messages of an agent while a request is under way.
 enum AgentMessage {
     Progress(WireProgress),
     Answer(Box<Response>),
@@ -729,10 +683,6 @@ impl Drop for Peer {
 }
 
 impl PeerLink {
-    /// Makes a link over a connected Unix socket.
-    ///
-    /// # Errors
-    /// When the socket cannot be duplicated.
     pub fn of_socket(socket: UnixStream) -> std::io::Result<PeerLink> {
         let (reader, writer) = (socket.try_clone()?, socket.try_clone()?);
         let hang_up = move || {

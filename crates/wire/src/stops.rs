@@ -22,7 +22,6 @@ const LEAST_UNKNOWN: Duration = Duration::from_secs(1);
 /// it does not is not waited for.
 const OVERDUE: Duration = Duration::from_secs(2);
 
-/// Length of a stop of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessStop {
     /// Length on the clock that times are measured by, which does not advance while a machine is
@@ -31,7 +30,6 @@ pub struct ProcessStop {
     pub whole: Duration,
 }
 
-/// State of the thread's clocks at one look.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     at: Instant,
@@ -70,10 +68,8 @@ fn waited(schedstat: &File) -> Option<Duration> {
     Some(Duration::from_nanos(second.parse().ok()?))
 }
 
-/// Stops that were seen so far.
 struct SeenStops {
     last: Instant,
-    /// Stops, each with the time at which it was over.
     stops: Vec<(Instant, ProcessStop)>,
 }
 

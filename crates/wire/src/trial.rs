@@ -15,13 +15,11 @@ const HOT_BLOCKS: u64 = 1024;
 pub struct TrialSpec {
     /// Id that distinguishes its blocks from those of every other trial.
     pub trial: u64,
-    /// Seed of the choice of blocks.
     pub seed: u64,
     /// Number of the disk's blocks of 4 KiB; at least [`HOT_BLOCKS`].
     pub blocks: u64,
     /// Number of writes between two flushes, at most 256.
     pub batch: u32,
-    /// Number of writes under way at the same time.
     pub in_flight: u32,
     /// Number of batches after which the writer stops by itself.
     pub most_batches: u64,
@@ -55,7 +53,6 @@ impl TrialSpec {
         (batch + 1) * u64::from(self.batch)
     }
 
-    /// Returns the last write that the trial may do.
     pub fn last(&self) -> u64 {
         self.most_batches.saturating_mul(u64::from(self.batch))
     }

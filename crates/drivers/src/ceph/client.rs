@@ -14,11 +14,10 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// Most bytes of an answer, which is more than any request here needs.
 const LONGEST: u32 = 1 << 20;
 
-/// Names of the admin sockets of clients of a cluster of ours, as its ceph.conf has them. A process
-/// has one for each image that it has open.
+/// Names of the admin sockets of our clusters' clients, as ceph.conf spells them. A process has one
+/// for each image that it has open.
 pub(super) const SOCKETS: &str = "$pid.$cctid.asok";
 
-/// Returns the path of one of the longest possible sockets.
 pub fn longest_socket(conf: &Path) -> PathBuf {
     conf.with_file_name("4194304.140737488355328.asok")
 }
@@ -102,7 +101,6 @@ fn cache_of_client(conf: &Path, pool: &str, image: &str, pid: u32) -> Result<Str
     Ok(format!("{value} (QEMU)"))
 }
 
-/// Returns an option that somebody set for the image or its pool.
 fn set_of_image(all: &Value, option: &str) -> Option<String> {
     let all = all.as_array()?;
     let is_it = |one: &&Value| one["name"] == option && one["source"] != "config";

@@ -28,15 +28,11 @@ use std::{fs, thread};
 /// Cluster of a mon, a mgr, an OSD for each member, and a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeCeph {
-    /// Name of the pool. It carries the run's id.
     pub name: String,
     /// Folder of everything but the data, within the run's folder.
     pub directory: PathBuf,
-    /// Block devices, one OSD each.
     pub members: Vec<PathRef>,
-    /// Number of copies of every object.
     pub size: u32,
-    /// Number of copies that must be up for I/O to go on.
     pub min_size: u32,
     pub pg: u32,
     pub memory: u64,
@@ -44,7 +40,6 @@ pub struct MakeCeph {
     pub cache_policy: String,
     /// Base-2 logarithm of the bytes of an object of its images.
     pub order: u32,
-    /// Identities of the members, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
@@ -59,18 +54,15 @@ impl MakeCeph {
         guid(&self.name).to_ascii_lowercase()
     }
 
-    /// Returns the UUID of an OSD, which its member begins with.
     pub fn uuid(&self, at: usize) -> String {
         guid(&format!("{} osd {at}", self.name)).to_ascii_lowercase()
     }
 }
 
-/// Returns the path of the configuration of a cluster in that folder.
 fn conf_in(directory: &Path) -> PathBuf {
     directory.join("ceph.conf")
 }
 
-/// Change of a member of a cluster of ours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeCeph {
     /// The cluster's ceph.conf, as a layer made it.
@@ -140,7 +132,6 @@ fn processes(conf: &Path, is_one: impl Fn(&[&str]) -> bool) -> Result<Vec<Proces
     Ok(all.into_iter().filter(|process| process::carries(process, conf)).collect())
 }
 
-/// Programs that are run on a cluster of ours.
 const PROGRAMS: [&str; 7] =
     ["ceph", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-authtool", "monmaptool", "rbd"];
 
@@ -207,7 +198,6 @@ pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()
     wait(&cluster, system, UP_WITHIN, BECOME_HEALTHY, is_up).map(drop)
 }
 
-/// Returns a port of loopback that nobody listens on now.
 fn free_port() -> Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port of 127.0.0.1 is free")?;
     Ok(listener.local_addr().context("no port of 127.0.0.1 is free")?.port())
@@ -305,7 +295,6 @@ fn make_mon(cluster: &Cluster, asked: &MakeCeph, port: u16) -> Result<()> {
     Ok(())
 }
 
-/// Makes an empty OSD on a member.
 fn make_osd(cluster: &Cluster, at: usize, member: &Path, uuid: &str) -> Result<()> {
     let folder = cluster.folder().join(format!("osd.{at}"));
     let failed = || format!("cannot make {}", folder.display());
@@ -318,7 +307,6 @@ fn make_osd(cluster: &Cluster, at: usize, member: &Path, uuid: &str) -> Result<(
     Ok(())
 }
 
-/// Returns the last words of a daemon, for an error that it may have caused.
 fn last_words(conf: &Path, program: &str, id: &str) -> String {
     let said = tail(&conf.with_file_name(format!("{program}.{id}.out")), LAST_WORDS);
     let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -357,8 +345,7 @@ fn wait(
     }
 }
 
-/// Waits as [`wait`] does, until the state also holds after the placement groups have been reported
-/// again.
+/// Waits like [`wait`], until the state still holds after the placement groups were reported again.
 fn wait_settled(
     cluster: &Cluster,
     system: &mut RealSystem,
@@ -376,10 +363,6 @@ fn wait_settled(
     }
 }
 
-/// Waits until the cluster is healthy.
-///
-/// # Errors
-/// If it does not become healthy, or the receiver of the progress says stop.
 pub fn await_healthy(conf: &Path, system: &mut RealSystem, limit: Duration) -> Result<()> {
     wait_settled(&Cluster { conf }, system, limit, BECOME_HEALTHY, ClusterStatus::is_healthy)
 }
@@ -423,7 +406,6 @@ pub fn destroy(asked: &MakeCeph, system: &mut RealSystem) -> Result<()> {
     }
 }
 
-/// Returns true if a device begins with the label of that OSD.
 fn is_labelled(member: &Path, uuid: &str) -> bool {
     let is_device = fs::metadata(member).is_ok_and(|meta| meta.file_type().is_block_device());
     let label = format!("{LABEL}{uuid}");
@@ -441,10 +423,6 @@ fn take_off_label(member: &Path) -> Result<()> {
     write().with_context(|| format!("cannot clear the OSD label on {}", member.display()))
 }
 
-/// Returns the state of the cluster.
-///
-/// # Errors
-/// If it does not answer.
 pub fn state(conf: &Path) -> Result<ArrayState> {
     Ok(Cluster { conf }.status()?.state())
 }
@@ -546,10 +524,6 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
     }
 }
 
-/// Returns the cluster's OSDs that run.
-///
-/// # Errors
-/// If /proc cannot be read.
 pub fn osds(conf: &Path) -> Result<Vec<ProcessId>> {
     processes(conf, |words| is_daemon(words, "ceph-osd", None))
 }

@@ -7,7 +7,6 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 
-/// Most names that an error lists.
 const MOST_NAMES: usize = 10;
 
 /// Facts about an image that matter before it is measured.
@@ -16,15 +15,10 @@ pub struct Image {
     pub bytes: u64,
     /// Bytes of existing objects; `None` if only a check of every object would show them.
     pub used: Option<u64>,
-    /// Addresses of the clients that have it open.
     pub watchers: Vec<String>,
 }
 
 impl Image {
-    /// Asks the cluster about an image.
-    ///
-    /// # Errors
-    /// If there is no such image, or the cluster does not answer.
     pub fn look_up(cluster: &Cluster, pool: &str, image: &str) -> Result<Image> {
         let name = format!("{pool}/{image}");
         let info = cluster.run_json("rbd", &["info", &name])?;
@@ -72,10 +66,6 @@ fn not_among(what: &str, there: &[String]) -> String {
     }
 }
 
-/// Returns the actual settings of an image and its pool.
-///
-/// # Errors
-/// If the cluster does not answer.
 pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSettings> {
     let cluster = Cluster { conf };
     let mut settings = ThingSettings::new();
@@ -87,10 +77,6 @@ pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSetti
     Ok(settings)
 }
 
-/// Returns the actual settings of a pool.
-///
-/// # Errors
-/// If the cluster does not answer.
 pub fn pool_settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
     let of_pool = Cluster { conf }.run_json("ceph", &["osd", "pool", "get", pool, "all"])?;
     let setting = |name: &&str| word(&of_pool[*name]).map(|value| (format!("pool {name}"), value));

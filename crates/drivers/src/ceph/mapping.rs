@@ -12,17 +12,11 @@ const DEVICES: &str = "/sys/bus/rbd/devices";
 /// State of an image on this host before it is mapped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Before {
-    /// Id of the image's cluster.
     pub fsid: String,
-    /// Devices that the image is mapped to already.
     pub mapped: Vec<PathBuf>,
 }
 
 impl Before {
-    /// Asks the cluster and this kernel.
-    ///
-    /// # Errors
-    /// If the cluster does not answer.
     pub fn look_up(conf: &Path, pool: &str, image: &str) -> Result<Before> {
         let fsid = Cluster { conf }.ceph(&["fsid"])?.trim().to_owned();
         let mapped = mapped(&Probe::of_files(Path::new("/")), &fsid, pool, image);

@@ -30,7 +30,6 @@ const SOON: &str = "10";
 /// Limits how long Ceph's tools may take to answer. They give up a little later by themselves.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(90);
 
-/// Returns true if the tools of a client are installed.
 pub fn has_tools() -> bool {
     ["ceph", "rbd"].into_iter().all(|program| program_path(program).is_some())
 }
@@ -52,7 +51,6 @@ pub fn qemu_has_driver() -> Result<(), String> {
     }
 }
 
-/// Cluster, identified by its configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster<'a> {
     pub conf: &'a Path,
@@ -90,10 +88,6 @@ impl Cluster<'_> {
         nobody_else_can_write(self.conf, "is not used", "named a file or a module to write or load")
     }
 
-    /// Runs `ceph` and returns its output.
-    ///
-    /// # Errors
-    /// As [`Cluster::run`].
     pub fn ceph(&self, words: &[&str]) -> Result<String> {
         self.run("ceph", &[&["--connect-timeout", CONNECTS_WITHIN], words].concat())
     }
@@ -109,8 +103,8 @@ impl Cluster<'_> {
             .with_context(|| format!("cannot parse the output of {program} {}", words.join(" ")))
     }
 
-    /// Returns a clause on the state of the cluster, for the error of an I/O in `pool` that did not
-    /// complete.
+    /// Describes the state of the cluster in a clause, for the error of an I/O in `pool` that did
+    /// not complete.
     pub fn how_it_is(&self, pool: &str) -> String {
         let asked = self.run("ceph", &["--connect-timeout", SOON, "-s", "--format", "json"]);
         let read = |text: String| status::parse(&serde_json::from_str(text.trim()).ok()?);
@@ -124,7 +118,7 @@ impl Cluster<'_> {
         )
     }
 
-    /// Explains why the cluster does not answer, from what its program wrote: something is wrong on
+    /// Explains why the cluster does not answer, from its program's words: something is wrong on
     /// this host, or nobody answers (an unmet need).
     pub fn silence(&self, words: &str) -> Failed {
         let conf = self.conf.display();
@@ -159,16 +153,11 @@ impl Cluster<'_> {
         }
     }
 
-    /// Returns the state of the cluster.
-    ///
-    /// # Errors
-    /// As [`Cluster::run_json`], and if it reports too little.
     pub fn status(&self) -> Result<ClusterStatus> {
         status::parse(&self.run_json("ceph", &["-s"])?)
             .context("the output of ceph -s is incomplete")
     }
 
-    /// Returns the folder of a cluster of ours.
     fn folder(&self) -> PathBuf {
         self.conf.parent().map(Path::to_owned).unwrap_or_default()
     }

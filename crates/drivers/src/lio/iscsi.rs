@@ -12,7 +12,6 @@ use iotax_units::shell;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// Target and what it is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IscsiTarget<'a> {
     pub store: Store<'a>,
@@ -24,12 +23,10 @@ pub struct IscsiTarget<'a> {
     pub iser: bool,
 }
 
-/// Returns the folder of the fabric. The kernel has one when somebody has made it.
 pub fn fabric() -> PathBuf {
     Path::new(TARGET).join("iscsi")
 }
 
-/// Returns the folder of a target of the fabric.
 pub fn folder(iqn: &str) -> PathBuf {
     fabric().join(iqn)
 }
@@ -71,7 +68,6 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     Ok(made.then(fabric))
 }
 
-/// Checks all that can be checked before anything is made.
 fn check(target: &IscsiTarget) -> Result<()> {
     if folder(target.iqn).exists() || has_store(target.store.name) {
         let taken = anyhow!(
@@ -86,7 +82,6 @@ fn check(target: &IscsiTarget) -> Result<()> {
     export::check_address(target.portal.ip(), (!target.iser).then_some(target.portal.port()))
 }
 
-/// Makes the initiator's ACL and maps the LUN that it has.
 fn allow(acl: &Path, lun: &Path, read_only: bool) -> Result<()> {
     let mapped = acl.join("lun_0");
     export::make_new(acl)?;
@@ -109,7 +104,6 @@ fn listen(group: &Path, target: &IscsiTarget) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if any part of it exists.
 pub fn is_exported(name: &str, iqn: &str) -> bool {
     folder(iqn).exists() || has_store(name)
 }
@@ -147,7 +141,6 @@ pub fn unexport(target: &IscsiTarget, fabric: Option<&Path>) -> Result<()> {
     remove_store(target.store.block, target.store.name, fabric)
 }
 
-/// Returns the commands that a person would type to remove it.
 pub fn unexport_by_hand(target: &IscsiTarget) -> String {
     let iqn = folder(target.iqn);
     let group = iqn.join("tpgt_1");

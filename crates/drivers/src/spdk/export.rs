@@ -16,12 +16,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Disk of a guest, made in the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportSpdk {
-    /// The target's JSON-RPC socket.
     pub rpc: PathBuf,
-    /// File, device or bdev below.
     pub backing: PathRef,
     /// True for io_uring, false for libaio.
     pub uring: bool,
@@ -45,7 +42,6 @@ pub struct BdevPart {
 }
 
 impl ExportSpdk {
-    /// Returns the methods of its bdev.
     pub fn kind(&self) -> &'static SpdkKind {
         kind(self.uring)
     }
@@ -59,7 +55,6 @@ impl ExportSpdk {
         }
     }
 
-    /// Returns true if it is on a bdev that is not its own.
     pub fn is_over_a_bdev(&self) -> bool {
         matches!(self.backing, PathRef::Bdev { .. })
     }
@@ -206,7 +201,6 @@ fn all_direct(files: &[PathBuf], process: Option<u32>) -> Option<bool> {
         .map(|all| all.into_iter().all(|one| one))
 }
 
-/// Describes the array that the bdev is or is on: `raid1 of 2, online`.
 fn raid(bdevs: &Bdevs, name: &str) -> Option<String> {
     let raid = bdevs.array_below(name)?;
     let (level, members, there) =

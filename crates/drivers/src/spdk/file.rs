@@ -14,7 +14,6 @@ use std::path::Path;
 pub struct SpdkKind {
     /// Method that makes such a bdev.
     pub create: &'static str,
-    /// Method that removes it.
     pub delete: &'static str,
 }
 
@@ -22,20 +21,15 @@ const AIO: SpdkKind = SpdkKind { create: "bdev_aio_create", delete: "bdev_aio_de
 
 const URING: SpdkKind = SpdkKind { create: "bdev_uring_create", delete: "bdev_uring_delete" };
 
-/// Returns the methods of a bdev over a file.
 pub fn kind(uring: bool) -> &'static SpdkKind {
     if uring { &URING } else { &AIO }
 }
 
 /// Bdev over a file or device.
 pub struct Bdev<'a> {
-    /// Name of the bdev in the target.
     pub name: String,
-    /// File or device of this host.
     pub path: &'a Path,
-    /// Methods for libaio or io_uring.
     pub kind: &'static SpdkKind,
-    /// True if the target opens it only for reading.
     pub read_only: bool,
 }
 

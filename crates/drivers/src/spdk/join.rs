@@ -26,13 +26,9 @@ use std::path::{Path, PathBuf};
 /// Bdev over files or devices, made in the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinSpdk {
-    /// The target's JSON-RPC socket.
     pub rpc: PathBuf,
-    /// Files or devices below.
     pub members: Vec<PathRef>,
-    /// True for io_uring, false for libaio.
     pub uring: bool,
-    /// True if the target opens them only for reading.
     pub read_only: bool,
     /// Number of MiB of each that are used, from its start; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +36,6 @@ pub struct JoinSpdk {
     /// Array that joins the members; `None` if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raid: Option<SpdkRaid>,
-    /// Logical volume on top.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lvol: Option<SpdkLvol>,
     /// Prefix of all names.
@@ -66,12 +61,10 @@ pub struct SpdkLvol {
 }
 
 impl JoinSpdk {
-    /// Returns the methods of its members' bdevs.
     pub fn kind(&self) -> &'static SpdkKind {
         kind(self.uring)
     }
 
-    /// Returns the name of the bdev over a whole member.
     pub fn member(&self, at: usize) -> String {
         member_name(&self.name, at)
     }
@@ -93,7 +86,6 @@ impl JoinSpdk {
         }
     }
 
-    /// Returns the name of the store of logical volumes.
     pub fn store(&self) -> String {
         format!("{}{STORE}", self.name)
     }
@@ -110,32 +102,19 @@ impl JoinSpdk {
         }
     }
 
-    /// Returns the paths of the members, once resolved.
-    ///
-    /// # Errors
-    /// If one is not known yet.
     pub fn paths(&self) -> Result<Vec<&Path>> {
         self.members.iter().map(PathRef::path).collect()
     }
 
-    /// Reads the state of the array, if there is one.
-    ///
-    /// # Errors
-    /// When the target does not report it.
     pub fn array_state(&self) -> Result<Option<ArrayState>> {
         self.raid.as_ref().map(|_| raid::state(&self.rpc, &self.joined())).transpose()
     }
 
-    /// Reads the settings of the array; empty if there are none.
-    ///
-    /// # Errors
-    /// When the target does not report them.
     pub fn array_settings(&self) -> Result<ThingSettings> {
         let settings = self.raid.as_ref().map(|_| raid::settings(&self.rpc, &self.joined()));
         Ok(settings.transpose()?.unwrap_or_default())
     }
 
-    /// Returns the methods that the target must have.
     pub fn methods(&self) -> Vec<&'static str> {
         let mut methods =
             vec![self.kind().create, self.kind().delete, "bdev_get_bdevs", "bdev_wait_for_examine"];
@@ -182,7 +161,6 @@ impl SplitSpdk {
 
 /// First bytes of a blobstore, which a store of logical volumes is.
 const MAGIC: &[u8] = b"SPDKBLOB";
-/// Bytes of a blobstore's superblock.
 const SUPERBLOCK: usize = 4096;
 /// Bytes at the start of a member that are searched for the store's name. Its metadata begins after
 /// masks of a bit for each cluster and page, so the name is far within this.
@@ -394,11 +372,9 @@ fn unmake_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
 /// Signs of a store at the start of a member.
 struct StoreStart<'a> {
     path: &'a Path,
-    /// True if it begins as a blobstore does.
     begins: bool,
     /// True if it has the name of our store.
     ours: bool,
-    /// Name of another store.
     other: Option<String>,
 }
 
@@ -527,10 +503,6 @@ fn contains(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
 }
 
-/// Splits a bdev into equal parts.
-///
-/// # Errors
-/// If the target refuses.
 pub fn split(asked: &SplitSpdk) -> Result<()> {
     let (socket, base) = asked.bdev.bdev()?;
     let mut rpc = Rpc::connect(socket, LIMIT)?;
@@ -551,10 +523,6 @@ pub fn is_split(asked: &SplitSpdk) -> Result<bool> {
     Ok(Bdevs::look_up(&mut rpc)?.named(&format!("{base}p0")).is_some())
 }
 
-/// Removes the parts.
-///
-/// # Errors
-/// When the target refuses.
 pub fn unsplit(asked: &SplitSpdk) -> Result<()> {
     let (socket, base) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(()) };

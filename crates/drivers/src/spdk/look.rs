@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// Most layers of the target that are followed from a bdev to its files.
 const DEEPEST: usize = 8;
 
-/// Controller as the target describes it.
 pub struct Controller {
     pub socket: PathBuf,
     /// Bdev of the controller; `None` after the bdev was removed under it.
@@ -56,10 +55,6 @@ pub fn controller(rpc: &mut Rpc, name: &str) -> Result<Option<Controller>> {
 pub struct Bdevs(Vec<Value>);
 
 impl Bdevs {
-    /// Asks the target for its bdevs.
-    ///
-    /// # Errors
-    /// If the target does not answer.
     pub fn look_up(rpc: &mut Rpc) -> Result<Bdevs> {
         Ok(Bdevs(listed(rpc, "bdev_get_bdevs", Value::Null)?))
     }
@@ -92,13 +87,12 @@ impl Bdevs {
         found.with_context(|| format!("the SPDK target has no bdev {name}"))
     }
 
-    /// Returns true if both names are of one bdev.
+    /// Returns true if both names refer to the same bdev.
     pub fn are_one(&self, one: &str, other: &str) -> bool {
         one == other
             || matches!((self.named(one), self.named(other)), (Some(a), Some(b)) if a["name"] == b["name"])
     }
 
-    /// Returns the files and devices below a bdev.
     pub fn files_below(&self, name: &str) -> Vec<PathBuf> {
         self.files(name, DEEPEST)
     }
@@ -160,10 +154,6 @@ pub fn listed(rpc: &mut Rpc, method: &str, params: Value) -> Result<Vec<Value>> 
     }
 }
 
-/// Returns true if the path is a block device.
-///
-/// # Errors
-/// If nothing is at the path.
 pub fn is_block(path: &Path) -> Result<bool> {
     let is = fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
     Ok(is.file_type().is_block_device())

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 
-/// NVMe-oF subsystem, made in the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportSpdkNvmf {
     pub bdev: PathRef,
@@ -30,7 +29,6 @@ pub struct ExportSpdkNvmf {
     pub has_transport: Option<bool>,
 }
 
-/// Methods that the target must have.
 pub const METHODS: [&str; 9] = [
     "bdev_get_bdevs",
     "nvmf_create_subsystem",
@@ -43,13 +41,8 @@ pub const METHODS: [&str; 9] = [
     "nvmf_subsystem_add_ns",
 ];
 
-/// Id of the only namespace.
 const NSID: u32 = 1;
 
-/// Returns true if the target has that transport.
-///
-/// # Errors
-/// If it does not answer.
 pub fn has_transport(asked: &ExportSpdkNvmf) -> Result<bool> {
     let (socket, _) = asked.bdev.bdev()?;
     has(&mut Rpc::connect(socket, LIMIT)?, &asked.transport)

@@ -16,10 +16,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// Change of the array below a bdev.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeSpdkArray {
-    /// Bdev that a layer made.
     pub made: PathRef,
     pub change: SpdkChange,
     /// Bytes that are written to a member that returns; 0 if unknown.
@@ -35,11 +33,9 @@ pub enum SpdkChange {
     Leaves(usize),
     /// Calls `bdev_raid_add_base_bdev`: what the member lacks is rebuilt on it.
     Returns(usize),
-    /// Waits until all members are whole.
     AwaitWhole,
 }
 
-/// Pause between two looks at a rebuild.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Array as `bdev_raid_get_bdevs` reports it.
@@ -53,7 +49,6 @@ struct Array {
     there: u32,
     /// Percent of a rebuild that is done, while there is one.
     rebuilt: Option<f64>,
-    /// Names of the members that are in it.
     names: Vec<String>,
 }
 
@@ -98,18 +93,10 @@ fn raid_value(rpc: &mut Rpc, name: &str) -> Result<Value> {
     array.with_context(|| format!("the SPDK target has no array {name}"))
 }
 
-/// Returns the state of an array.
-///
-/// # Errors
-/// If the target does not answer, or has no such array.
 pub fn state(socket: &Path, array: &str) -> Result<ArrayState> {
     Ok(Array::look_up(&mut Rpc::connect(socket, LIMIT)?, array)?.state())
 }
 
-/// Returns the actual settings of an array, by SPDK's names.
-///
-/// # Errors
-/// If the target does not answer, or has no such array.
 pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
     let reported = raid_value(&mut Rpc::connect(socket, LIMIT)?, array)?;
     let names = ["raid_level", "strip_size_kb", "num_base_bdevs", "superblock"];

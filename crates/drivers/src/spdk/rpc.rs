@@ -15,12 +15,10 @@ pub const LIMIT: Duration = Duration::from_secs(20);
 /// Most bytes of a reply. Ten thousand bdevs are described in some 10 MB.
 const LONGEST_REPLY: usize = 64 << 20;
 
-/// Reason why a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum RpcError {
     #[error("no SPDK target listens on {socket}: {source}")]
     Absent { socket: PathBuf, source: std::io::Error },
-    /// Refusal by the target itself.
     #[error("the SPDK target at {socket} refused {method}: {words} ({code}){}", hint(.method, .code, .words))]
     Refused {
         socket: PathBuf,
@@ -31,12 +29,7 @@ pub enum RpcError {
     },
     /// Reply that did not come, or was something other than a reply to the call.
     #[error("{}", words(.socket, .method, .cause))]
-    Socket {
-        /// Socket of the target, if it is one.
-        socket: PathBuf,
-        method: String,
-        cause: SocketError,
-    },
+    Socket { socket: PathBuf, method: String, cause: SocketError },
 }
 
 fn words(socket: &Path, method: &str, cause: &SocketError) -> String {
@@ -91,10 +84,8 @@ fn hint(method: &str, code: &i64, words: &str) -> &'static str {
     }
 }
 
-/// JSON-RPC's code for a method that does not exist.
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// Connection to a target.
 #[derive(Debug)]
 pub struct Rpc {
     stream: JsonSocket,

@@ -11,7 +11,6 @@ use std::path::Path;
 /// Target that answers, and the methods that it has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpdkConnection {
-    /// Facts that a run records about the target.
     pub facts: SpdkTarget,
     methods: BTreeSet<String>,
     /// Process of the target, where it is one of this host's that can be seen.
@@ -45,18 +44,10 @@ struct TargetAnswer {
 }
 
 impl SpdkConnection {
-    /// Connects to the target at a socket and asks what it is.
-    ///
-    /// # Errors
-    /// [`RpcError`].
     pub fn connect(socket: &Path) -> Result<SpdkConnection, RpcError> {
         SpdkConnection::ask_target(&mut Rpc::connect(socket, LIMIT)?, socket)
     }
 
-    /// Asks the target at the other end what it is.
-    ///
-    /// # Errors
-    /// [`RpcError`].
     pub fn ask_target(rpc: &mut Rpc, socket: &Path) -> Result<SpdkConnection, RpcError> {
         let version = rpc.call("spdk_get_version", Value::Null)?;
         let version = version["version"].as_str().unwrap_or("SPDK").trim().to_owned();
@@ -79,7 +70,6 @@ impl SpdkConnection {
         })
     }
 
-    /// Returns the methods in `asked` that the target lacks.
     fn lacks<'a>(&self, asked: &[&'a str]) -> Vec<&'a str> {
         asked.iter().copied().filter(|method| !self.methods.contains(*method)).collect()
     }

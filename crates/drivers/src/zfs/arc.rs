@@ -11,11 +11,9 @@ use std::path::Path;
 
 /// Bytes of memory that a block takes in the table of a pool that finds duplicates.
 const DDT_ENTRY: u64 = 320;
-/// Smallest limit that ZFS takes.
 const LEAST_ARC: u64 = 64 * MIB;
 const PARAMETER: &str = "/sys/module/zfs/parameters/zfs_arc_max";
 
-/// Limit of the ARC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArcLimit {
     /// Module parameter in bytes; 0 if ZFS decides.
@@ -25,7 +23,6 @@ pub struct ArcLimit {
 }
 
 impl ArcLimit {
-    /// Reads the limit of this machine.
     pub fn current_limit() -> ArcLimit {
         let parameter =
             fs::read_to_string(PARAMETER).ok().and_then(|text| text.trim().parse().ok());
@@ -33,10 +30,6 @@ impl ArcLimit {
         ArcLimit { parameter: parameter.unwrap_or(0), limit: c_max(&stats).unwrap_or(0) }
     }
 
-    /// Sets the limit.
-    ///
-    /// # Errors
-    /// If ZFS does not take that many bytes.
     pub fn set(bytes: u64) -> Result<()> {
         load()?;
         write_sysfs(Path::new(PARAMETER), &bytes.to_string())?;
@@ -77,14 +70,11 @@ impl ArcLimit {
     }
 }
 
-/// Origin of the parameter's present value.
 #[derive(Debug, PartialEq, Eq)]
 enum ParameterOwner {
     /// Value that this run wrote, also if it is only partly restored.
     Ours,
-    /// Value from before this run.
     Restored,
-    /// Value that somebody else has set.
     Anothers(u64),
 }
 

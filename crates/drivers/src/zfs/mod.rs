@@ -18,21 +18,17 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
-/// Property of the pool that holds the run's id.
 pub const PROPERTY: &str = "iotax:run";
 /// Type of the partition that zpool makes on a whole disk.
 const PARTITION_TYPE: &str = "6a898cc3-1dd2-11b2-99a6-080020736631";
 
-/// Pool and its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool<'a> {
     pub run_id: &'a str,
     pub name: &'a str,
-    /// Devices as they were named.
     pub members: Vec<&'a Path>,
 }
 
-/// Traces of a pool on a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Trace {
     device: PathBuf,
@@ -111,7 +107,6 @@ impl Pool<'_> {
         all_of(wiped.collect::<Vec<_>>())
     }
 
-    /// Checks that the pool is ours: somebody else may have made a pool with this name.
     fn must_be_ours(&self) -> Result<()> {
         let owner = run(&mut tool("zfs", ["get", "-H", "-o", "value", PROPERTY, self.name]))?;
         match owner.trim() == self.run_id {
@@ -184,7 +179,6 @@ fn load() -> Result<()> {
         .context("/dev/zfs does not appear")
 }
 
-/// Returns the partition with the number 1 of a disk, if it has one.
 fn first_partition(device: &Path) -> Option<PathBuf> {
     let name = device.file_name()?;
     let parts = fs::read_dir(Path::new("/sys/class/block").join(name)).ok()?.flatten();
@@ -211,7 +205,6 @@ fn said_by_blkid(part: &Path) -> Result<String> {
     }
 }
 
-/// Returns true if a partition is one that zpool makes on a whole disk.
 fn is_zpools(blkid: &str) -> bool {
     let has =
         |wanted: &str| blkid.lines().any(|line| line.to_ascii_lowercase().starts_with(wanted));

@@ -30,7 +30,6 @@ pub fn pool_of(made: &Path) -> Result<String> {
     Ok(pool.display().to_string())
 }
 
-/// Returns pools and the devices of their volumes.
 fn volumes() -> Vec<(PathBuf, PathBuf)> {
     let entries =
         |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().collect::<Vec<_>>();
@@ -127,7 +126,6 @@ pub fn state_of(pool: &str) -> Result<Option<ArrayState>> {
     }
 }
 
-/// Row of the table of a pool's devices.
 struct PoolRow<'a> {
     depth: usize,
     name: &'a str,
@@ -135,7 +133,6 @@ struct PoolRow<'a> {
     resilvering: bool,
 }
 
-/// Reads the state from the text of `zpool status`.
 fn of_status(text: &str) -> Result<ArrayState> {
     let rows = rows(text);
     let pool = rows.first().context("it names no pool")?;

@@ -11,10 +11,6 @@ use std::path::Path;
 
 /// Blocks, written and read by several threads at once.
 pub trait BlockFile: Sync {
-    /// Reads a block.
-    ///
-    /// # Errors
-    /// The errors of the system.
     fn read(&self, block: u64, into: &mut [u8]) -> io::Result<()>;
     /// Writes a block, which may be lost until a flush returns.
     ///

@@ -12,15 +12,12 @@ pub const BLOCK: usize = 4096;
 /// Identity of the write that a sector comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Id of the trial.
     pub trial: u64,
-    /// Block that it was written to.
     pub block: u64,
     /// Number of the write, counted from 1.
     pub sequence: u64,
 }
 
-/// Content of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sector {
     /// Sector that a trial wrote whole. The number is the sector of the block that it was written

@@ -9,7 +9,6 @@ use iotax_facts::trial::{Example, MOST_EXAMPLES, ReadBack};
 use iotax_wire::trial::TrialSpec;
 use std::collections::BTreeSet;
 
-/// Result of reading back.
 #[derive(Debug, Default)]
 pub struct Verified {
     pub found: ReadBack,
@@ -65,7 +64,6 @@ struct AskedBlock {
     expected: Option<u64>,
 }
 
-/// Single verification, shared by several threads.
 struct VerifyPass<'a> {
     disk: &'a dyn BlockFile,
     spec: &'a TrialSpec,
@@ -93,7 +91,6 @@ impl VerifyPass<'_> {
     }
 }
 
-/// Verdict on a block.
 #[derive(Debug, PartialEq, Eq)]
 enum BlockVerdict {
     /// Content as promised; `later` if a later write is in it.
@@ -136,8 +133,8 @@ fn judge(block: &[u8], spec: &TrialSpec, asked: &AskedBlock, acknowledged: u64) 
     lost.map_or(BlockVerdict::Kept { later }, BlockVerdict::Lost)
 }
 
-/// Returns why a whole sector is not what was acknowledged, or `None` if it is that or something
-/// later.
+/// Describes why a whole sector is older than what was acknowledged; `None` if it is that or
+/// something later.
 fn older(
     stamp: &Stamp,
     in_place: bool,
@@ -153,8 +150,8 @@ fn older(
     }
 }
 
-/// Returns where a whole sector of the trial belongs, if not here: no write to this block put it
-/// there, acknowledged or not.
+/// Describes where a whole sector of the trial belongs, if not here: no write put it into this
+/// block, acknowledged or not.
 fn misplaced(stamp: &Stamp, in_place: bool, block: u64) -> Option<String> {
     match () {
         () if stamp.block != block => Some(format!("what was written to block {}", stamp.block)),

@@ -10,8 +10,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
 
-/// Writes until `acknowledge`, which gets the last write of each batch, says break, or the trial's
-/// most batches are written. Returns the last acknowledged write.
+/// Writes until `acknowledge`, which gets the last write of each batch, says break, or until the
+/// trial's last batch. Returns the last acknowledged write.
 ///
 /// # Errors
 /// If a write or a flush failed.
@@ -69,7 +69,6 @@ impl WriterCrew {
         }
     }
 
-    /// Makes the threads write their next batch.
     fn write_batch(&self) -> io::Result<()> {
         self.gate.wait();
         self.gate.wait();

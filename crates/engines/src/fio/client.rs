@@ -10,7 +10,6 @@ use std::fmt::Write as _;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Extension of the files that name such targets.
 pub const ENDING: &str = "fio-target";
 /// Most bytes of such a file; all are shorter.
 const LONGEST: u64 = 64 << 10;
@@ -25,18 +24,13 @@ pub struct Client {
     pub bytes: u64,
 }
 
-/// Part of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolPart {
     /// Image, reached through librbd.
     Image { name: String },
     /// Objects `NAME.0`, `NAME.1` and so on, reached through librados.
-    Objects {
-        /// Prefix of the objects' names.
-        name: String,
-        object_bytes: u64,
-    },
+    Objects { name: String, object_bytes: u64 },
 }
 
 impl Client {

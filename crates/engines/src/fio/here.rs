@@ -175,7 +175,6 @@ pub fn version() -> Result<String, EngineError> {
     named(&output.stdout).filter(|_| output.status.success()).ok_or_else(|| fio_failed(&output))
 }
 
-/// Returns the need of the engine `fio`.
 pub fn missing() -> Missing {
     Missing {
         what: "fio".into(),

@@ -55,21 +55,15 @@ pub trait Site {
     /// # Errors
     /// What is missing, does not fit or failed there, as for all methods here.
     fn version(&self) -> Result<String, EngineError>;
-    /// Returns the ioengines of fio that are used.
     fn ioengines(&self) -> Ioengines;
     /// Returns why fio runs, and where, for the record: `named by the user`, `here`.
     fn place(&self) -> (String, &'static str);
-    /// Returns the bytes of a target.
-    ///
-    /// # Errors
-    /// As above.
     fn bytes(&self, path: &Path) -> Result<u64, EngineError>;
     /// Returns the name of a target as fio gets it.
     ///
     /// # Errors
     /// As above.
     fn filename(&self, path: &Path) -> Result<Filename, EngineError>;
-    /// Returns the exact command of a run.
     fn command(&self, options: &[String]) -> Vec<String>;
     /// Runs fio with the job on its standard input, and ends it at the limit.
     ///
@@ -112,7 +106,6 @@ pub struct Ioengines {
 
 /// Name of a target as fio gets it.
 pub struct Filename {
-    /// Word in the job file.
     pub text: String,
     /// File that keeps a name valid that leads through our own descriptors.
     pub held: Option<File>,
@@ -128,10 +121,8 @@ pub struct Fio {
     slices: u64,
 }
 
-/// Target, and the jobs as they fit it.
 struct FioTarget {
     target: TargetSpec,
-    /// Name as written into the job file.
     filename: Filename,
     jobs: Vec<Job>,
 }
@@ -161,7 +152,6 @@ impl Fio {
         Ok(fio)
     }
 
-    /// Returns the job file of the next slice.
     pub fn job_file(&self, spec: &SliceSpec) -> String {
         let mut text = String::from("[global]\n");
         let mut line = |key: &str, value: &dyn std::fmt::Display| {
@@ -198,7 +188,6 @@ impl Fio {
         text
     }
 
-    /// Returns every job of every target.
     fn jobs(&self) -> impl Iterator<Item = (&FioTarget, &Job)> {
         self.members.iter().flat_map(|member| member.jobs.iter().map(move |job| (member, job)))
     }

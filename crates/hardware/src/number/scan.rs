@@ -16,12 +16,10 @@ pub struct Style {
     pub spaces: bool,
 }
 
-/// Returns all figures of a line, in order.
 pub fn quantities(line: usize, text: &str) -> Vec<Quantity> {
     quantities_in(line, text, Style::default())
 }
 
-/// Returns all figures of a text whose style is known, in order.
 pub fn quantities_in(line: usize, text: &str, style: Style) -> Vec<Quantity> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -275,7 +273,6 @@ fn decimals(groups: &[usize], signs: &[char], zero: bool, style: Style) -> Optio
     }
 }
 
-/// Decimal sign that the first number of a text shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecimalSign {
     Point,
@@ -285,7 +282,6 @@ pub enum DecimalSign {
     Nothing,
 }
 
-/// Returns the decimal sign that the first number of a text shows.
 pub fn shows(text: &str) -> DecimalSign {
     let Some(start) = text.find(|letter: char| letter.is_ascii_digit()) else {
         return DecimalSign::Nothing;

@@ -3,11 +3,9 @@
 use super::words::words;
 use serde::{Deserialize, Serialize};
 
-/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NumberUnit {
-    /// There is no unit.
     Bare,
     /// Percent, with the value as printed: 94 for `94 %`.
     Percent,
@@ -48,7 +46,6 @@ impl NumberUnit {
     }
 }
 
-/// Base of a prefix, 1000 or 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrefixBase {
@@ -64,7 +61,6 @@ pub struct Measure {
     pub unit: NumberUnit,
     /// Amount of the unit that a printed 1 is.
     pub scale: f64,
-    /// Base of the prefix, 1000 or 1024.
     pub base: PrefixBase,
 }
 

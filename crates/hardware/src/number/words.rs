@@ -62,7 +62,6 @@ impl NumberWords {
         words
     }
 
-    /// Returns the longest hedge that a text ends with.
     pub fn hedge(&self, text: &str) -> Option<NumberHedge> {
         let ends = |word: &str| {
             let from = text.len().wrapping_sub(word.len());
@@ -91,7 +90,7 @@ impl NumberWords {
     }
 }
 
-/// Returns the value with one of the names that units and hedges are stored by.
+/// Parses one of the names by which units and hedges are stored.
 fn named<T: DeserializeOwned>(name: &str) -> T {
     serde_json::from_value(name.into()).unwrap_or_else(|why| panic!("words.txt: {why}"))
 }

@@ -15,7 +15,6 @@ pub struct Fault {
     pub line: usize,
     /// Key as it is in the file; empty if the fault is the form of the file.
     pub key: String,
-    /// Reason for the refusal, and what to do.
     pub why: String,
 }
 

@@ -30,7 +30,6 @@ pub const SPDK: &dyn AttachWay = &spdk::VhostUserSpdk;
 /// Form of `vhost-user-blk` over a socket that another process serves.
 pub const SOCKET: &dyn AttachWay = &socket::VhostUserSocket;
 
-/// Finds the way of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn AttachWay> {
     ALL.iter().copied().find(|way| way.name() == name)
 }

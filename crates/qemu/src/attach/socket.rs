@@ -7,7 +7,6 @@ use crate::attach::way::{AttachWay, Property};
 use crate::disk::{Backend, DiskSpec};
 use crate::option_value::CommandLine;
 
-/// The way: `vhost-user-blk` with the option `socket`.
 pub struct VhostUserSocket;
 
 impl AttachWay for VhostUserSocket {

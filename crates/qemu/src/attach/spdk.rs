@@ -11,7 +11,6 @@ use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::spdk::export::{BdevPart, ExportSpdk};
 use iotax_units::MIB;
 
-/// The way: `vhost-user-blk` with the option `spdk`.
 pub struct VhostUserSpdk;
 
 impl AttachWay for VhostUserSpdk {

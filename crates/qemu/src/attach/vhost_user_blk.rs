@@ -99,7 +99,6 @@ pub(super) fn add(line: &mut CommandLine, at: usize, disk: &DiskSpec, socket: &P
     line.option("-device", value);
 }
 
-/// Adds the daemon's thread, if it is to have one.
 fn iothreads_of_daemon(line: &mut CommandLine, disk: &DiskSpec) -> Option<&'static str> {
     let id = "iothread0";
     (disk.iothreads > 0).then(|| {

@@ -36,8 +36,8 @@ pub trait AttachWay: Sync {
         false
     }
 
-    /// Returns the program that serves the disk in QEMU's stead, with its arguments; `tag` is a
-    /// word that no other process has.
+    /// Returns the program that serves the disk in QEMU's stead, with its arguments. One of its
+    /// words occurs in no other process.
     fn daemon(&self, _disk: &DiskSpec, _files: &DaemonFiles) -> Option<Vec<std::ffi::OsString>> {
         None
     }
@@ -99,22 +99,20 @@ pub trait AttachWay: Sync {
         Vec::new()
     }
 
-    /// Adds disk number `at` to QEMU's command line.
     fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec);
 }
 
 /// A step before QEMU's start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beforehand {
-    /// Purpose, a clause.
+    /// Purpose of the step, as a clause.
     pub why: &'static str,
     pub act: DiskAct,
-    /// Server of the disk afterwards.
     pub server: DiskServer,
 }
 
-/// Options of a disk that something in QEMU answers for, those of its queues first: a drive has
-/// none of them.
+/// Options of a disk that QEMU itself provides, those of its queues first. A passed-through drive
+/// has none of them.
 pub(super) const OF_QEMU: &[&str] = &[
     "num-queues",
     "queue-size",
@@ -134,17 +132,14 @@ pub(super) const OF_QEMU: &[&str] = &[
     "l2-cache-size",
 ];
 
-/// Options that only QEMU's own block layer has, and nothing that goes past it; but for the first,
-/// which others may choose, too.
+/// Options that only QEMU's block layer provides, except the first, which others may provide, too:
+/// all of [`OF_QEMU`] but the two of the queues.
 pub(super) const OF_QEMUS_BLOCK_LAYER: &[&str] = OF_QEMU.split_at(2).1;
 
 /// A property of an object of a running QEMU.
 pub struct Property {
-    /// The option that it is about.
     pub option: &'static str,
-    /// Id of the object.
     pub object: String,
-    /// QEMU's name of it.
     pub name: &'static str,
 }
 
@@ -157,7 +152,6 @@ impl Property {
 /// The files of a process that serves a disk, in the run's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DaemonFiles {
-    /// Socket to which the guest's QEMU connects.
     pub socket: PathBuf,
     pub control: PathBuf,
     /// File with the daemon's process id; this path in its command line distinguishes it from every
@@ -167,7 +161,6 @@ pub struct DaemonFiles {
 }
 
 impl DaemonFiles {
-    /// Names the files of the disk of that name.
     pub fn new(directory: &Path, disk: &str) -> DaemonFiles {
         let file = |ending: &str| directory.join(format!("{disk}.{ending}"));
         DaemonFiles {
@@ -223,7 +216,6 @@ pub fn slot(at: usize) -> usize {
     FIRST_SLOT + at
 }
 
-/// First slot for disks: QEMU gives its own devices slots from 1 on.
 const FIRST_SLOT: usize = 0x10;
 
 impl std::fmt::Debug for dyn AttachWay {
@@ -238,7 +230,7 @@ impl PartialEq for dyn AttachWay {
     }
 }
 
-/// What must be done before QEMU can have a disk.
+/// Act that is due before QEMU can have a disk.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DiskAct {
     ExportSpdk(ExportSpdk),

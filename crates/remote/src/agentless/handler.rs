@@ -28,7 +28,6 @@ use std::time::Duration;
 /// Limits how long a sample may take: some six megabytes in a thousand pieces.
 const SAMPLE_LIMIT: Duration = Duration::from_secs(45);
 
-/// Handler on this end of a host without an agent.
 pub(super) struct AgentlessHandler {
     host: Host,
     /// Socket for a shared connection, until a connection has been tried.

@@ -79,7 +79,6 @@ pub trait Shell: Send + Sync {
     fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest>;
     /// Runs fio with these options and the job on its standard input.
     fn fio(&self, options: &[String], job_file: &str) -> ShellRequest;
-    /// Returns the ioengines of fio that work there.
     fn ioengines(&self) -> Ioengines;
     fn flush(&self, paths: &[&Path]) -> ShellRequest;
     /// Reads how long the flush took, or `None` if the clock there is too coarse.
@@ -127,7 +126,6 @@ pub struct Created {
     pub inode: u64,
     /// Bytes of its file system.
     pub total: u64,
-    /// Free bytes of its file system.
     pub free: u64,
 }
 
@@ -191,7 +189,6 @@ impl Host {
         })
     }
 
-    /// Runs a request that does something.
     fn act(&self, what: &str, ask: &ShellRequest, limit: Duration) -> Result<()> {
         let said = self.say(what, ask, limit)?;
         self.understood(what, self.shell.done(&said))

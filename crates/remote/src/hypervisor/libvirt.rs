@@ -148,7 +148,6 @@ fn element(attributes: &ManagerSettings) -> String {
     format!("<driver{words}/>")
 }
 
-/// Parses a domain's XML.
 fn facts_in(vm: &Vm, xml: &str) -> Result<VmFacts> {
     let document = Document::parse(xml).map_err(|error| not_understood(vm, error))?;
     let domain = document.root_element();

@@ -55,8 +55,8 @@ pub trait Hypervisor: Sync {
     /// If there is no machine of that name: it is gone, or was migrated.
     fn runs(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool>;
 
-    /// Returns why it is left alone: snapshots, a saved state, changes that wait for a restart;
-    /// `None`: it may be changed.
+    /// Returns why the machine must be left alone: snapshots, a saved state, changes that wait for
+    /// a restart. `None`: it may be changed.
     ///
     /// # Errors
     /// When that cannot be asked.
@@ -90,17 +90,12 @@ pub trait Hypervisor: Sync {
     /// The manager refuses.
     fn stop(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()>;
 
-    /// Starts it.
-    ///
-    /// # Errors
-    /// The manager refuses.
     fn start(&self, vm: &Vm, ask: ManagerRequest) -> Result<()>;
 }
 
 /// Settings by their words in a stack.
 pub type ManagerSettings = BTreeMap<String, String>;
 
-/// Returns the settings of a manager's machines that can be changed for a visit.
 pub fn changeable(manager: Manager) -> &'static [&'static str] {
     hypervisor_of(manager).changeable()
 }
@@ -210,8 +205,8 @@ pub(crate) fn words_of(text: &str) -> (Vec<&str>, BTreeMap<&str, &str>) {
     (bare, keyed.into_iter().filter_map(|word| word.split_once('=')).collect())
 }
 
-/// Finds the disks that the measured devices are, by their serials. Returns, for each measured path
-/// that none of them surely is, why.
+/// Finds the disks that the measured devices are, by their serials. Returns a reason for each
+/// measured path that is none of them for certain.
 pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
     let name = format!("{}:{}", vm.manager.word(), vm.name);
     let has_passed = vm.settings.keys().any(|key| key.starts_with(PASSED));

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 /// Writes `echo BYTES > /sys/module/zfs/parameters/zfs_arc_max`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitArc {
-    /// Most bytes that the ARC may hold.
     pub bytes: u64,
     /// Limit before this run, recorded with the intent.
     #[serde(default)]

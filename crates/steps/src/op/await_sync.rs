@@ -10,7 +10,6 @@ use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::system::RealSystem;
 use serde::{Deserialize, Serialize};
 
-/// Waits until all members are whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AwaitSync {
     pub array: PathRef,

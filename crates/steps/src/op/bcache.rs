@@ -39,7 +39,6 @@ const FLUSHED_WITHIN: Duration = Duration::from_secs(4 * 3600);
 /// Arguments of `make-bcache`, and the settings that are written after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeBcache {
-    /// Name of the cache. It carries the run's id.
     pub name: String,
     /// Drive that holds the data.
     pub slow: PathRef,
@@ -58,7 +57,6 @@ pub struct MakeBcache {
     /// Latencies of a cache read and a cache write that count as congestion, in microseconds; 0 for
     /// never.
     pub congested_us: [u64; 2],
-    /// Identities of the members, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
@@ -82,8 +80,8 @@ impl MakeBcache {
         words.map(str::to_owned).to_vec()
     }
 
-    /// Returns the settings that the kernel gets. Each is true for the slow drive's folder or false
-    /// for the set's, the file, and the value.
+    /// Returns the settings that the kernel gets: true for the slow drive's folder or false for the
+    /// set's, the file, and the value.
     fn settings_written(&self) -> [(bool, &'static str, String); 4] {
         let [read, write] = self.congested_us;
         [
@@ -236,7 +234,6 @@ fn settings_in(probe: &Probe, slow: &Path, set: &Path) -> ThingSettings {
     all.map(|(name, value)| (name, queue::chosen(&value))).collect()
 }
 
-/// Returns true if a device has a superblock of that set.
 fn is_of_set(device: &Path, uuid: &str) -> Result<bool> {
     let mut found = [0; 48];
     let read = File::open(device).and_then(|file| file.read_exact_at(&mut found, MAGIC_AT));

@@ -149,7 +149,6 @@ pub struct FillFile {
     pub file: PathRef,
     /// Bytes to fill, for the plan.
     pub bytes: u64,
-    /// Seed of the data.
     pub seed: u64,
     /// Kind of data: incompressible unless the load says otherwise.
     #[serde(default, skip_serializing_if = "DataKind::is_unique")]

@@ -104,7 +104,6 @@ impl ResourceChange for MakeFilesystem {
 pub struct Mount {
     /// Block device, or the name of a file system in a pool.
     pub device: PathRef,
-    /// Further devices of a btrfs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<PathRef>,
     pub directory: PathBuf,

@@ -21,7 +21,6 @@ use std::path::{Path, PathBuf};
 /// File that names a target of fio.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeFioTarget {
-    /// Path in the run's folder.
     pub file: PathBuf,
     pub conf: PathBuf,
     /// Target that the file names, with the configuration that this client reads: the cluster's, or
@@ -35,7 +34,6 @@ pub struct MakeFioTarget {
 }
 
 impl MakeFioTarget {
-    /// Returns the copy of the configuration, where there is one.
     fn copy(&self) -> Option<&Path> {
         (self.client.conf != self.conf).then_some(self.client.conf.as_path())
     }

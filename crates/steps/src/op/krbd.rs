@@ -30,7 +30,6 @@ pub struct MapRbd {
     pub pool: String,
     pub image: String,
     pub read_only: bool,
-    /// Number of requests in flight on each of its queues.
     pub queue_depth: u32,
     /// Choice of the copy of an object that is read.
     pub read_from_replica: String,
@@ -64,7 +63,6 @@ impl MapRbd {
         format!("{}/{}", self.pool, self.image)
     }
 
-    /// Returns devices that this run has mapped.
     fn mapped(&self) -> Vec<PathBuf> {
         // An image that was mapped before is not mapped by us.
         let before = self.before.as_ref().filter(|before| before.mapped.is_empty());

@@ -27,9 +27,7 @@ const SHOWN_WITHIN: Duration = Duration::from_secs(60);
 /// Process that serves the image, and the file that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportLibrbd {
-    /// Command line of qemu-storage-daemon.
     pub spawn: Spawn,
-    /// File in the run's folder.
     pub file: PathBuf,
     pub conf: PathBuf,
     pub pool: String,

@@ -17,7 +17,6 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachLoop {
-    /// File or device below.
     pub backing: PathRef,
     /// Bytes of it that the loop device shows.
     pub bytes: u64,

@@ -22,15 +22,12 @@ pub const EXTENT: u64 = 4 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeLvm {
-    /// Name of the group. It carries the run's id.
     pub name: String,
     /// Devices of the group. The last one is the fast one of a cache.
     pub members: Vec<PathRef>,
     /// Bytes of each member that are used.
     pub member_bytes: u64,
-    /// Volume in the group.
     pub volume: LvmVolume,
-    /// Identities of the members, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
@@ -39,20 +36,17 @@ pub struct MakeLvm {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum LvmVolume {
-    /// Places one member after the other.
-    Linear { extents: u64 },
-    /// Places chunks on all members in turn.
+    Linear {
+        extents: u64,
+    },
     Striped {
         extents: u64,
-        /// Number of members, and size of a chunk.
         stripes: Stripes,
     },
     /// Thin volume in a pool of its own.
     Thin {
         extents: u64,
-        /// Length of the pool's data.
         pool_extents: u64,
-        /// Length of its metadata.
         metadata_extents: u64,
         /// Stripes of the pool's data over the members; `None` if the members follow one another.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,10 +67,8 @@ pub enum LvmVolume {
     },
 }
 
-/// Layout of a striped volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stripes {
-    /// Number of members in a stripe.
     pub count: u64,
     /// Bytes of a chunk.
     pub size: u64,

@@ -95,7 +95,6 @@ impl ChangeMachine {
         Ok(manager.plain(disk, &wanted) == manager.plain(disk, before))
     }
 
-    /// Returns true if the earlier settings are in force.
     fn in_force_as_before(&self) -> Result<bool> {
         if self.changes_nothing()? {
             return Ok(true);

@@ -16,8 +16,8 @@ pub(super) fn about_to_write(machine: &dyn Observer, members: &[&mut PathRef]) -
     Drives::of_identities(members.iter().map(identity))
 }
 
-/// Returns an operation with its members where they are by now, and the messages about members
-/// whose names other drives have.
+/// Returns the operation with its members at their present paths, and a message for each member
+/// whose name another drive has.
 pub(super) fn today<O: Operation + Clone>(op: &O, drives: &Drives) -> (O, Vec<String>) {
     let mut today = op.clone();
     let others = drives.settle(today.inputs());

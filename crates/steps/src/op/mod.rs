@@ -130,7 +130,6 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns what the operation does to a machine.
             pub fn act(&self) -> Act<'_> {
                 match self {
                     $(Op::$resource(op) => Act::Make(op),)*
@@ -144,113 +143,73 @@ macro_rules! operations {
 operations! {
     resources {
         MakeDirectory,
-        /// File that iotax owns.
         MakeFile,
         AttachLoop,
         Mount,
-        /// LVM volume group and a volume in it.
         MakeLvm,
-        /// Cache drive of bcache before a slower drive.
         MakeBcache,
-        /// ZFS pool and its contents.
         MakeZpool,
-        /// Limit of the ZFS cache.
         LimitArc,
-        /// A partition table with one partition.
         MakePartition,
         /// Part of a device, or several devices put together.
         MakeLinear,
         /// Array of the kernel's RAID driver.
         CreateArray,
-        /// Initramfs of a guest.
         BuildInitramfs,
-        /// Seed of a guest whose system is not ours.
         BuildSeed,
         /// PCI drive for a guest.
         PassThrough,
-        /// LUN of the kernel's target.
         ExportVhostScsi,
-        /// Disk in a running SPDK target.
         ExportSpdk,
-        /// Bdev over several files or devices in a running SPDK target.
         JoinSpdk,
         /// Equal parts of a bdev.
         SplitSpdk,
         MakeCeph,
-        /// Ceph image as a file.
         ExportLibrbd,
         /// Ceph image as a block device of the kernel's client.
         MapRbd,
-        /// Target that fio reaches as a client of Ceph.
         MakeFioTarget,
-        /// NVMe-oF subsystem of a bdev in a running SPDK target.
         ExportSpdkNvmf,
-        /// Subsystem of the kernel's NVMe target.
         ExportNvmf,
-        /// Controller of an NVMe subsystem.
         ConnectNvmf,
-        /// Target of the kernel's iSCSI.
         ExportIscsi,
         StartIscsid,
-        /// Session with an iSCSI target.
         ConnectIscsi,
-        /// Export of a qemu-nbd.
         ExportNbd,
-        /// Device over an NBD export.
         ConnectNbd,
         SoftRdma,
-        /// Bridge that the guests' network cards are on.
         MakeBridge,
-        /// This host's end of a guest's network card.
         MakeTap,
         /// Process that lives as long as the stack: QEMU.
         Spawn,
-        /// Our binary on a host over SSH.
         RemoteAgent,
-        /// File of ours on a host without an agent.
         MakeFileAfar,
-        /// Resource that the program of an engine makes and that iotax does not know.
         MakeByTool,
-        /// Different settings of an existing virtual machine.
         ChangeMachine,
     }
     changes {
         FillFile,
-        /// Removal of the marker that describes a file's contents.
         ForgetFill,
         MakeFilesystem,
-        /// Takes a member of a pool offline.
         ZpoolOffline,
-        /// Brings a member of a pool back.
         ZpoolReplace,
-        /// Waits for a resilver.
         AwaitResilver,
         /// Wipes the data that the user has given up on a member.
         WipeSignatures,
-        /// Makes a member of an array fail.
         FailMember,
-        /// Brings a member of an array back.
         Rebuild,
-        /// Waits until the members of an array are whole.
         AwaitSync,
-        /// Image within a file or device.
         MakeImage,
-        /// Removes a member from an array of a running SPDK target, brings it back or waits for it.
         ChangeSpdkArray,
-        /// Makes a member of what such an engine made fail, brings it back or waits for it.
         ChangeByTool,
-        /// Image in a cluster of ours.
         MakeRbdImage,
-        /// Ends an OSD, brings it back empty or waits for it.
         ChangeCeph,
     }
 }
 
 /// Effect of an operation on a machine.
 pub enum Act<'a> {
-    /// Creates something, and removes it on undo.
     Make(&'a dyn ManagedResource),
-    /// Changes something that already exists.
     Change(&'a dyn ResourceChange),
 }
 
@@ -260,7 +219,6 @@ impl Op {
         matches!(self.act(), Act::Make(resource) if resource.survives())
     }
 
-    /// Returns the bytes of data that it fills a file with.
     pub fn bytes_filled(&self) -> u64 {
         match self {
             Op::FillFile(fill) => fill.bytes,
@@ -356,7 +314,7 @@ impl Op {
         Ok(())
     }
 
-    /// Returns the operation with what it must know about the machine before it changes it.
+    /// Returns the operation with what it must note about the machine before it changes it.
     pub fn observed(mut self, machine: &dyn Observer) -> Op {
         self.operation_mut().observe(machine);
         self

@@ -18,12 +18,11 @@ use std::path::{Path, PathBuf};
 
 const INTERFACES: &str = "/sys/class/net";
 
-/// Most guests of a network. The kernel's names have at most 15 letters, so a tap's number has one.
+/// Most guests of a network: the kernel's names have at most 15 letters, so one numbers the taps.
 pub const MOST_TAPS: usize = TAPS.len();
 /// Digits and letters that number the taps, without the letter in the bridge's name.
 const TAPS: &[u8] = b"0123456789abcdefghijklmopqrstuvwxyz";
 
-/// Returns the name of a run's bridge.
 pub fn bridge_name(run_id: &str) -> String {
     format!("ixn-{}", short_id(run_id))
 }
@@ -37,7 +36,6 @@ pub fn tap_name(run_id: &str, at: usize) -> Option<String> {
 /// Runs `ip link add NAME type bridge`, with an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeBridge {
-    /// Name of the bridge, with the run's mark.
     pub name: String,
     /// Address of this host on it.
     pub address: Ipv4Addr,
@@ -48,10 +46,8 @@ pub struct MakeBridge {
 /// Runs `ip tuntap add dev NAME mode tap`, as a port of a bridge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeTap {
-    /// Name of the tap, with the run's mark.
     pub name: String,
     pub bridge: String,
-    /// True if it has several queues.
     pub multi_queue: bool,
 }
 
@@ -60,7 +56,6 @@ impl MakeBridge {
         format!("{}/{}", self.address, self.prefix)
     }
 
-    /// Checks that it can be made without touching what exists.
     fn check_free(&self) -> Result<()> {
         not_there(&self.name)?;
         let own = Subnet::from_address(self.address, self.prefix);

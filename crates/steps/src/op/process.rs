@@ -24,9 +24,8 @@ pub struct Spawn {
     pub what: String,
     /// Program and arguments; one of them is `tag`.
     pub argv: Vec<String>,
-    /// Paths that steps yield, which only then can be put into the command line, in place of
-    /// `@below0@`, `@below1@`, ... (In journals from before this was a list there is one, in place
-    /// of `@below@`.)
+    /// Paths that earlier steps yield; they replace `@below0@`, `@below1@`, ... in the command
+    /// line. (Older journals have a single path, for `@below@`.)
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -119,7 +118,7 @@ impl ManagedResource for Spawn {
 }
 
 impl Spawn {
-    /// Returns the command line for a reader. Words describe what steps will yield.
+    /// Returns the command line for a reader; words describe what steps will yield.
     pub fn shown(&self) -> Vec<String> {
         let belows: Vec<String> = self.belows.iter().map(PathRef::to_string).collect();
         in_place(&self.argv, &belows.iter().map(String::as_str).collect::<Vec<_>>())
@@ -163,10 +162,9 @@ fn in_place(words: &[String], paths: &[&str]) -> Vec<String> {
 }
 
 /// Copies our binary to a host over SSH, into a directory that carries the run's id. The connection
-/// itself does the copying (measure::wire::ssh); this operation remembers to remove it.
+/// does the copying (`iotax_remote::ssh`); this operation remembers to remove it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteAgent {
-    /// Destination as ssh knows it.
     pub host: String,
     /// True if it performs steps; otherwise it issues the load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -16,7 +16,6 @@ use std::time::Duration;
 /// Initramfs with our binary as /init, and the modules that the guest needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildInitramfs {
-    /// Path of the file, within the run directory.
     pub path: PathBuf,
     /// Modules of the kernel: `/lib/modules/VERSION`, or a copy of it in our cache.
     pub modules: PathBuf,
@@ -28,7 +27,6 @@ pub struct BuildInitramfs {
 /// Disk that brings our binary into a guest with a system of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildSeed {
-    /// Path of the file, within the run directory.
     pub path: PathBuf,
     /// Seconds for which the agent there waits for a system that is still starting.
     #[serde(default)]

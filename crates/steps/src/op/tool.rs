@@ -44,18 +44,15 @@ const GOES_WITHIN: Duration = Duration::from_secs(30);
 /// Pause between two looks at a process that runs by itself.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Resource that a tool makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeByTool {
     pub tool: String,
-    /// Name of the resource. It carries the run's id.
     pub name: String,
     pub members: Vec<PathRef>,
     /// PCI addresses of the members, where a command needs them: the kernel may no longer have the
     /// drives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pci: Vec<String>,
-    /// Values of the placeholders in options.
     pub slots: PlaceholderSlots,
     /// Least capacity, in bytes.
     pub bytes: u64,
@@ -79,7 +76,6 @@ pub enum ToolChange {
     Fails(usize),
     /// Brings the member back and rebuilds it.
     Returns(usize),
-    /// Waits until all members are whole.
     AwaitWhole,
 }
 
@@ -131,7 +127,7 @@ impl MakeByTool {
         self.slots.get(PARTS).and_then(|parts| parts.parse().ok()).unwrap_or(1)
     }
 
-    /// Returns the path of a part, or `None` if only `find` reports it.
+    /// Returns the path of a part; `None` if only `find` reports it.
     pub fn path_of(&self, part: usize) -> Option<PathBuf> {
         match &self.commands.path {
             MadePath::Fixed(template) => filled(template, &self.part(part)).map(PathBuf::from),
@@ -166,7 +162,6 @@ impl MakeByTool {
         all.into_iter().map(|(key, list)| (key, self.shown_lines(list, None))).collect()
     }
 
-    /// Returns the members' paths, once they are known.
     fn paths(&self) -> Result<Vec<String>> {
         let path = |member: &PathRef| {
             let path = member.path()?;
@@ -269,7 +264,6 @@ impl MakeByTool {
         Ok(())
     }
 
-    /// Checks all that must hold before anything is made.
     fn check_before(&self) -> Result<()> {
         let trusted = self
             .commands
@@ -374,9 +368,8 @@ impl MakeByTool {
         Ok(path)
     }
 
-    /// Runs all commands of undo, even if one fails: something half created has parts that do not
-    /// exist. They are repeated for a while, since what is being removed may hold up what is to be
-    /// removed next.
+    /// Runs all commands of undo, even if one fails: what is half created lacks parts. Repeats them
+    /// for a while, since one thing may hold up the removal of the next.
     fn undo_all(&self, system: &mut RealSystem) -> Result<()> {
         self.check_named()?;
         let start = Instant::now();
@@ -637,7 +630,6 @@ fn pointed(text: &str, pointer: &str) -> Result<Value> {
     found.cloned().with_context(|| format!("the output has no {pointer}: {json}"))
 }
 
-/// Returns a value without quotes.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

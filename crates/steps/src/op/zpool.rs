@@ -18,38 +18,30 @@ use iotax_units::{shell, size_word};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Name of the volume in the pool.
 const VOLUME: &str = "vol";
-/// Name of the file system in the pool.
 const DATASET: &str = "data";
 
 /// Runs `zpool create` and `zfs create`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeZpool {
-    /// Name of the pool. It carries the run's id.
     pub name: String,
     pub members: Vec<PathRef>,
-    /// Way in which the members are joined.
     pub vdev: Vdev,
     /// Base-2 logarithm of the smallest write to a member, in bytes.
     pub ashift: u32,
     /// Properties that all in it have, such as `compression=lz4`.
     pub properties: Vec<String>,
-    /// Volume or file system in the pool.
     pub content: ZfsContent,
     /// Bytes for which its table of blocks must have room; `None` if duplicates are not looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedup_bytes: Option<u64>,
-    /// Identities of the members, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
 
-/// Kind of virtual device in ZFS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Vdev {
-    /// Blocks on all members in turn.
     Stripe,
     /// Mirrors of two members, with blocks on all mirrors in turn.
     Mirror,
@@ -58,22 +50,17 @@ pub enum Vdev {
     Raidz2,
 }
 
-/// Volume or file system in a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ZfsContent {
     Zvol {
         bytes: u64,
-        /// Bytes of a block.
         volblocksize: u64,
         /// True if no space is reserved for it.
         thin: bool,
     },
     /// File system, not mounted.
-    Dataset {
-        /// Bytes of a file's largest block.
-        recordsize: u64,
-    },
+    Dataset { recordsize: u64 },
 }
 
 impl MakeZpool {

@@ -19,7 +19,6 @@ pub struct ZpoolOffline {
 /// Runs `zpool labelclear` and `zpool replace`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZpoolReplace {
-    /// Content of the pool: a volume's device, or a file system's name.
     pub content: PathRef,
     /// Former member of the pool.
     pub member: PathRef,
@@ -31,7 +30,6 @@ pub struct ZpoolReplace {
 /// Waits as `zpool wait -t resilver` does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AwaitResilver {
-    /// Content of the pool: a volume's device, or a file system's name.
     pub content: PathRef,
 }
 

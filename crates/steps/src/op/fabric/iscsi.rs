@@ -20,7 +20,6 @@ use std::path::Path;
 /// Backstore, and a target with one portal and one initiator that may have its LUN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportIscsi {
-    /// File or device below.
     pub backing: PathRef,
     /// True if the backing is a block device.
     pub block: bool,
@@ -32,7 +31,6 @@ pub struct ExportIscsi {
     /// Attributes of the backstore, by LIO's names.
     pub attributes: Vec<(String, String)>,
     pub iqn: String,
-    /// Name of the only initiator.
     pub initiator: String,
     pub portal: SocketAddr,
     pub iser: bool,

@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 #[serde(rename_all = "lowercase")]
 pub enum NbdServer {
     Tcp(SocketAddr),
-    /// Socket in the run's folder.
     Unix(PathBuf),
 }
 
@@ -48,9 +47,7 @@ impl std::fmt::Display for NbdServer {
 /// Process that serves the export, started after a check that it can.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportNbd {
-    /// Command line of qemu-nbd.
     pub spawn: Spawn,
-    /// File or device below.
     pub backing: PathRef,
     pub name: String,
     pub server: NbdServer,
@@ -109,7 +106,6 @@ impl ManagedResource for ExportNbd {
 pub struct ConnectNbd {
     pub name: String,
     pub server: NbdServer,
-    /// Number of connections at the same time.
     pub connections: u32,
 }
 
