@@ -109,7 +109,6 @@ fn course(readings: &[&ClusterReading]) -> Vec<ClusterChange> {
     course
 }
 
-/// Warns of clusters that were not healthy although nobody asked for that.
 pub(super) fn warnings(view: &WorkloadView, clusters: &[ClusterFindings]) -> Vec<WarningReport> {
     let stacks = &view.run.start.scenario.stacks;
     let is_meant = |name: &String| {

@@ -226,7 +226,6 @@ fn percentiles(run: &RunData, group: &SystemGroup) -> Vec<ImportedPercentile> {
     }
 }
 
-/// Returns the percentiles that every run printed.
 fn printed(group: &SystemGroup) -> Vec<ImportedPercentile> {
     let Some((first, others)) = group.results.split_first() else { return Vec::new() };
     let in_all = first.percentiles.iter().filter_map(|one| {
@@ -291,7 +290,6 @@ pub(super) fn no_headline(found: &ImportedFindings) -> String {
     }
 }
 
-/// Returns the causes that the figures do not exclude.
 pub(super) fn not_excluded(found: &ImportedFindings) -> Vec<String> {
     let compared = found
         .workloads
