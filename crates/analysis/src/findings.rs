@@ -61,19 +61,14 @@ use verification::Verification;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
     pub run: RunIdentity,
-    /// The headline sentence, if the run has one.
     pub headline: Option<String>,
-    /// Reason why there is no headline.
     pub no_headline: Option<String>,
     /// Stack and quantity of the comparison that the headline states.
     #[serde(skip)]
     pub headline_of: Option<(String, String)>,
-    /// Check of the ruler: stacks against themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ruler: Option<RulerCheck>,
-    /// Places whose figures are emulated, as sentences.
     pub emulated: Vec<String>,
-    /// Workloads in the order of the scenario.
     pub workloads: Vec<WorkloadFindings>,
     /// Bills of one stack that combine two depths, where there are any. The bills of single
     /// workloads are in [`WorkloadFindings::bill`].
@@ -82,64 +77,46 @@ pub struct Findings {
     /// Reason why stacks that could be up together were measured apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<String>,
-    /// Preconditioning of each stack's drives before the measurement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub preconditioned: Vec<PreconditionReport>,
-    /// Workloads that are points of one sweep, side by side.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepFindings>,
-    /// Fate of acknowledged writes when something was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
-    /// Limits that courses of load show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitFindings>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedFindings>,
-    /// Verification of what the stacks returned against what was written to them, where the
-    /// scenario asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
-    /// Figures that somebody published of these stacks, next to the measured ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedFindings>,
-    /// The tables that the scenario asks for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<RatioTable>,
     pub places: Vec<PlaceReport>,
-    /// Results of building the layers, as read back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerReport>,
-    /// I/O that the loads issued and the devices completed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<TrafficReport>,
-    /// Warnings recorded during the measurement and found while reading the record.
     pub warnings: Vec<WarningReport>,
-    /// Causes that the figures do not exclude, as sentences.
     pub not_excluded: Vec<String>,
 }
 
-/// Identity of a run: its id, scenario, command, program version and state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunIdentity {
     pub id: String,
-    /// The scenario's name, where it has one.
     pub name: Option<String>,
     pub at: String,
-    /// Version of iotax that measured.
     pub iotax: String,
     /// The command line, quoted for a shell.
     pub command: String,
-    /// Origin of the scenario.
     pub source: String,
-    /// Seed of every random choice.
     pub seed: u64,
     /// Zone within which "no difference" may be said, a fraction.
     pub zone: f64,
     /// `complete`, `interrupted`, `waits for a reboot`, `waits for a manual step`, `failed`,
     /// `running` or `killed`.
     pub state: &'static str,
-    /// Text of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// Torn frames of the record; they count as absent.
@@ -167,7 +144,6 @@ impl RunIdentity {
     }
 }
 
-/// One workload on all stacks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkloadFindings {
     pub name: String,
@@ -176,18 +152,14 @@ pub struct WorkloadFindings {
     /// Unit of the rate that people use for this load: `1/s` or `B/s`. It is `ns` for a probe that
     /// measures times; their mean is in the rows' `iops`.
     pub rate_unit: &'static str,
-    /// Description of the probe, if the workload is one: what it counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeReport>,
-    /// Point of the sweep that this workload measures, if it belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPoint>,
     /// Reason why the measurement ended; `None`: it did not end in order.
     pub ended: Option<String>,
-    /// Regime and caches of the writes, if the workload writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<WritesReport>,
-    /// Length and order of its slices.
     pub design: Option<DesignReport>,
     /// Bytes that the load reached on every stack; `None`: nothing was loaded.
     pub reached_bytes: Option<u64>,
@@ -197,9 +169,7 @@ pub struct WorkloadFindings {
     pub most_reached_bytes: Option<u64>,
     /// Seconds of load on all stacks together.
     pub measured_s: f64,
-    /// One row per stack.
     pub rows: Vec<StackRow>,
-    /// Compliance of each stack with the service levels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slo: Vec<ServiceLevelFinding>,
     /// Other generators on the baseline against ours, as sentences.
@@ -207,32 +177,23 @@ pub struct WorkloadFindings {
     pub on_baseline: Vec<String>,
     /// Comparison of each stack with the baseline; writes have two each.
     pub comparisons: Vec<Comparison>,
-    /// Latency and CPU time of each stack against the baseline.
     pub charges: Vec<Charges>,
-    /// Advice on reading the rates of a mix's directions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directions_note: Option<String>,
-    /// Arrays that were measured in states.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayStates>,
-    /// Clusters of storage below the stacks, as they were between the slices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<ClusterFindings>,
-    /// Latencies where all stacks get the same load.
     pub matched: Option<MatchedFindings>,
-    /// Check for interference of the other stacks with the baseline, where it was made.
     pub beside: Option<InterferenceCheck>,
-    /// Stacks whose load runs in several guests or hosts at once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crowds: Vec<Crowd>,
-    /// Stacks against the most that their drives allow, where that limit is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub efficiency: Vec<Efficiency>,
     /// Added latency of a load with one I/O in flight, in round trips of the network that stacks
     /// cross, as sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<String>,
-    /// Cost of each layer of the stack, if asked for.
     pub bill: Option<Bill>,
 }
 
@@ -261,19 +222,15 @@ impl WorkloadFindings {
         )
     }
 
-    /// Returns [`WorkloadFindings::all_charges`] for joint judgement.
     pub(super) fn charged(&mut self) -> impl Iterator<Item = &mut Charges> {
         let states = self.arrays.iter_mut().flat_map(|array| &mut array.states);
         self.charges.iter_mut().chain(states.flat_map(|state| &mut state.charges))
     }
 }
 
-/// Design of a workload's measurement, as recorded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DesignReport {
-    /// Length of a slice's window.
     pub slice_ns: u64,
-    /// Order of slices in a round.
     pub pattern: Pattern,
     /// Period of a recurring disturbance on the machine, if it decided the pattern.
     pub period_ns: Option<u64>,
@@ -287,7 +244,6 @@ pub struct DesignReport {
     pub starts: Vec<SliceStart>,
 }
 
-/// Rate of a stack at the start of its short slices.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SliceStart {
     pub stack: String,
@@ -320,17 +276,14 @@ impl DesignReport {
 pub struct InterferenceCheck {
     /// Rate among the other stacks over the rate alone.
     pub ratio: MeasuredFigure,
-    /// Conclusion: what the other stacks cost the baseline, or that they cost nothing.
     pub verdict: Verdict,
     pub sentence: String,
 }
 
-/// One stack under one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StackRow {
     pub stack: String,
     pub text: String,
-    /// True if the others are compared with this stack.
     pub baseline: bool,
     pub place: Option<Place>,
     /// Both ends of a network probe: from which place to which.
@@ -355,12 +308,10 @@ pub struct StackRow {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionRow>,
     pub latency: Vec<LatencyFigures>,
-    /// Latencies of fsync and fdatasync, where the load calls them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush: Option<LatencyFigures>,
     /// CPU time of the generator's threads per I/O.
     pub cpu_generator: MeasuredFigure,
-    /// The generator's own share of that time, and how far its latencies can be trusted.
     pub generator: GeneratorReport,
     /// CPU time of the whole place (user and system) per I/O.
     pub cpu_place: MeasuredFigure,
@@ -370,10 +321,8 @@ pub struct StackRow {
     /// Rates of the single targets if a place has several (disks of a guest, members of an `each`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetRow>,
-    /// Single runs of a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<ToolRuns>,
-    /// Losses of a network probe, and the CPU time of its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkRow>,
     /// CPU use of whatever serves the I/O apart from the load; `None`: it is unknown, at least in
@@ -398,14 +347,12 @@ pub struct TargetRow {
 pub struct EngineReport {
     /// Names of the threads: `md127_raid5, vhost (16)`.
     pub threads: String,
-    /// CPU time of all these threads per I/O.
     pub cpu: MeasuredFigure,
     /// I/Os a second for each core that the threads keep busy. A thread that polls keeps a core
     /// busy all the time.
     pub iops_per_core: MeasuredFigure,
 }
 
-/// The load generator's own part in a stack's figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GeneratorReport {
     /// CPU time of the generator's threads per I/O in user mode: its own code.
@@ -413,7 +360,6 @@ pub struct GeneratorReport {
     /// CPU time of these threads per I/O in the kernel: the path of the I/O itself, as far as these
     /// threads walk it.
     pub cpu_kernel: MeasuredFigure,
-    /// Number of threads on all members of the stack together.
     pub threads: f64,
     /// Fraction of each thread's time that it computed in user mode; `None`: not recorded.
     pub user_share: Option<f64>,
@@ -443,7 +389,6 @@ pub struct GeneratorReport {
     pub littles_law_ends: Option<f64>,
 }
 
-/// Latencies of one direction, from merged histograms.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyFigures {
     pub direction: &'static str,
@@ -451,7 +396,6 @@ pub struct LatencyFigures {
     pub p50: MeasuredFigure,
     pub p99: MeasuredFigure,
     pub p999: MeasuredFigure,
-    /// Further percentiles that were asked for, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<AskedPercentile>,
     /// Points `(quantile, nanoseconds)` of the pooled histogram, for drawing.
@@ -459,7 +403,6 @@ pub struct LatencyFigures {
 }
 
 impl LatencyFigures {
-    /// Returns the figures with their names.
     pub fn figures(&self) -> impl Iterator<Item = (String, &MeasuredFigure)> {
         let known =
             [("mean", &self.mean), ("p50", &self.p50), ("p99", &self.p99), ("p99.9", &self.p999)];
@@ -468,13 +411,11 @@ impl LatencyFigures {
         known.into_iter().map(|(name, figure)| (name.to_owned(), figure)).chain(asked)
     }
 
-    /// Returns the figure of this name.
     pub fn figure(&self, name: &str) -> Option<&MeasuredFigure> {
         self.figures().find(|(known, _)| known == name).map(|(_, figure)| figure)
     }
 }
 
-/// A percentile that the scenario or the reader asked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AskedPercentile {
     pub percent: f64,
@@ -489,7 +430,6 @@ pub fn percentile_name(quantile: f64) -> String {
 /// Time that the quiesce gate waited before the slices of a stack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WritebackWait {
-    /// Seconds waited over all slices.
     pub waited_s: f64,
     /// Slices before which the gate was checked.
     pub slices: u64,
@@ -504,7 +444,6 @@ pub struct WritebackWait {
 }
 
 impl Default for WritebackWait {
-    /// Returns the value for no slices: nothing was owed.
     fn default() -> WritebackWait {
         WritebackWait {
             waited_s: 0.0,
@@ -529,31 +468,24 @@ impl WritebackWait {
 /// an error of the ruler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RulerCheck {
-    /// True if no difference was found.
     pub holds: bool,
     pub sentence: String,
 }
 
-/// All stacks under the same offered load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatchedFindings {
     /// Offered I/Os a second; `None`: one I/O at a time.
     pub rate_iops: Option<f64>,
     /// `4k random reads at 12,300 I/Os a second`.
     pub subject: String,
-    /// Origin of the rate, in words.
     pub origin: String,
-    /// One row per stack.
     pub rows: Vec<MatchedRow>,
 }
 
-/// One stack under the offered load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatchedRow {
     pub stack: String,
-    /// True if the others are compared with this stack.
     pub baseline: bool,
-    /// Reason why the figures are not representative.
     pub emulated: Option<String>,
     pub iops: MeasuredFigure,
     /// True if the stack achieved 98 % of the offered rate; `None`: not measured.
@@ -574,9 +506,7 @@ pub struct MatchedRow {
 pub struct JointBill {
     /// `4k random reads: microseconds at iodepth 1, rate and CPU at iodepth 32`.
     pub subject: String,
-    /// Name of the workload at depth 1.
     pub shallow: String,
-    /// Name of the deeper one.
     pub deep: String,
     /// True if this bill replaces the bills of both workloads, because nobody asked for them.
     pub sole: bool,
@@ -588,7 +518,6 @@ pub struct JointBill {
 pub struct Bill {
     /// One line per layer, from the bottom.
     pub lines: Vec<BillLine>,
-    /// The whole stack against the baseline.
     pub total: BillLine,
     /// Part of the total that the lines do not explain.
     pub unexplained: BillLine,
@@ -597,7 +526,6 @@ pub struct Bill {
 /// One line of a bill: a stack with one more layer against the stack without it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BillLine {
-    /// The layer that was added.
     pub layer: String,
     /// The stack that it is added to.
     pub on: String,
@@ -606,31 +534,24 @@ pub struct BillLine {
     /// 1 plus what the layer adds to the rate as a share of the baseline's: 0.95 where it takes
     /// five points of it. The points of all lines add up to the total's.
     pub of_baseline: MeasuredFigure,
-    /// Conclusion; withheld for the same reasons as that of any comparison.
     pub verdict: Verdict,
-    /// Ceiling that both sides reach, so that it hides a cost.
     pub masked: Option<MaskingCeiling>,
     /// Added mean latency in ns with one I/O at a time; lines add up to the total.
     pub added_latency: MeasuredFigure,
-    /// Reads and writes separately; only for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<BillDirection>,
     /// Added CPU time per I/O in ns, host and guest together.
     pub added_cpu: MeasuredFigure,
-    /// Reason why the line is not representative.
     pub emulated: Option<String>,
 }
 
-/// A place with its facts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlaceReport {
     pub place: Place,
-    /// Reason why the figures of this place are not representative.
     pub emulated: Option<String>,
     pub facts: serde_json::Value,
     /// Exact commands that created the place, quoted for a shell.
     pub commands: Vec<String>,
-    /// Actual disks of a guest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<GuestDisk>,
 }
@@ -643,7 +564,6 @@ pub struct WarningReport {
 }
 
 impl WarningReport {
-    /// Creates a warning of this kind about this subject.
     pub fn new(kind: &str, subject: &str, text: String) -> WarningReport {
         WarningReport { kind: kind.into(), subject: subject.into(), text }
     }

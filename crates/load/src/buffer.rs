@@ -19,20 +19,14 @@ const REFRESH_WHOLE: usize = 128 * 1024;
 /// Bytes changed in each sector of a block beyond [`REFRESH_WHOLE`].
 const REFRESH_LINE: usize = 64;
 
-/// Requirements for the buffers of one thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BufferNeeds {
     /// Number of I/Os in flight.
     pub(crate) slots: u32,
-    /// Bytes of each I/O.
     pub(crate) bs: usize,
-    /// True if any I/O reads.
     pub(crate) reads: bool,
-    /// True if any I/O writes.
     pub(crate) writes: bool,
-    /// Kind of data that is written.
     pub(crate) data: DataKind,
-    /// Kind of pages that hold the buffers.
     pub(crate) iomem: Iomem,
 }
 
@@ -113,7 +107,6 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Returns the read buffer of a slot.
     #[inline]
     pub(crate) fn read(&self, slot: u32) -> *mut u8 {
         self.pointer_at(slot as usize * self.stride)

@@ -92,7 +92,6 @@ pub(crate) fn lock(crew: &Mutex<LoadCrew>) -> MutexGuard<'_, LoadCrew> {
 }
 
 impl LoadCrew {
-    /// Creates a crew without threads.
     pub(crate) fn new() -> LoadCrew {
         LoadCrew::with_patience(PATIENCE_NS)
     }

@@ -121,7 +121,6 @@ impl TryFrom<String> for Distribution {
     }
 }
 
-/// Distribution over the blocks of a region.
 #[derive(Clone, Debug)]
 pub(crate) struct Skewed {
     law: Law,
@@ -146,7 +145,6 @@ impl Skewed {
         Some(Skewed { law, scatter: Scatter::new(blocks, seed, HOT) })
     }
 
-    /// Draws a block of the region.
     #[inline]
     pub(crate) fn block(&self, random: &mut Random) -> u64 {
         self.scatter.scattered_block(self.rank(random))

@@ -17,17 +17,14 @@ pub(crate) struct StartGate {
     pub(crate) abort: AtomicBool,
 }
 
-/// Time at which a slice begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BeginTime {
-    /// Intended time of the start.
     pub(crate) at_ns: u64,
     /// Latest time at which the intended start still holds; later, the slice begins at once.
     pub(crate) latest_ns: u64,
 }
 
 impl StartGate {
-    /// Creates a gate for a number of threads.
     pub(crate) fn new(threads: usize, begin: Option<BeginTime>) -> StartGate {
         StartGate {
             begin,

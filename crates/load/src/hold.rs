@@ -52,7 +52,6 @@ impl Holder {
         self.waiting.push(Reverse((due_ns, slot)));
     }
 
-    /// Returns the time at which the next completion is due.
     pub(crate) fn next_due_ns(&self) -> Option<u64> {
         self.waiting.peek().map(|Reverse((due_ns, _))| *due_ns)
     }

@@ -38,9 +38,7 @@ pub(crate) struct Setup {
     pub(crate) cursor: Cursor,
     pub(crate) pace: Option<Pace>,
     pub(crate) hold: Hold,
-    /// Processors and priority of the thread.
     pub(crate) seat: Seat,
-    /// Ledger of a job that verifies.
     pub(crate) ledger: Option<Arc<Ledger>>,
     /// I/Os in flight in this thread.
     pub(crate) depth: u32,
@@ -102,20 +100,17 @@ pub(crate) enum SliceStop {
     Blocks(u64),
 }
 
-/// Order for one slice, for one thread.
 pub(crate) struct SliceOrder {
     pub(crate) stop: SliceStop,
     pub(crate) gate: Arc<StartGate>,
 }
 
-/// Order for one slice of a series, for one thread.
 pub(crate) struct ShortOrder {
     pub(crate) length: ShortLength,
     pub(crate) gate: Arc<StartGate>,
     pub(crate) read_machine: Option<ReadMachine>,
 }
 
-/// Counts of one thread in a slice of a series.
 #[derive(Debug)]
 pub(crate) struct LaneShort {
     pub(crate) start_ns: u64,
@@ -124,13 +119,11 @@ pub(crate) struct LaneShort {
     pub(crate) ios: u64,
     /// Time at which the queue was empty.
     pub(crate) drained_ns: u64,
-    /// True if the slice ended early, like [`LaneResult::aborted`].
     pub(crate) aborted: bool,
     /// Growth of the machine's times in the slice, if this thread read them.
     pub(crate) machine: Option<MachineTimes>,
 }
 
-/// Measurements of one thread in a slice.
 #[derive(Debug)]
 pub(crate) struct LaneResult {
     pub(crate) start_ns: u64,
@@ -138,7 +131,6 @@ pub(crate) struct LaneResult {
     pub(crate) measured: SliceResult,
     pub(crate) first_submit_ns: Option<u64>,
     pub(crate) last_release_ns: Option<u64>,
-    /// Time at which the queue was empty.
     pub(crate) drained_ns: u64,
     /// True if the slice ended early, because a thread found that the target only fails.
     pub(crate) aborted: bool,
@@ -173,7 +165,6 @@ impl ShortWindow {
     }
 }
 
-/// Times and result of an fsync.
 #[derive(Debug)]
 pub(crate) struct FlushResult {
     pub(crate) begin_ns: u64,
@@ -181,7 +172,6 @@ pub(crate) struct FlushResult {
     pub(crate) cpu: ThreadCpu,
 }
 
-/// State of the I/O in a slot.
 #[derive(Clone, Copy)]
 struct IoSlot {
     io: CompletedIo,
@@ -189,7 +179,6 @@ struct IoSlot {
     cycle_from_ns: u64,
 }
 
-/// State of a load thread with engine `E`.
 pub(crate) struct Lane<E: Engine> {
     // Dropped in this order: the engine releases the memory first.
     engine: E,
@@ -214,7 +203,6 @@ pub(crate) struct Lane<E: Engine> {
     first_submit_ns: Option<u64>,
     tally: Tally,
     transient: Transient,
-    /// CPU time of the slices of a series.
     series_cpu: ThreadCpu,
     stamps: Stamps,
     checks: Option<VerifyChecks>,
@@ -368,7 +356,6 @@ impl<E: Engine + 'static> Lane<E> {
         unsafe { self.engine.submit(&io) };
     }
 
-    /// Returns the data that a slot writes next.
     #[inline]
     fn data_of(&mut self, slot: u32, offset: u64) -> *mut u8 {
         let data = self.buffers.write(slot);

@@ -15,9 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Range of whole blocks of a target that a job may touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
-    /// First byte of the region.
     pub(crate) offset: u64,
-    /// Size of a block in bytes.
     pub(crate) bs: u64,
     /// Number of blocks, at least 1.
     pub(crate) blocks: u64,
@@ -25,7 +23,6 @@ pub(crate) struct Region {
 
 /// Position of a thread. It is kept between slices: a pass continues.
 pub(crate) enum Cursor {
-    /// Position of a single thread.
     Own {
         /// Next block of each direction, and number of draws from the random map so far.
         next: [u64; 3],
@@ -37,7 +34,6 @@ pub(crate) enum Cursor {
     Shared(CursorShare),
 }
 
-/// Cursor that several threads move.
 pub(crate) type CursorShare = Arc<SharedCursor>;
 
 /// Position like [`Cursor::Own`], for several threads.
@@ -100,7 +96,6 @@ impl Cursor {
     }
 }
 
-/// Method of drawing random blocks.
 enum Draw {
     /// Draws all blocks with equal probability, whatever was drawn before.
     Even,
@@ -150,7 +145,6 @@ impl MappedPass {
 /// Streams of the seed's random numbers that order the passes.
 const MAP: u64 = 0x6d61_7000_0000_0000;
 
-/// Draws offsets for one thread.
 pub(crate) struct Offsets {
     region: Region,
     random_percent: u8,

@@ -18,7 +18,6 @@ const GROUPS: u64 = 4096;
 /// free thread takes the next start, so an I/O that does not come back delays only itself.
 pub(crate) type Schedule = Arc<AtomicU64>;
 
-/// Intended starts of one thread.
 #[derive(Debug)]
 pub(crate) struct Pace {
     rate: u64,
@@ -41,7 +40,6 @@ impl Pace {
         self.schedule.store(0, Ordering::Relaxed);
     }
 
-    /// Begins the slice at `start_ns`.
     pub(crate) fn begin(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
     }
@@ -81,7 +79,6 @@ impl Pace {
         }
     }
 
-    /// Returns the number of starts before `end_ns`.
     fn starts_before(&self, end_ns: u64) -> u64 {
         let after_ns = end_ns.saturating_sub(self.start_ns);
         let starts = (u128::from(after_ns) * u128::from(self.rate)).div_ceil(1_000_000_000);

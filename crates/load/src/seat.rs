@@ -23,7 +23,6 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// Returns the seat of the fio thread with the given index, from 0.
     pub(crate) fn from_job(job: &Job, thread: u64) -> Seat {
         let cpus = match (job.cpus_split, job.cpus_allowed.len() as u64) {
             (true, number @ 1..) => vec![job.cpus_allowed[(thread % number) as usize]],

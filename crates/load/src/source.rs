@@ -84,7 +84,7 @@ impl IoSource {
         Some((if reads { Op::Read } else { Op::Write }, offset))
     }
 
-    /// Draws an operation that the next one could be, by the mix, without taking one.
+    /// Draws an operation by the mix without using up an I/O of the share.
     pub(crate) fn like_next(&mut self) -> Op {
         match self.draws_a_read() {
             true => Op::Read,
@@ -93,7 +93,6 @@ impl IoSource {
         }
     }
 
-    /// Draws by the mix, and returns true for a read.
     #[inline]
     fn draws_a_read(&mut self) -> bool {
         match self.read_percent {
@@ -116,7 +115,6 @@ impl IoSource {
         (Op::Trim, offset)
     }
 
-    /// Returns true if `next` has another I/O.
     pub(crate) fn has_more(&self) -> bool {
         self.blocks_left > 0 || self.sync_owed().is_some()
     }

@@ -30,13 +30,11 @@ const SOURCE: &std::ffi::CStr = c"/sys/devices/system/clocksource/clocksource0/c
 /// does not trust the counter.
 const MADE_OF_IT: [&str; 3] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
 
-/// Time source of one thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamps {
     counter: Option<Counter>,
 }
 
-/// Line through two points of both clocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counter {
     /// Point from which the rate is measured.
@@ -67,7 +65,6 @@ impl Stamps {
         Stamps { counter: None }
     }
 
-    /// Returns the name of the clock in use.
     pub(crate) fn source(&self) -> &'static str {
         if self.counter.is_some() { "the time-stamp counter" } else { "CLOCK_MONOTONIC" }
     }

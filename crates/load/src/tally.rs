@@ -12,22 +12,18 @@ pub(crate) const FAILURES_IN_A_ROW: u64 = 1_000;
 /// Time of failures without a success in between that ends a slice too.
 pub(crate) const FAILING_NS: u64 = 1_000_000_000;
 
-/// Completed I/O of one slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompletedIo {
     pub(crate) op: Op,
     pub(crate) offset: u64,
-    /// Number of requested bytes.
     pub(crate) len: u32,
     /// Bytes moved, or an errno below zero.
     pub(crate) result: i32,
     /// Time at which its latency begins: with a schedule, its intended start.
     pub(crate) start_ns: u64,
-    /// Time at which it was issued.
     pub(crate) issued_ns: u64,
 }
 
-/// Counts of one thread in a slice.
 pub(crate) struct Tally {
     window_ns: Range<u64>,
     /// Longest latency that counts where it ends; longer ones count where they begin, see
@@ -93,7 +89,6 @@ impl Tally {
         }
     }
 
-    /// Clears the counts of the last slice.
     pub(crate) fn clear(&mut self) {
         for direction in [&mut self.read, &mut self.write, &mut self.trim] {
             (direction.ios, direction.bytes) = (0, 0);
@@ -259,7 +254,6 @@ impl Tally {
         self.direction(op).latency.record_many(latency_ns, number);
     }
 
-    /// Returns true if the target only fails.
     #[inline]
     pub(crate) fn only_fails(&self) -> bool {
         self.failing.as_ref().is_some_and(|failing| {

@@ -21,7 +21,6 @@ const DIO_ALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 /// Logical block in bytes that O_DIRECT is assumed to need if nothing reports it.
 const USUAL_BLOCK: u64 = 512;
 
-/// Target that was inspected.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadTarget {
     path: PathBuf,
@@ -84,7 +83,6 @@ impl LoadTarget {
         })
     }
 
-    /// Returns the path of the target.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -199,10 +197,6 @@ impl LoadTarget {
         }
     }
 
-    /// Checks that the target can trim the job's blocks.
-    ///
-    /// # Errors
-    /// When it cannot.
     pub(crate) fn check_trim(
         &self,
         job: &Job,
@@ -213,7 +207,6 @@ impl LoadTarget {
             .map_err(|clause| self.unfit(job, format!("rw={}: {clause}", job.rw.word())))
     }
 
-    /// Returns the error of a system call on this target.
     pub(crate) fn system(&self, action: &'static str, source: io::Error) -> LoadError {
         system(action, &self.path, source)
     }
@@ -283,7 +276,6 @@ fn identity(seen: &Statx) -> Identity {
     }
 }
 
-/// Type of a target.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TargetType {
     File,

@@ -40,7 +40,6 @@ impl Transient {
         }
     }
 
-    /// Begins a new slice.
     pub(crate) fn begin(&mut self) {
         self.slices += 1;
         (self.number, self.last_ns) = (0, 0);

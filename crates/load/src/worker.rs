@@ -22,7 +22,6 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Maximum number of threads of a worker.
 const MAX_THREADS: u64 = 4096;
 
 /// Maximum number of I/Os in flight that a job may ask of a thread: as many as one ring can be made
@@ -47,7 +46,6 @@ pub struct Worker {
     /// Targets in the order in which the threads are assigned to them: thread i works on target i
     /// modulo their number.
     targets: Vec<LoadTarget>,
-    /// Block size of each thread's job.
     block_sizes: Vec<u64>,
     /// Ledger of the blocks that each thread's job wrote, if it verifies.
     ledgers: Vec<Option<Arc<Ledger>>>,
@@ -156,7 +154,6 @@ impl Worker {
         crew::lock(&self.crew).begin_series(self.lane, self.threads(), bin_ns)
     }
 
-    /// Returns the counts of the threads in a series, except windows.
     pub(crate) fn end_series(&self) -> Result<(SliceResult, Transient), LoadError> {
         let lanes = crew::lock(&self.crew).end_series(self.lane, self.threads())?;
         let (mut sum, mut transient) = (SliceResult::default(), Transient::default());

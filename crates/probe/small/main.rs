@@ -39,7 +39,7 @@ global_asm!(".globl _start", "_start:", "mov rdi, rsp", "and rsp, -16", "call {b
 #[cfg(target_arch = "aarch64")]
 global_asm!(".globl _start", "_start:", "mov x0, sp", "bl {begin}", begin = sym begin);
 
-/// A system call of the kernel, by its number.
+/// Makes the system call with this number.
 #[cfg(target_arch = "x86_64")]
 fn call(number: usize, [a, b, c, d, e]: [usize; 5]) -> isize {
     let result;
@@ -51,7 +51,7 @@ fn call(number: usize, [a, b, c, d, e]: [usize; 5]) -> isize {
     result
 }
 
-/// A system call of the kernel, by its number.
+/// Makes the system call with this number.
 #[cfg(target_arch = "aarch64")]
 fn call(number: usize, [a, b, c, d, e]: [usize; 5]) -> isize {
     let result;
@@ -74,7 +74,7 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
     exit(101)
 }
 
-/// What the kernel puts on the stack: the number of words, then where each is.
+/// Entry point; `stack` points to the number of arguments, followed by the arguments.
 extern "C" fn begin(stack: *const usize) -> ! {
     // SAFETY: the kernel starts a program with this on its stack.
     let (words, second) = unsafe { (*stack, *stack.add(2)) };
@@ -109,7 +109,7 @@ fn serve() -> ! {
     exit(0)
 }
 
-/// A process made, and waited for until it has ended.
+/// Forks a child that does the work, and waits for it. Returns false if either failed.
 fn once(what: u64) -> bool {
     let child = call(calls::CLONE, [SIGCHLD, 0, 0, 0, 0]);
     if child == 0 {

@@ -29,7 +29,6 @@ pub struct Exchange {
     pub peer_cpu_system_ns: u64,
 }
 
-/// One direction of an [`Exchange`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExchangeDirection {

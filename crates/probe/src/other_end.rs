@@ -8,7 +8,6 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Other end of a probe, which answers until it is dropped.
 pub enum OtherEnd {
-    /// Listening end of the network pair.
     Pair(ProbeServer),
     Tool(ServedTool),
 }

@@ -54,14 +54,11 @@ pub const MOST_BYTES: u64 = 128 << 30;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
     None,
-    /// A size in bytes.
     Bytes {
-        /// Size if none is given.
         default: u64,
         least: u64,
     },
     Time {
-        /// Nanoseconds if no time is given.
         default_ns: u64,
     },
     /// One of these words, each with its meaning; the first is the default.
@@ -102,10 +99,8 @@ pub trait Probe: Send {
     }
 }
 
-/// Definition of one probe of the family.
 pub struct Definition {
     pub name: &'static str,
-    /// Argument that it takes in brackets.
     pub argument: Argument,
     /// Unit of its work, unless each of its tests has its own: [`ProbeSpec::unit`].
     pub unit: ProbeUnit,
@@ -117,7 +112,6 @@ pub struct Definition {
     pub relative: &'static str,
     /// Program that must be installed, and the package that has it.
     pub program: Option<(&'static str, &'static str)>,
-    /// Shortest length of a slice in nanoseconds.
     pub shortest_slice_ns: u64,
     /// True if it needs another place that answers.
     pub needs_peer: bool,
@@ -130,7 +124,6 @@ pub enum ProbeError {
     /// The request cannot be fulfilled here; the words say why and what to do.
     #[error("{0}")]
     Unfit(String),
-    /// A program is not installed.
     #[error("{program} is not installed; hint: apt install {package}")]
     Missing { program: String, package: String },
     #[error("cannot {action}: {source}")]
@@ -138,7 +131,6 @@ pub enum ProbeError {
     /// A program or the other end did not do what it should: the words say what.
     #[error("{0}")]
     Failed(String),
-    /// Error of the load generator.
     #[error(transparent)]
     Load(#[from] LoadError),
 }

@@ -286,7 +286,6 @@ struct Under {
     from: (f64, f64),
     /// Points that lie on the line.
     on: Vec<(f64, f64)>,
-    /// Slope of the line.
     line: f64,
 }
 

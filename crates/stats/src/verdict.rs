@@ -55,7 +55,6 @@ pub enum Verdict {
 impl Concludes for Verdict {}
 
 impl From<Conclusion> for Verdict {
-    /// Words a conclusion about a rate: less of it is a cost.
     fn from(found: Conclusion) -> Verdict {
         match found {
             Conclusion::Less(change) => {

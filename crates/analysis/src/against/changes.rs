@@ -33,7 +33,6 @@ const ADJOINING: f64 = 1.0;
 /// Longest advisable extension of the runs, as a factor.
 const BEARABLE: f64 = 50.0;
 
-/// One workload that both runs have.
 pub(super) struct MatchedWorkload<'a> {
     /// Views of the old run and of the new one.
     pub(super) sides: [&'a WorkloadView<'a>; 2],
@@ -64,7 +63,6 @@ impl<'a> MatchedWorkload<'a> {
         &self.sides[run].sides[stack[run]]
     }
 
-    /// Returns the directions of a mix.
     fn directions(&self) -> &'static [IoDirection] {
         self.sides[1].directions()
     }
@@ -124,7 +122,6 @@ impl<'a> MatchedWorkload<'a> {
     }
 }
 
-/// Change from old to new, or the reason why it is missing.
 pub(super) struct ChangeEstimate {
     pub(super) change: Result<unpaired::UnpairedChange, Refusal>,
     value: Option<f64>,
@@ -179,7 +176,7 @@ impl ChangeEstimate {
     }
 }
 
-/// Estimates the change: plain, and against the baseline of its own run.
+/// Estimates the plain change, and the change relative to the baseline of each run.
 fn found(
     matched: &MatchedWorkload,
     stack: [usize; 2],
@@ -223,7 +220,6 @@ fn change(matched: &MatchedWorkload, stack: [usize; 2], of: FigureKind) -> RunCh
     RunChange { direct: plain.figure(), against_own_baseline: own.figure() }
 }
 
-/// Returns all changes under one workload.
 pub(super) fn workload(
     matched: &MatchedWorkload,
     limits: RegressionLimits,
@@ -268,7 +264,6 @@ fn stack(
     }
 }
 
-/// Judges latency or CPU time against the accepted rise.
 fn charge(matched: &MatchedWorkload, at: [usize; 2], of: FigureKind, limit: f64) -> ChargeLimit {
     let (plain, own) = found(matched, at, of);
     let (judged, used) = match own.change {
@@ -313,7 +308,6 @@ pub(super) fn charge_sentence(
     format!("{stack}, new against old{words}: {figure} {change}")
 }
 
-/// Compares how each stack keeps the service levels of either run, in both runs.
 fn service_levels(
     matched: &MatchedWorkload,
     at: [usize; 2],
@@ -425,8 +419,8 @@ fn withheld(
     })
 }
 
-/// Returns whether only one run is emulated, with the words for it. A baseline that is used counts
-/// too.
+/// Returns the label for emulated figures, and true if only one run is emulated. A baseline counts
+/// too if the verdict uses it.
 fn label(
     matched: &MatchedWorkload,
     at: [usize; 2],
@@ -473,8 +467,8 @@ pub(super) fn judge(
     judged_in_words(found, judged, limit, &format!("a loss beyond {}", percent_word(limit)))
 }
 
-/// Judges a change against the largest accepted rise: what takes 1.25 times as long has 0.8 of the
-/// speed.
+/// Judges a figure for which less is better against the largest accepted rise: 1.25 times the time
+/// is 0.8 of the speed.
 pub(super) fn judge_rise(
     found: &Result<unpaired::UnpairedChange, Refusal>,
     judged: VerdictBasis,
@@ -562,7 +556,6 @@ fn settle(found: &unpaired::UnpairedChange, judged: VerdictBasis, limit: f64) ->
     }
 }
 
-/// Formats a fraction as a percentage: `5 %`.
 pub(super) fn percent_word(fraction: f64) -> String {
     // A fraction that was read from a percentage has more digits than were written.
     format!("{} %", (fraction * 1e8).round() / 1e6)

@@ -9,7 +9,6 @@ use crate::results::{identity, limits};
 use iotax_stats::unpaired::LimitOutcome;
 use iotax_store::RunData;
 
-/// Returns true if either run searched for limits.
 pub(super) fn any(runs: [&RunData; 2]) -> bool {
     runs.iter().any(|run| run.start.scenario.limits.is_some())
 }
@@ -68,7 +67,6 @@ pub(super) fn against(
     Ok(found)
 }
 
-/// Returns a warning if the runs had different targets.
 fn other_target(runs: [&RunData; 2]) -> Option<WarningReport> {
     let [old, new] = runs.map(|run| run.start.scenario.stacks.first().map(|stack| &stack.text));
     let (old, new) = (old?, new?);
@@ -150,7 +148,6 @@ fn judge(change: &MeasuredFigure, accepted: f64) -> LimitLine {
     changes::limit_line(outcome, &beyond, || "longer courses (--seconds) narrow it".to_owned())
 }
 
-/// Returns the courses of which the other run has none.
 fn only_in(run: &'static str, own: &[CourseFinding], other: &[CourseFinding]) -> Vec<OnlyIn> {
     let alone = own.iter().filter(|one| !other.iter().any(|other| is_same(one, other)));
     let line = |one: &CourseFinding| OnlyIn {

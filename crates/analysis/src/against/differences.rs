@@ -51,8 +51,8 @@ pub(super) fn warnings(
     all
 }
 
-/// Returns the alarm of a run whose stacks returned something other than what was written to them.
-/// The cost of such a stack is secondary here too.
+/// Returns the alarm for a run whose stacks returned other data than were written to them. As in a
+/// report of one run, it outranks the costs.
 fn wrong_data(word: &str, run: &RunData) -> Option<WarningReport> {
     let alarm = verification::verification(run)?.alarm()?;
     Some(WarningReport::new("wrong_data", &format!("{word} run"), alarm))
@@ -196,8 +196,8 @@ fn facts(place: &PlaceFacts) -> Vec<(&'static str, Option<String>)> {
     ]
 }
 
-/// Removes a word that every run sets again from a measurement for translated guests: a last digit
-/// that differs there is no difference.
+/// Removes the word that every run derives anew from a measurement, for translated guests: if its
+/// last digit differs, that is no difference.
 fn without_measured_rate(command_line: &str) -> String {
     let words = command_line.split_whitespace().filter(|word| !word.starts_with("tsc_early_khz="));
     words.collect::<Vec<_>>().join(" ")
@@ -219,7 +219,6 @@ fn of_place(old: &PlaceFacts, new: &PlaceFacts) -> Vec<WarningReport> {
     all
 }
 
-/// Compares what the workers report: engine, place and bytes in use.
 fn of_workers(matched: &MatchedWorkload) -> Vec<WarningReport> {
     let worker = |run: usize, stack: usize| {
         let reading = matched.sides[run];

@@ -29,7 +29,6 @@ use iotax_store::RunData;
 use iotax_units::counted;
 use std::collections::HashMap;
 
-/// Returns true if either run was imported.
 pub(super) fn any(runs: [&RunData; 2]) -> bool {
     runs.iter().any(|run| run.start.imported.is_some())
 }
@@ -42,13 +41,11 @@ enum ItemKind<'a> {
     Other(String, &'a str),
 }
 
-/// Figures of a system: printed or measured.
 enum SystemFigures<'a> {
     Printed(SystemRuns<'a>),
     Measured(&'a StackSide),
 }
 
-/// One load on the systems of a run.
 struct ImportedLoad<'a> {
     what: ItemKind<'a>,
     subject: String,
@@ -239,7 +236,6 @@ fn pairs(items: &[Vec<ImportedLoad>; 2]) -> Result<Vec<[usize; 2]>, RunMismatch>
     Ok(pairs)
 }
 
-/// Assignment of the systems of one run to those of the other.
 struct SystemPairs<'a> {
     pairs: Vec<[&'a str; 2]>,
     only: Vec<OnlyIn>,
@@ -306,7 +302,6 @@ fn only(items: &[Vec<ImportedLoad>; 2], pairs: &[[usize; 2]]) -> impl Iterator<I
     of(0).into_iter().chain(of(1))
 }
 
-/// Returns a warning that the figures are others', and from how many files.
 fn origin((word, run): (&str, &RunData)) -> Option<WarningReport> {
     let import = run.start.imported.as_ref()?;
     let files = counted(u64::from(import.files), "file", "files");

@@ -7,7 +7,7 @@ use iotax_load::Job;
 use iotax_model::scenario::{Scenario, Workload};
 use iotax_model::stack::Stack;
 
-/// Indices into the old and the new run, what is left over, and what must be said about the pairs.
+/// Indices into the old and the new run, what matches nothing, and warnings about the pairs.
 pub(super) struct MatchedPairs {
     pub(super) pairs: Vec<[usize; 2]>,
     pub(super) only: Vec<OnlyIn>,
@@ -84,7 +84,7 @@ fn unlike(old: &Stack, new: &Stack) -> Option<WarningReport> {
     }
 }
 
-/// Pairs by the first rule, then what is left by the second, and so on, in the order of the new
+/// Pairs items by the first rule, then the rest by the second, and so on, in the order of the new
 /// run.
 fn paired<T>(old: &[T], new: &[T], rules: &[fn(&T, &T) -> bool]) -> Vec<[usize; 2]> {
     let mut pairs: Vec<[usize; 2]> = Vec::new();

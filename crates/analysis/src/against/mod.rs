@@ -44,7 +44,6 @@ impl RunComparison {
     }
 }
 
-/// Reason why two runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunMismatch {
     #[error(
@@ -64,7 +63,6 @@ pub enum RunMismatch {
         "the run {search} searched for limits, and the run {other} did not; hint: compare two runs of `iotax limits`, or two of `iotax run`"
     )]
     SearchAndLoads { search: String, other: String },
-    /// No workload or no stack in common.
     #[error(
         "the two runs have no {what} in common: the old one has {old}, the new one {new}; hint: {hint}"
     )]
@@ -72,7 +70,6 @@ pub enum RunMismatch {
         what: &'static str,
         old: String,
         new: String,
-        /// Hint on how the two are matched.
         hint: &'static str,
     },
 }
@@ -147,7 +144,6 @@ fn emulated(runs: [&RunData; 2]) -> Vec<String> {
     WORDS.into_iter().zip(runs).flat_map(of).collect()
 }
 
-/// Words for the runs in their order.
 const WORDS: [&str; 2] = ["old", "new"];
 
 fn names<T>(items: &[T], name: impl Fn(&T) -> &str) -> String {
@@ -215,7 +211,6 @@ fn not_excluded(found: &RunComparison) -> Vec<String> {
     lines
 }
 
-/// Returns the index of the baseline if both runs have the same one.
 fn common_baseline(scenarios: [&Scenario; 2], stacks: &[[usize; 2]]) -> Option<[usize; 2]> {
     let baselines = scenarios.map(|scenario| scenario.baseline);
     stacks.contains(&baselines).then_some(baselines)

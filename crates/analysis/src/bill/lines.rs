@@ -103,7 +103,6 @@ fn is_default(workload: &Workload, iodepth: u32) -> bool {
         && matches!(workload.jobs.as_slice(), [job] if sized(job) == sized(&default))
 }
 
-/// A line with what its interval rests on.
 struct PrefixLine {
     shown: BillLine,
     estimated: Option<EstimatedRatio>,

@@ -112,7 +112,7 @@ fn of_it(set: &SetLimit, rate: f64) -> String {
     format!("{set}; it reached {:.1} % of that", 100.0 * rate / set.rate)
 }
 
-/// Returns the limit on what either end of a network sends, if the probe's load with its headers
+/// Returns the limit on what an end of a network sends if the probe's load, with its headers,
 /// reached it.
 fn network(reading: &WorkloadView, at: usize) -> Option<String> {
     let run = reading.run;
@@ -182,7 +182,7 @@ fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
     })
 }
 
-/// Returns what had passed by the end of each round, including what slices discard.
+/// Returns `(seconds, I/Os or bytes)` at the end of each round, including what slices discard.
 fn course(
     rounds: &[&Vec<&Slice>],
     bytes: bool,

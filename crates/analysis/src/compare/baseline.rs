@@ -15,7 +15,6 @@ use iotax_stats::round::percent_up;
 use iotax_stats::{Concludes, RatioChange, Verdict, alone};
 use iotax_units::show_ns;
 
-/// Returns the last design that was recorded for the workload.
 pub fn design(reading: &WorkloadView) -> Option<DesignReport> {
     let design =
         reading.run.designs.iter().rfind(|design| design.workload == reading.workload.name)?;

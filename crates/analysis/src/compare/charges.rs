@@ -20,14 +20,10 @@ use iotax_stats::ratio::{Difference, Total};
 use iotax_stats::{Charge, Concludes, Phrase, Refusal, Verdict};
 use iotax_units::grouped;
 
-/// The charges of one stack with the estimates that they rest on.
 pub struct ChargedStack {
-    /// Charges as each is found by itself.
     pub charges: Charges,
-    /// Estimate of the latency; `None`: nothing to estimate.
     pub latency: Option<EstimatedRatio>,
     pub cpu: Option<EstimatedRatio>,
-    /// Estimates of the latency of reads and writes separately.
     pub directions: Vec<Option<EstimatedRatio>>,
 }
 
@@ -158,10 +154,8 @@ fn caught_up(side: &StackSide, offered: f64) -> Option<bool> {
     (side.achieved(offered)? > 1.0 + AHEAD).then(|| sum(|round| round.all_ios) <= most * whole_s)
 }
 
-/// A charge with the ratio that it rests on.
 type ChargeEstimate = (ChargeFinding, Option<EstimatedRatio>);
 
-/// A stack whose charges are put into words.
 struct ChargedPair<'a> {
     reading: &'a WorkloadView<'a>,
     base: usize,

@@ -19,11 +19,8 @@ use iotax_stats::family::Family;
 use iotax_stats::ratio::Total;
 use iotax_stats::{Concludes, Refusal, Verdict};
 
-/// A direction of a comparison with the estimate that it rests on.
 pub struct DirectionCompared {
-    /// Comparison as it is found by itself.
     pub direction: DirectionComparison,
-    /// Estimate of the ratio; `None`: nothing to estimate.
     pub estimated: Option<EstimatedRatio>,
 }
 
@@ -90,7 +87,6 @@ pub fn of_pair(
     ways.map(of).collect()
 }
 
-/// Returns the conclusion from the ratio of a direction, unless the slices are spoilt.
 pub fn concluded(reading: &WorkloadView, taken: &AddedPerIo, whole: Option<&Verdict>) -> Verdict {
     let limited =
         |reason: &Refusal| matches!(reason, Refusal::RateLimited { .. } | Refusal::AtLimit { .. });
@@ -101,7 +97,6 @@ pub fn concluded(reading: &WorkloadView, taken: &AddedPerIo, whole: Option<&Verd
     }
 }
 
-/// Returns the directions of a line of a bill.
 pub fn of_line(
     reading: &WorkloadView,
     pair: [usize; 2],

@@ -11,7 +11,6 @@ use iotax_stats::round::percent_up;
 use iotax_stats::{Refusal, Verdict};
 use iotax_units::{counted, distinct, show_names};
 
-/// The comparison that makes the headline, with its sentence.
 pub struct Headline {
     pub stack: String,
     pub quantity: String,

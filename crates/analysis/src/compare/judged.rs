@@ -24,7 +24,6 @@ pub struct WorkloadEstimates {
 }
 
 impl WorkloadEstimates {
-    /// Adds the estimates of more comparisons.
     pub fn add(&mut self, more: WorkloadEstimates) {
         self.comparisons.extend(more.comparisons);
         self.bill_lines.extend(more.bill_lines);
@@ -39,7 +38,6 @@ impl WorkloadEstimates {
 #[derive(Default)]
 pub struct JudgedPairs {
     pub comparisons: Vec<Comparison>,
-    /// Charges in latency and CPU time.
     pub charges: Vec<Charges>,
     pub estimates: WorkloadEstimates,
 }

@@ -11,7 +11,6 @@ use iotax_probe::tool::RunSpread;
 use iotax_units::{GIB, KIB};
 use std::ops::Add;
 
-/// Returns the runs in the whole rounds of a stack that a tool measured.
 pub fn runs(reading: &WorkloadView, at: usize) -> Option<ToolRuns> {
     let unit = reading.workload.probe.as_ref().filter(|probe| probe.is_tool())?.unit().ok()?;
     let rounds = &reading.sides[at].rounds;
@@ -42,7 +41,6 @@ fn of_run(unit: ProbeUnit, slice: &Slice) -> f64 {
 /// Function that returns divisor and dividend of a round.
 type OfRound<'a> = dyn Fn(&RoundTotal, NetworkTotals) -> Option<(f64, f64)> + 'a;
 
-/// Returns the network row of a stack that a network probe measured.
 pub fn network(reading: &WorkloadView, at: usize) -> Option<NetworkRow> {
     let unit = reading.workload.probe_unit()?;
     let rounds = &reading.sides[at].rounds;

@@ -15,7 +15,6 @@ use iotax_stats::rounds::SliceValue;
 use iotax_stats::visits::{self, VisitRatio};
 use iotax_stats::{BatchGate, Concludes, Ratio, RatioChange, Refusal, Uncertain, Verdict};
 
-/// An estimated ratio of any unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EstimatedRatio {
     Rounds(Ratio),
@@ -76,15 +75,12 @@ impl EstimatedRatio {
     }
 }
 
-/// A pair's ratio of rates with its conclusion.
 #[derive(Clone, Debug)]
 pub struct RateComparison {
     pub estimated: Result<EstimatedRatio, Refusal>,
     /// The ratio alone, where too little was measured for its interval.
     point: Option<f64>,
-    /// Verdict of this comparison by itself.
     pub verdict: Verdict,
-    /// Further checks of the ratio.
     pub checks: RatioChecks,
 }
 
@@ -166,7 +162,6 @@ impl RateComparison {
         }
     }
 
-    /// Returns the ratio as a figure.
     pub fn figure(&self) -> MeasuredFigure {
         match &self.estimated {
             Ok(found) => found.figure(),
@@ -175,8 +170,8 @@ impl RateComparison {
     }
 }
 
-/// Returns what there is of a figure without an estimate: its value, if only its interval lacks
-/// rounds or visits.
+/// Returns the figure for a missing estimate: its value alone, if only the interval lacks rounds or
+/// visits.
 fn too_few(reason: &Refusal, point: Option<f64>, unit: &'static str) -> MeasuredFigure {
     let counted = match reason {
         Refusal::TooFewRounds { have } => Some((*have as u64, SampleUnit::Rounds)),
@@ -274,7 +269,6 @@ fn visit_rate(side: &StackSide, visit: u32, basis: RoundBasis) -> Result<f64, Re
     Ok(if all.items > 0.0 { all.sum / all.items } else { 0.0 })
 }
 
-/// Returns an estimated ratio as a figure of this unit.
 pub fn of_ratio(found: &Ratio, unit: &'static str) -> MeasuredFigure {
     MeasuredFigure::Known {
         value: found.ratio,
@@ -328,7 +322,6 @@ pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> MeasuredFigure {
     }
 }
 
-/// Returns a ratio or difference of percentiles as a figure.
 pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> MeasuredFigure {
     estimated(found, unit, caution)
 }
@@ -362,9 +355,7 @@ pub const ONLY_AT_ONE: &str = "only at iodepth 1";
 /// Additional cost of an I/O on B, in the quantity that `of` takes from each round.
 #[derive(Clone, Debug)]
 pub struct AddedPerIo {
-    /// Mean of B over that of A.
     pub ratio: Result<EstimatedRatio, Refusal>,
-    /// Mean of B minus that of A.
     pub difference: Result<Difference, Refusal>,
     /// Ratio and difference without an interval, where too little was measured for one.
     points: [Option<f64>; 2],
@@ -414,7 +405,6 @@ impl AddedPerIo {
         AddedPerIo { ratio, difference, points: [None; 2], unit: SampleUnit::Rounds }
     }
 
-    /// Returns the ratio as a figure.
     pub fn times(&self) -> MeasuredFigure {
         match &self.ratio {
             Ok(found) => found.figure(),
@@ -443,7 +433,6 @@ fn not_recorded() -> Refusal {
     Refusal::NotMeasured { reason: "not recorded".into() }
 }
 
-/// Returns the rounds of each stratum.
 fn strata(
     a: &StackSide,
     b: &StackSide,
@@ -457,7 +446,6 @@ fn strata(
     a.strata.split(ids).into_iter().map(stratum).collect()
 }
 
-/// Returns the means `(A, B)` of each pair of visits.
 fn visit_means(
     a: &StackSide,
     b: &StackSide,

@@ -11,7 +11,6 @@ use iotax_store::RunData;
 
 /// Extent of a workload's measurement, and why it was no longer.
 pub struct MeasuredEffort<'a> {
-    /// Settings of the measurement as requested.
     pub measure: &'a MeasureSpec,
     /// Length of its slices, if it is recorded.
     pub slice_ns: Option<u64>,

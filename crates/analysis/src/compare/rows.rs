@@ -20,7 +20,6 @@ use iotax_stats::exceedance::RoundHistograms;
 use iotax_stats::quantile::{self, Estimate};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the row of a stack.
 pub fn row(reading: &WorkloadView, at: usize) -> StackRow {
     let scenario = &reading.run.start.scenario;
     let (stack, side) = (&scenario.stacks[at], &reading.sides[at]);
@@ -100,7 +99,6 @@ fn directions(reading: &WorkloadView, at: usize) -> Vec<DirectionRow> {
     reading.directions().iter().map(row).collect()
 }
 
-/// Returns the load generator's own share in the figures of a stack.
 fn of_generator(reading: &WorkloadView, at: usize) -> GeneratorReport {
     let side = &reading.sides[at];
     let threads = reading.threads(at);
@@ -121,7 +119,6 @@ fn of_generator(reading: &WorkloadView, at: usize) -> GeneratorReport {
     }
 }
 
-/// Returns the row of each of several targets, by the names that the last workers gave them.
 fn of_targets(reading: &WorkloadView, at: usize) -> Vec<TargetRow> {
     let keys: BTreeSet<&(Place, usize)> =
         reading.sides[at].rounds.values().flat_map(|round| round.targets.keys()).collect();
@@ -148,8 +145,7 @@ fn of_targets(reading: &WorkloadView, at: usize) -> Vec<TargetRow> {
     keys.iter().filter_map(row).collect()
 }
 
-/// Returns the engine of a stack. A part's CPU time is not that of the engine: the rest must be
-/// known in the same place.
+/// Returns the CPU use of what serves a stack; `None` where a place records only a part of it.
 fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
     let stack = reading.name(at);
     // A serving that was recorded later holds from then on.
@@ -239,7 +235,6 @@ pub fn of_side(
     (!side.rounds.is_empty()).then_some(figure)
 }
 
-/// Returns the latencies of each direction that has any.
 pub fn latencies(reading: &WorkloadView, side: &StackSide) -> Vec<LatencyFigures> {
     IoDirection::ALL
         .into_iter()

@@ -19,7 +19,6 @@ pub enum FigureKind {
 }
 
 impl FigureKind {
-    /// Returns the total of a round.
     fn total(self, round: &RoundTotal, by_bytes: bool) -> Result<Total, Refusal> {
         let unknown = || Refusal::NotMeasured { reason: "not recorded".into() };
         match self {

@@ -122,12 +122,10 @@ impl PairedLatencies {
         }
     }
 
-    /// Returns the number of latencies of each side.
     fn count(&self) -> [u64; 2] {
         [0, 1].map(|at| self.pairs().iter().map(|pair| pair[at].count()).sum())
     }
 
-    /// Returns all latencies of a side, merged.
     fn merged(&self, at: usize) -> RoundHistograms {
         let mut merged = RoundHistograms::new(1);
         self.pairs().iter().for_each(|pair| merged.add(0, &pair[at].pooled()));
@@ -186,8 +184,8 @@ impl PairedLatencies {
         }
     }
 
-    /// Returns the share of the stack's I/Os beyond a threshold that this share of the baseline's
-    /// exceed.
+    /// Returns the share of the stack's I/Os above the threshold that the share `beyond` of the
+    /// baseline's I/Os exceeds.
     fn share(&self, beyond: f64) -> MeasuredFigure {
         let pooled = self.merged(0).pooled();
         let Some(threshold) = Threshold::exceeded_by(&pooled, beyond) else {

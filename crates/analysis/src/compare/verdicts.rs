@@ -19,13 +19,9 @@ use iotax_stats::family::{self, Family};
 use iotax_stats::{Concludes, RatioChange, Refusal};
 use iotax_store::RunData;
 
-/// One comparison with the estimate that it rests on.
 pub struct ComparedPair {
-    /// Comparison as it is found by itself.
     pub comparison: Comparison,
-    /// Estimate of the ratio; `None`: nothing to estimate.
     pub estimated: Option<EstimatedRatio>,
-    /// Estimates for reads and writes separately.
     pub directions: Vec<Option<EstimatedRatio>>,
 }
 

@@ -6,18 +6,14 @@ use iotax_stats::Verdict;
 use iotax_stats::exceedance::ServiceVerdict;
 use serde::Serialize;
 
-/// Everything that can be said about two runs together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunComparison {
     pub old: RunIdentity,
     pub new: RunIdentity,
     /// Seconds between their starts; `None` when a start cannot be read.
     pub apart_s: Option<f64>,
-    /// Emulated places of either run, as sentences.
     pub emulated: Vec<String>,
-    /// Workloads that both runs have.
     pub workloads: Vec<WorkloadChange>,
-    /// Rates and bursts of courses of load that both runs have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub courses: Vec<CourseChange>,
     /// Workloads, stacks and system facts that only one run has.
@@ -26,9 +22,7 @@ pub struct RunComparison {
     pub limits: RegressionLimits,
     /// Summary over all lines: how limits and service levels were met, if there are any.
     pub result: Option<String>,
-    /// Differences between the runs' conditions, and weaknesses of each run.
     pub warnings: Vec<WarningReport>,
-    /// Causes that the figures do not exclude, as sentences.
     pub not_excluded: Vec<String>,
 }
 
@@ -37,15 +31,12 @@ pub struct RunComparison {
 pub struct RegressionLimits {
     #[serde(rename = "limit")]
     pub rate: Option<f64>,
-    /// Rise of the mean latency.
     #[serde(rename = "latency_limit", skip_serializing_if = "Option::is_none")]
     pub latency: Option<f64>,
-    /// Rise of the CPU time per I/O.
     #[serde(rename = "cpu_limit", skip_serializing_if = "Option::is_none")]
     pub cpu: Option<f64>,
 }
 
-/// Rate or burst of a course of load in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CourseChange {
     /// `4k random reads at iodepth 32`.
@@ -54,28 +45,22 @@ pub struct CourseChange {
     pub figure: &'static str,
     pub old: MeasuredFigure,
     pub new: MeasuredFigure,
-    /// Ratio of the new run to the old.
     pub change: MeasuredFigure,
     pub sentence: String,
-    /// Judgement against the limit, if one was named.
     pub limit: Option<LimitLine>,
 }
 
-/// One workload in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkloadChange {
     /// Name of the workload in the new run.
     pub name: String,
-    /// `4k random reads at iodepth 32 x 4`.
     pub subject: String,
     /// Unit of the sample: `rounds`, or `runs` where results were imported.
     #[serde(skip)]
     pub of: SampleUnit,
-    /// Stacks that both runs have.
     pub stacks: Vec<StackChange>,
 }
 
-/// One stack in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StackChange {
     /// Name of the stack in the new run.
@@ -84,23 +69,19 @@ pub struct StackChange {
     pub text: String,
     /// True if it is the baseline of both runs.
     pub baseline: bool,
-    /// Reason why its figures are not representative.
     pub emulated: Option<String>,
     /// Number of whole rounds in the old run and in the new one.
     pub rounds: (u64, u64),
     /// Acknowledged rate, and the durable one too for writes.
     pub rates: Vec<RateChange>,
-    /// Reads and writes separately; only for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionChange>,
     /// Mean latency of both directions.
     pub latency: RunChange,
     /// CPU time of the place (user and system) per I/O.
     pub cpu: RunChange,
-    /// Latency and CPU time against their limits, if any were named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub charges: Vec<ChargeLimit>,
-    /// Service levels that either run names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slo: Vec<ServiceLevelChange>,
 }
@@ -112,12 +93,10 @@ pub struct ChargeLimit {
     pub figure: &'static str,
     /// The one of the two changes that is judged.
     pub judged: VerdictBasis,
-    /// Sentence that names stack and figure.
     pub sentence: String,
     pub limit: LimitLine,
 }
 
-/// A service level of a stack in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceLevelChange {
     /// `read p99 < 500us`.
@@ -129,7 +108,6 @@ pub struct ServiceLevelChange {
     pub sentence: String,
 }
 
-/// One direction of a stack in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionChange {
     pub direction: &'static str,
@@ -147,7 +125,6 @@ pub struct RunChange {
     pub against_own_baseline: MeasuredFigure,
 }
 
-/// A rate in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateChange {
     /// `4k random-read IOPS at iodepth 32 x 4`.
@@ -157,16 +134,13 @@ pub struct RateChange {
     pub judged: VerdictBasis,
     pub why: String,
     pub verdict: Verdict,
-    /// Sentence that names stack and quantity.
     pub sentence: String,
     /// True if the two runs differ by more than their own noise, but not by more than drift may
     /// have caused.
     pub drift_could_explain: bool,
-    /// Judgement against the limit, if one was named.
     pub limit: Option<LimitLine>,
 }
 
-/// Change that a verdict is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictBasis {
@@ -177,7 +151,6 @@ pub enum VerdictBasis {
     Direct,
 }
 
-/// A figure judged against the limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimitLine {
     pub call: LimitCall,
@@ -185,7 +158,6 @@ pub struct LimitLine {
     pub sentence: String,
 }
 
-/// Result of checking a figure against the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitCall {
@@ -195,7 +167,6 @@ pub enum LimitCall {
     Undetermined,
 }
 
-/// Something that only one run has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OnlyIn {
     pub run: &'static str,

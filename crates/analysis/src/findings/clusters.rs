@@ -3,11 +3,9 @@
 use iotax_model::record::ClusterStatus;
 use serde::Serialize;
 
-/// One cluster under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClusterFindings {
     pub stacks: Vec<String>,
-    /// Number of status readings.
     pub readings: u64,
     /// Number of readings with a healthy cluster: all OSDs up and in, all placement groups
     /// `active+clean`.

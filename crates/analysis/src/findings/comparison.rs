@@ -9,7 +9,6 @@ use iotax_stats::checks::{CarryOver, LengthCheck, LevelSplit};
 use iotax_stats::{Phrase, Verdict};
 use serde::Serialize;
 
-/// The two figures of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Acknowledged rate as the program sees it; for reads, the only figure.
@@ -27,11 +26,9 @@ impl Quantity {
     }
 }
 
-/// Purpose of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonRole {
-    /// Two stacks that differ.
     #[default]
     Stack,
     /// A stack and itself, or `null` on it: a check of the ruler.
@@ -52,16 +49,12 @@ impl ComparisonRole {
 pub struct RateFinding {
     /// `4k random-read IOPS at iodepth 32 x 4`.
     pub quantity: String,
-    /// Conclusion, which allows for the others of its kind in the run.
+    /// Conclusion from the interval that holds for all figures of this kind in the run.
     pub verdict: Verdict,
-    /// Advice on what would settle it, if anything would.
     pub remedy: Option<String>,
-    /// Sentence that names stack, baseline and quantity.
     pub sentence: String,
-    /// The sentence without its stacks, so that it can be said of several at once.
     #[serde(skip)]
     pub phrase: Phrase,
-    /// Rate of the stack over that of the baseline.
     pub ratio: MeasuredFigure,
     /// Interval of the ratio that holds together with those of the others of its kind in the run.
     pub simultaneous: Option<Interval>,
@@ -80,7 +73,6 @@ impl RateFinding {
     }
 }
 
-/// One stack against the baseline in one quantity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     #[serde(skip_serializing_if = "ComparisonRole::is_stack")]
@@ -90,18 +82,14 @@ pub struct Comparison {
     /// Figure of a write that is compared; `None` for reads.
     #[serde(skip)]
     pub of_write: Option<Quantity>,
-    /// Finding for all I/Os; it allows for all comparisons of the run.
     #[serde(flatten)]
     pub rate: RateFinding,
-    /// Ceiling that both sides reach, so that it hides a cost.
     pub masked: Option<MaskingCeiling>,
-    /// Further checks of the ratio.
     pub checks: RatioChecks,
     /// Seconds of load on both stacks together.
     pub measured_s: f64,
     /// Percentiles of the stack over those of the baseline: `(direction, quantile, ratio)`.
     pub latency_ratios: Vec<(&'static str, f64, MeasuredFigure)>,
-    /// Shares of the stack's I/Os that take longer than percentiles of the baseline's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tails: Vec<TailFinding>,
     /// Reads and writes separately; only for a mix, and with the flush only writes.
@@ -110,7 +98,6 @@ pub struct Comparison {
     /// True if the directions have sentences: they differ, or the scenario names figures of one.
     #[serde(skip)]
     pub says_directions: bool,
-    /// Reason why the comparison is not representative.
     pub emulated: Option<String>,
 }
 
@@ -120,7 +107,6 @@ impl Comparison {
         self.of_write.map_or("", Quantity::word)
     }
 
-    /// Returns the finding for all I/Os, or for one direction of a mix.
     pub fn rate_of(&self, direction: Option<&str>) -> Option<&RateFinding> {
         let Some(direction) = direction else { return Some(&self.rate) };
         self.directions.iter().find(|one| one.direction == direction).map(|one| &one.rate)
@@ -135,12 +121,9 @@ impl Comparison {
 /// Checks made in addition to the ratio; `None` where too little was measured for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RatioChecks {
-    /// A break of the level.
     pub level: Option<LevelSplit>,
-    /// Dependence of a slice on the stack whose slice ran before it: for the baseline and for the
-    /// stack.
+    /// Carry-over from the slice before, of the baseline and of the stack.
     pub carry_over: [Option<CarryOver>; 2],
-    /// Longer slices against the others.
     pub length: Option<LengthCheck>,
 }
 
@@ -153,14 +136,11 @@ pub struct Charges {
     pub latency: ChargeFinding,
     /// Percentiles at the matched rate, stack over baseline: `(direction, quantile, ratio)`.
     pub percentiles: Vec<(&'static str, f64, MeasuredFigure)>,
-    /// Mean latency of reads and writes separately; only for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionCharge>,
-    /// True if the directions have sentences.
     #[serde(skip)]
     pub says_directions: bool,
     /// CPU time per I/O at load, host and guest together.
     pub cpu: ChargeFinding,
-    /// Reason why the figures are not representative.
     pub emulated: Option<String>,
 }

@@ -12,7 +12,6 @@ fn is_none(count: &u64) -> bool {
 pub struct Crowd {
     pub stack: String,
     pub places: usize,
-    /// Places that were to take part as well but were lost; these figures exclude them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// Number of whole rounds that do not count because other places took part in them.
@@ -20,7 +19,6 @@ pub struct Crowd {
     pub of_other_places: u64,
     /// Place with the lowest rate, and its I/Os a second.
     pub slowest: (String, f64),
-    /// Place with the highest rate, and its I/Os a second.
     pub fastest: (String, f64),
     /// Lowest rate over the highest. The interval holds for the pair that lies furthest apart.
     pub spread: MeasuredFigure,
@@ -37,14 +35,10 @@ pub struct Crowd {
     /// I/Os a second for each busy core of the host, by /proc/stat. A core that polls (a reactor of
     /// SPDK's) is busy all the time there, so nothing has to be added for it.
     pub per_core: MeasuredFigure,
-    /// Comparison with the same stack in fewer places.
     pub scaling: Option<Scaling>,
-    /// Reads and writes separately; only for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<CrowdDirection>,
-    /// One row per place.
     pub rows: Vec<PlaceRow>,
-    /// Reason why its figures are not representative.
     pub emulated: Option<String>,
     pub sentence: String,
 }
@@ -59,46 +53,36 @@ pub struct Scaling {
     pub ratio: MeasuredFigure,
     /// Ratio over `places`: 1 is a stack that scales without loss.
     pub efficiency: MeasuredFigure,
-    /// Reason why it says little or nothing: the comparison is withheld, or both reached a ceiling.
+    /// Reason to distrust the ratio: the comparison is withheld, or both stacks reached a ceiling.
     pub caution: Option<String>,
 }
 
-/// Fairness and scaling of one direction of a mix: how evenly the places share it, and its rate in
-/// many places against fewer.
+/// Fairness and scaling of one direction of a mix. Fields mean the same as in [`Crowd`] and
+/// [`Scaling`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CrowdDirection {
     pub direction: &'static str,
-    /// Slowest place, as in [`Crowd::slowest`].
     pub slowest: (String, f64),
-    /// Fastest place, as in [`Crowd::fastest`].
     pub fastest: (String, f64),
-    /// Lowest rate over the highest, as in [`Crowd::spread`].
     pub spread: MeasuredFigure,
-    /// Index of fairness, as in [`Crowd::jain`].
     pub jain: MeasuredFigure,
-    /// Rate in the many places over that in the fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<MeasuredFigure>,
-    /// Ratio over the factor between the numbers of places.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<MeasuredFigure>,
 }
 
-/// One of several places that load together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlaceRow {
     pub place: String,
     pub iops: MeasuredFigure,
-    /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,
     /// I/Os a second of this place over the mean of all places.
     pub of_mean: MeasuredFigure,
     /// 99th percentile in ns of the latency of all its I/Os.
     pub p99: MeasuredFigure,
-    /// Reads a second, for a mix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_iops: Option<MeasuredFigure>,
-    /// Writes a second, for a mix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_iops: Option<MeasuredFigure>,
 }

@@ -5,14 +5,11 @@ use super::comparison::RateFinding;
 use super::figure::MeasuredFigure;
 use serde::Serialize;
 
-/// One direction of a stack under a mix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionRow {
     pub direction: &'static str,
     pub iops: MeasuredFigure,
-    /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,
-    /// Bytes a second including the flush; only for writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durable_bytes_per_s: Option<MeasuredFigure>,
 }
@@ -22,16 +19,13 @@ pub struct DirectionRow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionComparison {
     pub direction: &'static str,
-    /// Finding for this direction; it allows for all separate reads and writes of the run.
     #[serde(flatten)]
     pub rate: RateFinding,
 }
 
-/// One direction of a stack's latency against the baseline's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionCharge {
     pub direction: &'static str,
-    /// Mean latency at the matched rate.
     pub latency: ChargeFinding,
 }
 
@@ -39,7 +33,6 @@ pub struct DirectionCharge {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BillDirection {
     pub direction: &'static str,
-    /// Rate with the layer over the rate without.
     pub ratio: MeasuredFigure,
     /// Added mean latency in ns; only at depth 1.
     pub added_latency: MeasuredFigure,

@@ -4,14 +4,12 @@ use super::figure::MeasuredFigure;
 use iotax_model::record::trial::ReadBack;
 use serde::Serialize;
 
-/// Findings about the trials of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Durability {
     /// One row per stack and kind of kill that was tried.
     pub rows: Vec<DurabilityRow>,
 }
 
-/// One stack, killed in one way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DurabilityRow {
     pub stack: String,
@@ -20,7 +18,6 @@ pub struct DurabilityRow {
     pub kills: u64,
     /// Kills that lost or tore something.
     pub lossy: u64,
-    /// Share of lossy kills.
     pub share: MeasuredFigure,
     /// Writes of 4 KiB that were acknowledged.
     pub acknowledged: u64,
@@ -31,15 +28,13 @@ pub struct DurabilityRow {
     pub load_s: (f64, f64),
     /// Kills that struck after the writer had written its limit: nothing was under way.
     pub idle: u64,
-    /// Reason why blocks that were kept may not be kept for good.
+    /// Reason why blocks that were kept may still be lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caution: Option<&'static str>,
     /// Sentence for the row, including the caution.
     pub sentence: String,
-    /// Descriptions of some blocks that were not kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
-    /// Reason why the guest is not representative.
     pub emulated: Option<String>,
 }
 

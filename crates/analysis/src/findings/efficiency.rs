@@ -3,7 +3,6 @@
 use super::figure::MeasuredFigure;
 use serde::Serialize;
 
-/// One stack under one load, compared with its drives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Efficiency {
     pub stack: String,
@@ -11,7 +10,6 @@ pub struct Efficiency {
     /// them.
     pub layout: String,
     pub drives: u64,
-    /// Origin of the drives' figures.
     #[serde(flatten)]
     pub by: FigureOrigin,
     /// The arithmetic in words; empty where every I/O is one I/O of a drive.
@@ -35,7 +33,6 @@ pub struct Efficiency {
     /// for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionEfficiency>,
-    /// Reason why its figures are not representative.
     pub emulated: Option<String>,
     pub sentence: String,
     /// Factor up to which exceeding the bound raises no doubt yet: 1 for a measured bound or a line
@@ -58,7 +55,6 @@ pub struct DirectionEfficiency {
     pub of_all: Option<MeasuredFigure>,
 }
 
-/// Origin of the drives' figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum FigureOrigin {
@@ -84,13 +80,11 @@ pub enum FigureOrigin {
     /// Rate that TCP carried between the two ends of a layer, in the same run.
     Tcp {
         between: String,
-        /// Connections side by side.
         streams: u32,
     },
 }
 
 impl FigureOrigin {
-    /// Returns the word for a table's cell.
     pub fn word(&self) -> &'static str {
         match self {
             FigureOrigin::Measured { .. } => "measured",
@@ -101,7 +95,6 @@ impl FigureOrigin {
         }
     }
 
-    /// Returns what the share is measured against.
     pub fn against(&self) -> &str {
         match self {
             FigureOrigin::Measured { each } => each,

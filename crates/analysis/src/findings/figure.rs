@@ -14,13 +14,11 @@ pub enum SampleUnit {
     Runs,
     #[serde(rename = "runs and rounds")]
     RunsAndRounds,
-    /// I/Os with a latency.
     Samples,
     Kills,
     Points,
     Blocks,
     Reads,
-    /// Readings of a cluster's state.
     Readings,
     Links,
     Ratings,
@@ -73,12 +71,10 @@ pub enum MeasuredFigure {
 }
 
 impl MeasuredFigure {
-    /// Creates a figure that is absent for this reason.
     pub fn missing(reason: impl ToString) -> MeasuredFigure {
         MeasuredFigure::Missing { reason: reason.to_string() }
     }
 
-    /// Creates a value with its interval and without a caution.
     pub fn known(
         value: f64,
         unit: &'static str,
@@ -126,7 +122,6 @@ impl MeasuredFigure {
         figure
     }
 
-    /// Returns the value, if there is one.
     pub fn value(&self) -> Option<f64> {
         match self {
             MeasuredFigure::Known { value, .. } => Some(*value),
@@ -134,7 +129,6 @@ impl MeasuredFigure {
         }
     }
 
-    /// Returns the bounds, if there are any.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
             MeasuredFigure::Known { interval: Interval::Bounds { low, high, .. }, .. } => {
@@ -185,7 +179,6 @@ impl Interval {
         Interval::Bounds { low, high, freedom: None }
     }
 
-    /// Creates an interval of Student's t with these degrees of freedom.
     pub fn of_t(low: f64, high: f64, freedom: f64) -> Interval {
         Interval::Bounds { low, high, freedom: Some(freedom) }
     }

@@ -6,13 +6,11 @@ pub use iotax_model::record::imported::ImportedFile;
 use iotax_stats::Verdict;
 use serde::Serialize;
 
-/// Everything that was imported.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ImportedFindings {
     pub files: Vec<ImportedFile>,
     /// One table per load and direction.
     pub workloads: Vec<ImportedWorkload>,
-    /// Results other than I/O.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<OtherResult>,
 }
@@ -22,17 +20,14 @@ pub struct ImportedFindings {
 pub struct ImportedWorkload {
     /// `4k randread at iodepth 8 x 2 (libaio)`.
     pub subject: String,
-    /// One row per system.
     pub rows: Vec<ImportedRow>,
     /// Conclusions; results with the same conclusion share a sentence.
     pub sentences: Vec<String>,
 }
 
-/// One system under a load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ImportedRow {
     pub system: String,
-    /// True if others are compared with this system.
     pub baseline: bool,
     pub iops: ImportedFigure,
     pub bytes_per_s: ImportedFigure,
@@ -42,7 +37,6 @@ pub struct ImportedRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<ImportedComparison>,
     pub runs: u64,
-    /// Places of the results in the imported files.
     pub sources: Vec<ImportedSource>,
 }
 
@@ -68,7 +62,6 @@ pub struct ImportedPercentile {
     pub from: &'static str,
 }
 
-/// Comparison of a system with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ImportedComparison {
     pub against: String,
@@ -82,24 +75,19 @@ pub struct ImportedComparison {
     pub verdict: Verdict,
 }
 
-/// Place of a result in the imported files.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ImportedSource {
-    /// Number of the file.
     pub file: u32,
     pub line: u32,
     pub tool: String,
 }
 
-/// One result on all systems.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OtherResult {
     /// `Dhrystone 2 using register variables`.
     pub name: String,
     pub unit: String,
-    /// Direction in which the result is better.
     pub better: Better,
-    /// One row per system.
     pub rows: Vec<OtherRow>,
     pub sentences: Vec<String>,
 }
@@ -107,14 +95,11 @@ pub struct OtherResult {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OtherRow {
     pub system: String,
-    /// True if others are compared with this system.
     pub baseline: bool,
     /// Mean of the runs, in the printed unit.
     pub value: f64,
-    /// 95 % interval, where the runs show their spread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
-    /// Least and greatest value that would be printed the same way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounded: Option<[f64; 2]>,
     pub runs: u64,

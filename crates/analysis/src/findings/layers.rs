@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 /// Actual properties of what a layer made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LayerReport {
-    /// Stacks that contain the layer.
     pub stacks: Vec<String>,
     pub layer: String,
     /// Part of the layer, where it has several: `target`, `host`.
@@ -16,7 +15,6 @@ pub struct LayerReport {
     pub place: Place,
     /// Device as recorded; `None`: the layer makes no device.
     pub device: Option<Device>,
-    /// Settings as the layer's own tools report them.
     pub settings: BTreeMap<String, String>,
     pub sentence: String,
 }

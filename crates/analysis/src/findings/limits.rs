@@ -4,7 +4,6 @@ use iotax_facts::limit::SetLimit;
 use iotax_stats::bucket::CourseShape;
 use serde::Serialize;
 
-/// Everything that was found about the limits of one stack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimitFindings {
     /// Stack as it was written on the command line.
@@ -16,7 +15,6 @@ pub struct LimitFindings {
     pub processors: Option<String>,
 }
 
-/// One course and what it shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CourseFinding {
     /// `read` or `write`; for a network `send` or `receive`.
@@ -24,9 +22,7 @@ pub struct CourseFinding {
     /// Unit of the figures: `ios` or `bytes`; for a network `bytes` without headers, or
     /// `datagrams`.
     pub unit: &'static str,
-    /// The load, in words.
     pub load: String,
-    /// Length of the course.
     pub seconds: f64,
     pub rested_seconds: f64,
     pub ios: u64,
@@ -42,7 +38,6 @@ pub struct CourseFinding {
     pub on_wire: Option<f64>,
     /// Remark on a limit that the other unit's course has found as well.
     pub note: Option<String>,
-    /// Settings that apply to it.
     pub settings: Vec<SetLimit>,
     /// Seconds, and I/Os or bytes until then.
     pub points: Vec<(f64, f64)>,

@@ -2,13 +2,11 @@
 
 use serde::Serialize;
 
-/// Preconditioning of one stack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PreconditionReport {
     pub stack: String,
     /// Passes over its drives, one for each batch of drives that were written at the same time.
     pub passes: Vec<PassesReport>,
-    /// Rounds of each load that writes.
     pub loads: Vec<LoadReport>,
     pub sentence: String,
 }
@@ -16,13 +14,11 @@ pub struct PreconditionReport {
 /// Passes over drives that were written at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassesReport {
-    /// Drives below the stack.
     pub drives: Vec<String>,
     /// Number of times that each drive was to be written.
     pub passes: u32,
     /// Bytes of each drive that were to be written, for all passes.
     pub bytes: u64,
-    /// Bytes of each drive that were written.
     pub written: u64,
     /// Bytes a second of these drives together, with flushes; `None`: nothing was written.
     pub bytes_per_s: Option<f64>,
@@ -32,7 +28,6 @@ pub struct PassesReport {
 /// Rounds of a load on one stack before it was measured, over all set-ups.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadReport {
-    /// Name of the workload.
     pub workload: String,
     /// Set-ups after which the rounds were made.
     pub set_ups: u64,
@@ -41,7 +36,6 @@ pub struct LoadReport {
     /// Fewest rounds of a set-up.
     pub least_rounds: u32,
     pub most_rounds: u32,
-    /// Length of a round in nanoseconds.
     pub round_ns: u64,
     /// True if the load ran without its own rate.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

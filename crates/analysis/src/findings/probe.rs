@@ -4,7 +4,6 @@ use super::MeasuredFigure;
 use iotax_probe::{ProbeSpec, ProbeUnit};
 use serde::Serialize;
 
-/// Description of what a probe counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProbeReport {
     /// Heading of its figures: `passes/s`, `throughput`, `mean`.

@@ -3,26 +3,21 @@
 use super::figure::MeasuredFigure;
 use serde::Serialize;
 
-/// Published figures of a run's scenario, each next to the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PublishedFindings {
     /// Title, author, place and date.
     pub source: String,
-    /// Hardware that the published figures were measured on.
     pub hardware: String,
     /// Further published results that no figure here compares with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Figures in the order of the scenario.
     pub figures: Vec<PublishedFinding>,
     /// Sentences that explain how to read the figures, what came out, and why some are unresolved.
     pub sentences: Vec<String>,
 }
 
-/// One published figure next to the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PublishedFinding {
-    /// Name of the workload.
     pub workload: String,
     /// `4k random reads at iodepth 16`.
     pub subject: String,
@@ -40,7 +35,6 @@ pub struct PublishedFinding {
     pub measured: MeasuredFigure,
     /// Published and measured ratio to the baseline; `None` for the baseline itself.
     pub ratio: Option<RatioBeside>,
-    /// Reason why its figures are not representative.
     pub emulated: Option<String>,
 }
 
@@ -51,17 +45,14 @@ impl PublishedFinding {
         format!("{}{note}", self.metric)
     }
 
-    /// Returns true if both are from the same printed row.
     pub fn is_of_row(&self, other: &PublishedFinding) -> bool {
         let [ours, others] = [self, other].map(|one| (&one.workload, &one.metric, &one.note));
         ours == others
     }
 }
 
-/// A published ratio and the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioBeside {
-    /// Ratio of the printed figures.
     pub published: MeasuredFigure,
     /// Range that the published ratio may have, since printed figures are rounded; from 0 where a
     /// bound was printed.
@@ -73,7 +64,6 @@ pub struct RatioBeside {
     pub agreement: Agreement,
 }
 
-/// Agreement of a published ratio with the measured one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "agreement", rename_all = "snake_case")]
 pub enum Agreement {
@@ -81,7 +71,6 @@ pub enum Agreement {
     /// For a bound, the whole interval lies below it.
     Agrees,
     Differs,
-    /// No conclusion is possible.
     Unresolved {
         reason: String,
     },

@@ -6,14 +6,11 @@ use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioTable {
-    /// Heading of the table.
     pub name: Option<String>,
     /// Column that the others are shares of.
     pub percent_of: Option<String>,
     pub columns: Vec<RatioColumn>,
-    /// Rows in the order of the scenario's workloads.
     pub rows: Vec<RatioRow>,
-    /// Reasons why figures in it are not representative.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub emulated: Vec<String>,
 }
@@ -23,23 +20,19 @@ pub struct RatioColumn {
     pub head: String,
     /// Stack of the row; `None` where the table has none.
     pub stack: Option<String>,
-    /// Reason why its figures are not representative.
     pub emulated: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioRow {
-    /// Name of the workload.
     pub workload: String,
     pub metric: String,
     /// `read` or `write`, if this line repeats the one above for that direction of its mix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<&'static str>,
-    /// One cell per column.
     pub cells: Vec<RatioCell>,
 }
 
-/// One stack under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioCell {
     pub value: MeasuredFigure,

@@ -4,7 +4,6 @@ use super::figure::MeasuredFigure;
 use iotax_stats::exceedance::ServiceVerdict;
 use serde::Serialize;
 
-/// One service level of one stack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceLevelFinding {
     pub stack: String,

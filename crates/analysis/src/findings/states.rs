@@ -3,7 +3,6 @@
 use super::comparison::{Charges, Comparison};
 use serde::Serialize;
 
-/// One array in all its states, in order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArrayStates {
     /// The stack as it was set up, which is healthy.
@@ -11,15 +10,12 @@ pub struct ArrayStates {
     /// Source that reports the state: `sysfs`, `zpool status`.
     #[serde(rename = "told_by")]
     pub reported_by: &'static str,
-    /// States in their order.
     pub states: Vec<StateFindings>,
-    /// Reported states, in words.
     pub sentence: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StateFindings {
-    /// Name of the stack in this state.
     pub stack: String,
     /// State as requested, `failed(1)`, or `healthy again`.
     pub state: String,
@@ -35,7 +31,6 @@ pub struct StateFindings {
     /// Slices that were left out because the array was in another state after them. They were run
     /// again.
     pub left_out: u64,
-    /// States that the array reported after the slices left out.
     pub left_out_as: Vec<String>,
     /// Pace of a rebuild meanwhile; `None`: there was no rebuild, or none was observed twice.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,7 +39,6 @@ pub struct StateFindings {
     /// the baseline already.
     pub comparisons: Vec<Comparison>,
     pub charges: Vec<Charges>,
-    /// True if the array is healthy again.
     pub again: bool,
 }
 
@@ -62,7 +56,6 @@ pub struct Rebuild {
     pub seconds: f64,
     /// Share of that time in which the load ran on the array.
     pub loaded: f64,
-    /// Bytes of a member, if they are known.
     pub member_bytes: Option<u64>,
     /// Seconds that a whole rebuild takes at the pace of the stretches; the median of several.
     /// `None`: too little was observed.

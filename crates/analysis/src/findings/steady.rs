@@ -5,7 +5,6 @@ use iotax_model::scenario::Regime;
 use iotax_stats::steady::Why;
 use serde::Serialize;
 
-/// Findings about the writes of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WritesReport {
     /// Regime that the verdicts are about.
@@ -24,7 +23,6 @@ pub struct VisitReport {
     pub rounds: usize,
     /// Index of the first round past the caches, from 0; `None`: it was not reached.
     pub steady_from: Option<usize>,
-    /// Evidence that it was reached.
     #[serde(flatten)]
     pub why: Why,
     /// Stacks whose pace fell and stayed down.
@@ -34,7 +32,6 @@ pub struct VisitReport {
 /// A fall of pace, in bytes a second. It includes the flush where flushes show it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangeReport {
-    /// Name of the stack.
     pub stack: String,
     /// Bytes that its drive had received in the visit by then.
     pub written: f64,

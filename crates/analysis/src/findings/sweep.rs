@@ -7,7 +7,6 @@ use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SweepFindings {
-    /// Name of the sweep; the workloads of its points carry it.
     pub name: String,
     /// `4k random reads over iodepth`.
     pub subject: String,
@@ -19,9 +18,7 @@ pub struct SweepFindings {
     pub curve_word: Option<String>,
     /// Unit of throughput: `1/s`, or `B/s` where the block size is swept.
     pub throughput: &'static str,
-    /// Number of points on all curves.
     pub points: usize,
-    /// Sentence that says what the figures do not show.
     pub note: Option<&'static str>,
     /// One curve, or one for each value of the second word, from the smallest.
     pub curves: Vec<Curve>,
@@ -30,32 +27,23 @@ pub struct SweepFindings {
 /// The points along the axis, at one value of the second word if there is one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// The value of the second word.
     pub at: Option<SweepValue>,
-    /// All stacks in the order of the scenario.
     pub stacks: Vec<StackCurve>,
 }
 
-/// A value of a swept word.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SweepValue {
-    /// Value in the unit of the word.
     pub value: u64,
     /// Value as it is written: `64k`.
     pub shown: String,
 }
 
-/// One stack along one curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StackCurve {
     pub stack: String,
-    /// True if the others are compared with this stack.
     pub baseline: bool,
-    /// Reason why its figures are not representative.
     pub emulated: Option<String>,
-    /// Points from the smallest value to the largest.
     pub points: Vec<SweptStack>,
-    /// Point at which the power is greatest.
     pub knee: Knee,
     /// Sentence that says up to which offered rate it kept up; only for sweeps over a rate.
     pub kept_up: Option<String>,
@@ -71,14 +59,11 @@ impl StackCurve {
     }
 }
 
-/// One stack at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SweptStack {
     pub at: SweepValue,
-    /// The workload that measured it.
     pub workload: String,
     pub iops: MeasuredFigure,
-    /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,
     /// Mean latency, all directions together.
     pub latency: MeasuredFigure,
@@ -90,33 +75,25 @@ pub struct SweptStack {
     pub kept_up: Option<bool>,
     /// Costs against the baseline; writes have two, the baseline has none.
     pub costs: Vec<PointCost>,
-    /// Reads and writes separately; only for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<PointDirection>,
 }
 
-/// One direction of a mix at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointDirection {
     pub direction: &'static str,
     pub iops: MeasuredFigure,
-    /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,
     pub latency: MeasuredFigure,
-    /// Costs against the baseline; writes have two, the baseline has none.
     pub costs: Vec<PointCost>,
 }
 
-/// A stack against the baseline at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointCost {
     /// `acknowledged` or `durable` for writes, else empty.
     pub quantity: &'static str,
-    /// Verdict of the comparison at the point's workload.
     pub verdict: Verdict,
-    /// Ceiling that both sides reach, so that it hides a cost.
     pub masked: Option<MaskingCeiling>,
-    /// Rate of the stack over that of the baseline.
     pub ratio: MeasuredFigure,
     /// Interval of the ratio that holds for all points of the sweep at once. It covers ratios of
     /// its own kind; a direction's is separate.
@@ -131,11 +108,9 @@ pub struct PointCost {
 pub struct Knee {
     #[serde(flatten)]
     pub place: KneePosition,
-    /// Sentence that names the stack.
     pub sentence: String,
 }
 
-/// Position of the greatest power.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "knee", rename_all = "snake_case")]
 pub enum KneePosition {
@@ -149,12 +124,9 @@ pub enum KneePosition {
     /// At an edge of the curve: the knee may lie beyond it.
     Edge {
         at: SweepValue,
-        /// Points whose power may be the greatest as well.
         not_told_apart: Vec<SweepValue>,
-        /// Points without an interval.
         no_interval: Vec<SweepValue>,
     },
-    /// No knee can be named.
     None { reason: String },
 }
 
@@ -167,7 +139,6 @@ impl KneePosition {
         }
     }
 
-    /// Returns the points that may be the greatest as well.
     pub fn not_told_apart(&self) -> &[SweepValue] {
         match self {
             KneePosition::Inside { not_told_apart, .. }
@@ -180,17 +151,14 @@ impl KneePosition {
 /// Change of a stack's cost along one curve, with its sentence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostCurve {
-    /// `acknowledged` or `durable` for writes, else empty.
     pub quantity: &'static str,
     /// Points of the whole sweep for which the intervals hold at once.
     pub at_once: usize,
     #[serde(flatten)]
     pub change: CostTrend,
-    /// Sentence that names stack and baseline.
     pub sentence: String,
 }
 
-/// Trend of the cost along a curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum CostTrend {
@@ -208,11 +176,9 @@ pub enum CostTrend {
         /// Bounds of the rate over that of the baseline.
         ratio: Interval,
     },
-    /// No trend can be named.
     Unknown { reason: String },
 }
 
-/// A point with its ratio.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurveEnd {
     pub at: SweepValue,

@@ -3,20 +3,15 @@
 use iotax_model::record::{DeviceCounts, IssuedIo};
 use serde::Serialize;
 
-/// One stack under one load, all visits together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrafficReport {
-    /// Name of the stack.
     pub stack: String,
-    /// Name of the workload.
     pub workload: String,
     /// I/O that its slices issued, inside and outside of their windows.
     pub issued: IssuedIo,
     /// The lowest devices of each place, those of the load first.
     pub levels: Vec<TrafficLevel>,
-    /// The differences between the two, as sentences.
     pub differences: Vec<String>,
-    /// The whole report in one sentence.
     pub sentence: String,
 }
 

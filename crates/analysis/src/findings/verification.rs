@@ -4,7 +4,6 @@ use iotax_load::verify::VerifiedBlocks;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Findings about the verification of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verification {
     /// One row per stack and per workload that verifies.
@@ -32,7 +31,6 @@ impl Verification {
     }
 }
 
-/// One stack under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VerifiedRow {
     pub workload: String,
@@ -47,7 +45,6 @@ pub struct VerifiedRow {
     /// Visits in which not everything written was read back.
     pub not_read: u64,
     pub sentence: String,
-    /// Descriptions of the first wrong blocks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
 }

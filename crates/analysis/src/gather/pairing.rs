@@ -24,7 +24,6 @@ pub enum VisitUnit {
 }
 
 impl VisitUnit {
-    /// Returns the unit that figures show.
     pub fn counted(self) -> SampleUnit {
         match self {
             VisitUnit::Visit => SampleUnit::Visits,
@@ -41,7 +40,6 @@ impl VisitUnit {
     }
 }
 
-/// Quantity that a round is measured by.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundBasis {
     pub quantity: Quantity,

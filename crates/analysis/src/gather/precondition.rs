@@ -14,7 +14,6 @@ use std::path::Path;
 /// Number of loads above which they are described together.
 const FEW: usize = 2;
 
-/// Returns one report per stack; empty if nothing was preconditioned.
 pub fn reports(run: &RunData) -> Vec<PreconditionReport> {
     let report = |stack: &Stack| {
         let passes: Vec<PassesReport> =
@@ -62,7 +61,6 @@ pub fn sentences(reports: &[PreconditionReport]) -> Vec<String> {
     lines
 }
 
-/// Returns the last record of each batch.
 fn latest(run: &RunData) -> impl Iterator<Item = &Passes> {
     let same = |a: &Passes, b: &Passes| a.place == b.place && a.drives == b.drives;
     run.passes.iter().enumerate().filter_map(move |(at, passes)| {

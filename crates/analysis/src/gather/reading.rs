@@ -21,17 +21,14 @@ use iotax_store::RunData;
 use iotax_units::grouped;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A workload with its gathered rounds.
 pub struct WorkloadView<'a> {
     pub run: &'a RunData,
     pub workload: &'a Workload,
-    /// One side per stack.
     pub sides: Vec<StackSide>,
     /// Slices of stacks that the scenario does not name.
     pub unknown: u64,
     /// Regime of the writes, and the rounds that it leaves.
     pub writes: WriteCourse,
-    /// Slices in the order of the record.
     pub timeline: Timeline,
     /// Sides at the matched rate.
     matched: Vec<StackSide>,
@@ -48,7 +45,6 @@ pub struct CommonLoad<'a> {
 }
 
 impl CommonLoad<'_> {
-    /// Returns the offered I/Os a second; `None` for a closed loop of one I/O at a time.
     pub fn rate(&self) -> Option<f64> {
         self.rate
     }
@@ -58,12 +54,10 @@ impl CommonLoad<'_> {
         self.own
     }
 
-    /// Returns the origin of the rate, in words.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Returns the sides, one per stack.
     pub fn sides(&self) -> &[StackSide] {
         self.sides
     }
@@ -74,7 +68,6 @@ fn lacking(reason: impl Into<String>) -> Refusal {
 }
 
 impl<'a> WorkloadView<'a> {
-    /// Gathers the rounds of all workloads of a run, in the order of the scenario.
     pub fn all_of_run(run: &'a RunData) -> Vec<WorkloadView<'a>> {
         let scenario = &run.start.scenario;
         // A search for limits has a load for its target alone; its results are courses.
@@ -83,7 +76,6 @@ impl<'a> WorkloadView<'a> {
         workloads.map(|workload| WorkloadView::from_run(run, workload)).collect()
     }
 
-    /// Gathers the rounds of a workload.
     pub fn from_run(run: &'a RunData, workload: &'a Workload) -> WorkloadView<'a> {
         let (mut sides, unknown) = rounds::sides(run, workload, Purpose::Plain);
         let writes = WriteCourse::settle(run, workload, &mut sides);
@@ -314,7 +306,6 @@ impl<'a> WorkloadView<'a> {
         })
     }
 
-    /// Pairs the rounds or visits of two stacks.
     pub fn pair(&self, a: &StackSide, b: &StackSide) -> PairedUnits {
         pairing::pair_over(a, b, self.run.start.scenario.measure.attaches)
     }
@@ -324,12 +315,10 @@ impl<'a> WorkloadView<'a> {
         self.run.start.scenario.measure.equivalence
     }
 
-    /// Returns the name of a stack.
     pub fn name(&self, at: usize) -> &'a str {
         &self.run.start.scenario.stacks[at].name
     }
 
-    /// Returns the slices of a stack under this load, in the order of the record.
     pub fn slices(&self, at: usize) -> impl Iterator<Item = &'a Slice> + use<'a> {
         let (stack, workload) = (self.name(at), &self.workload.name);
         self.run
@@ -399,7 +388,6 @@ impl<'a> WorkloadView<'a> {
         RoundBasis { quantity: Quantity::Acknowledged, by_bytes: self.workload.writes() }
     }
 
-    /// Returns the reason why a stack has no figures.
     pub fn absence(&self, at: usize) -> MeasuredFigure {
         let side = &self.sides[at];
         let stack = &self.run.start.scenario.stacks[at];

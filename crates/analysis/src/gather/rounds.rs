@@ -34,7 +34,6 @@ impl VisitStrata {
         VisitStrata { siblings: whole.then_some(run.start.siblings) }
     }
 
-    /// Returns the number of a visit's stratum.
     pub fn of_visit(self, visit: u32) -> u32 {
         self.siblings.map_or(visit, |siblings| visit % siblings)
     }
@@ -49,7 +48,6 @@ impl VisitStrata {
     }
 }
 
-/// Sums of one stack over one round.
 #[derive(Clone, Debug, Default)]
 pub struct RoundTotal {
     slices: u32,
@@ -60,7 +58,6 @@ pub struct RoundTotal {
     pub all_ios: f64,
     /// Discarded time at the start of the slices.
     pub discarded_s: f64,
-    /// Bytes in the windows.
     pub bytes: f64,
     pub window_s: f64,
     /// Time of the final flushes, if every slice had one.
@@ -79,7 +76,6 @@ pub struct RoundTotal {
     pub engine_ns: Option<f64>,
     /// Totals that a network probe saw in addition to its result, if every slice reports them.
     pub exchanged: Option<NetworkTotals>,
-    /// Latencies of all directions.
     pub latency: Total,
     /// I/Os, bytes and latencies of each direction, in the order of [`IoDirection::ALL`].
     directions: [DirectionTotal; 3],
@@ -124,21 +120,16 @@ impl Add for NetworkTotals {
     }
 }
 
-/// Sums of one of several places over one round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PartTotal {
-    /// I/Os in its windows.
     pub ios: f64,
     pub bytes: f64,
-    /// Reads among the I/Os.
     pub reads: f64,
     pub writes: f64,
-    /// Seconds of its windows.
     pub seconds: f64,
 }
 
 impl PartTotal {
-    /// Adds another stretch of the same place.
     pub fn add(&mut self, other: &PartTotal) {
         self.ios += other.ios;
         self.bytes += other.bytes;
@@ -158,12 +149,9 @@ impl PartTotal {
     }
 }
 
-/// Sums of one direction over one round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DirectionTotal {
-    /// Completions in the windows.
     pub ios: f64,
-    /// Bytes in the windows.
     pub bytes: f64,
     pub latency: Total,
 }
@@ -175,7 +163,6 @@ impl DirectionTotal {
 }
 
 impl RoundTotal {
-    /// Returns the part of the round that belongs to one direction.
     pub fn direction_total(&self, way: IoDirection) -> &DirectionTotal {
         &self.directions[way as usize]
     }
@@ -201,7 +188,6 @@ impl RoundTotal {
     }
 }
 
-/// One stack under one workload.
 #[derive(Debug, Default)]
 pub struct StackSide {
     pub rounds: BTreeMap<RoundId, RoundTotal>,
@@ -221,7 +207,6 @@ pub struct StackSide {
     pub service: RoundHistograms,
     /// Times between the generator's looks at its queue.
     pub reap_gap: RoundHistograms,
-    /// I/Os that failed or came back short.
     pub errors: u64,
     /// Error of the first failed sample, in words.
     pub failed: Option<String>,
@@ -230,9 +215,7 @@ pub struct StackSide {
     pub debt: WritebackWait,
     /// Seconds of load in whole rounds.
     pub load_s: f64,
-    /// Load of the generator and the CPUs, and variation of the slices.
     pub usage: CeilingUsage,
-    /// Grouping of the rounds into series.
     pub strata: VisitStrata,
     frames: Vec<HistogramFrame>,
     /// Histogram frames of each of several places.
@@ -356,7 +339,6 @@ struct HistogramFrame {
     offset: u64,
 }
 
-/// Kind of latency that a histogram holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LatencySource {
     Ios(IoDirection),
@@ -365,7 +347,6 @@ enum LatencySource {
     ReapGap,
 }
 
-/// Direction of an I/O whose latency is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoDirection {
     Read,
@@ -392,7 +373,6 @@ impl IoDirection {
     }
 }
 
-/// Returns the index of each stack in the scenario, by its name.
 pub fn index(run: &RunData) -> HashMap<&str, usize> {
     let stacks = run.start.scenario.stacks.iter().enumerate();
     stacks.map(|(at, stack)| (stack.name.as_str(), at)).collect()
@@ -622,7 +602,6 @@ impl StackSide {
         }
     }
 
-    /// Returns the latencies of one direction in all whole rounds.
     pub fn of_way(&self, way: IoDirection) -> &RoundHistograms {
         match way {
             IoDirection::Read => &self.read,
@@ -649,7 +628,6 @@ impl StackSide {
         Some(self.achieved(offered)? >= KEPT_UP || lacking < slices * schedules)
     }
 
-    /// Returns the whole rounds of a visit.
     pub fn rounds_of(&self, visit: u32) -> Vec<RoundId> {
         self.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(id, _)| *id).collect()
     }
@@ -667,7 +645,6 @@ impl StackSide {
         rounds.try_fold(Total::default(), |all, (_, round)| Ok(all.plus(of(round)?)))
     }
 
-    /// Returns the latencies of one of several places in all whole rounds.
     pub fn latencies_in(&self, run: &RunData, place: &Place) -> RoundHistograms {
         let position: HashMap<RoundId, usize> =
             self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();

@@ -213,7 +213,6 @@ impl WriteCourse {
         }
     }
 
-    /// Returns the warnings of the workload with this name.
     pub fn warnings(&self, workload: &str) -> Vec<WarningReport> {
         let warning = |kind: &str, subject: &str, text: String| WarningReport {
             kind: kind.into(),
@@ -250,12 +249,12 @@ impl WriteCourse {
     }
 }
 
-/// A round with the index of its kind: rounds count by kind.
+/// A round with the index of its kind. Rounds are numbered separately for each kind.
 type NumberedRound = (RoundId, usize);
 
-/// Index of the kind that verdicts rest on.
+/// Index of the kind of the rounds that verdicts rest on.
 const PLAIN: usize = 0;
-/// Index of the kind that precedes them.
+/// Index of the kind of the preconditioning rounds.
 const PRECONDITIONS: usize = 2;
 
 /// Returns the whole rounds of every kind in order of time, with what each stack wrote.

@@ -12,7 +12,6 @@ use iotax_stats::rounds::{Round, RoundKind, RoundPart, SliceValue};
 use iotax_store::RunData;
 use std::collections::{BTreeSet, HashMap};
 
-/// Plain and long rounds of a workload.
 #[derive(Debug, Default)]
 pub struct Timeline {
     rounds: Vec<TimedRound>,
@@ -41,7 +40,6 @@ struct SliceSlot {
 }
 
 impl Timeline {
-    /// Builds the timeline of all stacks that the scenario names.
     pub fn from_run(run: &RunData, workload: &Workload) -> Timeline {
         let index = index(run);
         let kind = |slice: &Slice| match slice.purpose {

@@ -9,7 +9,6 @@ use crate::gather::subject::who;
 use iotax_stats::Digits;
 use iotax_stats::{Refusal, Verdict};
 
-/// Returns the cost curves of a stack: `points` by quantity, `at_once` points in the whole sweep.
 pub fn all(
     name: &str,
     points: &[(&'static str, Vec<(SweepValue, &Comparison)>)],

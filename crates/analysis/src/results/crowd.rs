@@ -17,7 +17,6 @@ use iotax_stats::{Digits, Refusal, ratio};
 use iotax_units::counted;
 use std::collections::BTreeMap;
 
-/// Returns every such stack of a workload.
 pub fn crowds(reading: &WorkloadView) -> Vec<Crowd> {
     (0..reading.sides.len()).filter_map(|at| of_stack(reading, at)).collect()
 }
@@ -62,7 +61,6 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
     Some(crowd)
 }
 
-/// Returns the directions of a mix whose places report them.
 fn ways<'a>(
     reading: &WorkloadView,
     side: &'a StackSide,
@@ -155,8 +153,8 @@ fn row(reading: &WorkloadView, side: &StackSide, place: &Place) -> PlaceRow {
     }
 }
 
-/// Returns the second over the first in the same windows. The two were picked among all pairs for
-/// lying furthest apart, so the interval is that of Bonferroni over the number of pairs.
+/// Returns the second place's rate over the first's, from the same rounds. The pair was picked from
+/// all pairs as the furthest apart, so the interval is Bonferroni's over the number of pairs.
 fn spread(
     side: &StackSide,
     way: Option<IoDirection>,
@@ -241,7 +239,6 @@ fn fewest(reading: &WorkloadView, at: usize) -> Option<usize> {
     (0..stacks.len()).filter(alike).min_by_key(|other| copies(*other))
 }
 
-/// Returns the number of places of the second stack over that of the first.
 fn times_as_many(reading: &WorkloadView, [fewest, at]: [usize; 2]) -> f64 {
     let clients = |stack: usize| {
         let lost = reading.sides[stack].left_out.len() as f64;
@@ -308,7 +305,6 @@ fn crowd_words(crowd: &Crowd, them: &str) -> String {
     )
 }
 
-/// Names the missing places and what does not count because of them.
 fn lost(crowd: &Crowd) -> String {
     let rounds = counted(crowd.of_other_places, "round", "rounds");
     match (crowd.left_out.as_slice(), crowd.of_other_places) {

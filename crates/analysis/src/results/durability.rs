@@ -93,7 +93,6 @@ fn percent(share: f64, outwards: fn(f64) -> f64) -> String {
     format!("{:.decimals$}", outwards(digits) / scale)
 }
 
-/// Returns the first examples of the first kills that lost something.
 fn examples(trials: &[&DurabilityTrial]) -> Vec<String> {
     let of_trial = |trial: &&DurabilityTrial| {
         let number = trial.trial + 1;
@@ -167,7 +166,7 @@ fn idle(row: &DurabilityRow) -> String {
     }
 }
 
-/// Returns the caution for writes that were kept only because no kill is a power cut.
+/// Returns the reason why writes that survived the kills may still be lost.
 fn caution(run: &RunData, row: &DurabilityRow) -> Option<&'static str> {
     let disk =
         run.places.iter().flat_map(|place| &place.disks).find(|disk| disk.stack == row.stack);
@@ -295,7 +294,6 @@ fn of_disk(disk: &GuestDisk) -> Vec<String> {
     std::iter::once(cache).chain(no_flush).collect()
 }
 
-/// Returns the caches of the drives below, as the host's kernel reports them.
 fn of_drives(run: &RunData) -> Vec<String> {
     let host = run.places.iter().filter(|place| place.place.is_host());
     let devices = host.flat_map(|place| &place.facts.targets).flat_map(|target| &target.devices);

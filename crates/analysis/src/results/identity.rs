@@ -8,7 +8,6 @@ use iotax_store::RunData;
 use iotax_units::shell;
 use iotax_units::{distinct, show_names};
 
-/// Returns the identity of a run: its id, scenario, command, program version and state.
 pub fn identity(run: &RunData) -> RunIdentity {
     let start = &run.start;
     RunIdentity {
@@ -27,7 +26,6 @@ pub fn identity(run: &RunData) -> RunIdentity {
     }
 }
 
-/// Returns a place with its facts.
 pub fn place(facts: &PlaceFacts) -> PlaceReport {
     PlaceReport {
         place: facts.place.clone(),
@@ -40,7 +38,6 @@ pub fn place(facts: &PlaceFacts) -> PlaceReport {
     }
 }
 
-/// Returns the places whose figures are emulated, as sentences.
 pub fn emulated(run: &RunData) -> Vec<String> {
     // Every visit has guests of its own, with the same names.
     let found: Vec<(&Place, &str)> = run

@@ -8,14 +8,12 @@ use crate::findings::sweep::{Knee, KneePosition, SweepValue};
 /// Number of points with an interval that a knee needs.
 pub const LEAST: usize = 3;
 
-/// A knee without the name of its stack.
 pub struct UnnamedKnee {
     place: KneePosition,
     words: String,
 }
 
 impl UnnamedKnee {
-    /// Adds the stack's name.
     pub fn said_of(self, name: &str) -> Knee {
         Knee { place: self.place, sentence: format!("{name}: {}", self.words) }
     }

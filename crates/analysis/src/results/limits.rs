@@ -40,7 +40,6 @@ pub fn headline(found: &LimitFindings) -> Result<String, String> {
     Ok(format!("{}: {}", found.stack, first.sentence))
 }
 
-/// Returns what courses of load cannot show.
 pub fn not_excluded(found: &LimitFindings) -> Vec<String> {
     let mut lines = vec![
         "a limit over a longer time than the courses, by the day for example: --seconds".to_owned(),
@@ -52,7 +51,6 @@ pub fn not_excluded(found: &LimitFindings) -> Vec<String> {
     lines
 }
 
-/// A course with its shape.
 struct ShapedCourse<'a> {
     course: &'a LimitCourse,
     shape: Result<CourseShape, Unfit>,
@@ -63,7 +61,6 @@ impl ShapedCourse<'_> {
         ShapedCourse { course, shape: find(&course.points) }
     }
 
-    /// Returns the rate that the course holds.
     fn held_rate(&self) -> Option<f64> {
         match &self.shape {
             Ok(CourseShape::Bucket(bucket)) => Some(bucket.rate.value),
@@ -72,7 +69,6 @@ impl ShapedCourse<'_> {
         }
     }
 
-    /// Returns the rate that the course reached.
     fn reached_rate(&self) -> Option<f64> {
         match &self.shape {
             Ok(CourseShape::Open { mean, fell, .. }) => Some(fell.map_or(*mean, |fell| fell.to)),

@@ -91,7 +91,6 @@ pub fn published(
     })
 }
 
-/// A published figure with the measured one that it belongs to.
 struct PublishedCell<'a> {
     published: &'a Published,
     figure: &'a PublishedFigure,
@@ -216,7 +215,6 @@ impl PublishedCell<'_> {
         directions::of_metric(self.reading, self.figure.metric)
     }
 
-    /// Returns the part of the comparison for the direction of the rate.
     fn rate<'a>(&self, one: &'a Comparison) -> &'a RateFinding {
         one.rate_of(self.direction().map(rounds::IoDirection::word)).unwrap_or(&one.rate)
     }

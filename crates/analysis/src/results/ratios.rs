@@ -28,7 +28,6 @@ pub fn tables(
         .collect()
 }
 
-/// One of the tables that the scenario asks for.
 struct TableGroupCells<'a> {
     run: &'a RunData,
     readings: &'a [WorkloadView<'a>],
@@ -61,7 +60,6 @@ impl TableGroupCells<'_> {
         RatioColumn { head: head.to_owned(), stack: self.group.stacks[at].clone(), emulated }
     }
 
-    /// Returns the index of a column's stack.
     fn stack(&self, column: usize) -> Option<usize> {
         let name = self.group.stacks[column].as_ref()?;
         self.run.start.scenario.stacks.iter().position(|stack| stack.name == *name)

@@ -14,7 +14,6 @@ use iotax_stats::{Digits, Refusal};
 use iotax_store::RunData;
 use iotax_units::grouped;
 
-/// One service level of one stack, to be judged.
 struct AskedLevel<'a> {
     at: usize,
     level: &'a ServiceLevel,
@@ -34,7 +33,6 @@ pub fn is_broken(run: &RunData) -> bool {
         .any(|found| found.verdict == ServiceVerdict::Broken)
 }
 
-/// Returns the number of service levels of all stacks in a run.
 pub(crate) fn number(readings: &[WorkloadView], levels: &[ServiceLevel]) -> usize {
     let of = |reading: &WorkloadView| {
         stacks(reading).map(|at| asked(reading, at, levels).len()).sum::<usize>()
@@ -42,12 +40,10 @@ pub(crate) fn number(readings: &[WorkloadView], levels: &[ServiceLevel]) -> usiz
     readings.iter().map(of).sum()
 }
 
-/// Judges each service level of each stack under one workload; `many` are judged in the run.
 pub(crate) fn findings(reading: &WorkloadView, many: usize) -> Vec<ServiceLevelFinding> {
     stacks(reading).flat_map(|at| of_stack(reading, at, levels(reading), many)).collect()
 }
 
-/// Judges any service levels of one stack.
 pub(crate) fn of_stack(
     reading: &WorkloadView,
     at: usize,
@@ -57,12 +53,10 @@ pub(crate) fn of_stack(
     asked(reading, at, levels).iter().map(|one| finding(reading, one, many)).collect()
 }
 
-/// Returns the service levels of the scenario.
 pub(crate) fn levels<'a>(reading: &WorkloadView<'a>) -> &'a [ServiceLevel] {
     &reading.run.start.scenario.measure.slo
 }
 
-/// Returns the stacks that were measured.
 fn stacks(reading: &WorkloadView) -> impl Iterator<Item = usize> {
     (0..reading.sides.len()).filter(|at| !reading.sides[*at].rounds.is_empty())
 }

@@ -25,7 +25,6 @@ impl SweepValue {
     }
 }
 
-/// Returns all sweeps of a run, in the order of the scenario.
 pub fn sweeps(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<SweepFindings> {
     let mut sweeps: Vec<(&str, Vec<PlacedPoint>)> = Vec::new();
     for (reading, found) in readings.iter().zip(workloads) {
@@ -39,7 +38,6 @@ pub fn sweeps(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<
     sweeps.into_iter().filter_map(|(name, members)| of_members(name, members)).collect()
 }
 
-/// A point with its coordinates.
 #[derive(Clone, Copy)]
 struct PlacedPoint<'a> {
     reading: &'a WorkloadView<'a>,
@@ -73,7 +71,6 @@ fn of_members(name: &str, mut members: Vec<PlacedPoint>) -> Option<SweepFindings
     })
 }
 
-/// Properties that the curves of a sweep have in common.
 struct Sweep<'a> {
     by_bytes: bool,
     points: usize,

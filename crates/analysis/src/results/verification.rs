@@ -22,7 +22,6 @@ pub fn verification(run: &RunData) -> Option<Verification> {
     (!rows.is_empty()).then_some(Verification { rows })
 }
 
-/// Returns the row of a stack; `None`: nothing was measured for it.
 fn row(run: &RunData, workload: &Workload, stack: &str) -> Option<VerifiedRow> {
     let is_it = |record: &&Record| record.workload == workload.name && record.stack == stack;
     let records: Vec<&Record> = run.verified.iter().filter(is_it).collect();

@@ -123,7 +123,7 @@ fn levels(workload: &WorkloadFindings) -> Vec<WarningReport> {
     workload.comparisons.iter().filter(broken).filter_map(said).collect()
 }
 
-/// Merges warnings about guests of several sets that lack the same. The text begins with the
+/// Merges warnings that say the same about guests of different sets. The text begins with the
 /// guests' names.
 fn one_a_matter(recorded: impl Iterator<Item = WarningReport>) -> Vec<WarningReport> {
     let mut all: Vec<WarningReport> = Vec::new();
@@ -141,7 +141,7 @@ fn one_a_matter(recorded: impl Iterator<Item = WarningReport>) -> Vec<WarningRep
 /// Kind of the warning that guests wait for processors.
 const GUESTS: &str = "guests";
 
-/// Merges two of these warnings if they say the same about their guests.
+/// Merges two such warnings if they differ only in the names of the guests.
 fn together(known: &str, other: &str) -> Option<String> {
     let ((whose, said), (who, what)) = (known.split_once(": ")?, other.split_once(": ")?);
     let known = whose.split(", and ").any(|one| one == who);
@@ -149,7 +149,6 @@ fn together(known: &str, other: &str) -> Option<String> {
     (said == what).then(|| format!("{whose}: {what}"))
 }
 
-/// Returns true if a warning is about this stack.
 fn is_about(one: &WarningReport, stack: &str) -> bool {
     one.subject == stack || one.subject.split(", ").any(|subject| subject == stack)
 }

@@ -24,10 +24,8 @@ const OF_LAYOUT: &[(&str, OfStack)] = &[
     ("not the same redundancy", redundancy),
 ];
 
-/// Kind of these doubts.
 pub const KIND: &str = "confounder";
 
-/// Returns the other differences between a stack and what it is compared with, as sentences.
 pub fn other_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
     let stacks = &reading.run.start.scenario.stacks;
     let against = |base: usize| {
@@ -94,7 +92,6 @@ fn is_on_purpose([a, b]: [&Stack; 2]) -> bool {
     }
 }
 
-/// Returns the number of things in which two layers differ.
 fn differences(a: &LayerSpec, b: &LayerSpec) -> usize {
     let names: BTreeSet<&String> = a.options.keys().chain(b.options.keys()).collect();
     let options = names.into_iter().filter(|name| a.option(name) != b.option(name)).count();

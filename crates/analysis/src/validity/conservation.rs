@@ -47,7 +47,6 @@ impl TrafficDifference {
         self.cause.is_none() || self.unwritten
     }
 
-    /// Returns the difference as a sentence.
     pub fn sentence(&self) -> String {
         let what = if self.of_reads { "read" } else { "written" };
         let (verb, rest) =

@@ -17,7 +17,6 @@ use iotax_units::{counted, distinct, show_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A stack under one workload, with its findings.
 struct LoadedStack<'a> {
     reading: &'a WorkloadView<'a>,
     found: &'a WorkloadFindings,
@@ -80,7 +79,6 @@ pub fn doubts(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<
         .collect()
 }
 
-/// One finding of one check.
 struct ValidityWarning<'a> {
     kind: &'static str,
     text: String,
@@ -112,7 +110,6 @@ impl<'a> LoadedStack<'a> {
         self.reading.slices(self.at)
     }
 
-    /// Returns visit and place of every worker of the stack.
     fn seats(&self) -> BTreeSet<(u32, &'a Place)> {
         let (stack, workload) = (&self.stack().name, &self.reading.workload.name);
         let workers = self.run().workers.iter();
@@ -120,7 +117,6 @@ impl<'a> LoadedStack<'a> {
         of.map(|worker| (worker.visit, &worker.place)).collect()
     }
 
-    /// Returns the device under load.
     fn device_of(&self, at: usize) -> Option<&'a Device> {
         let target = &self.reading.worker(at)?.target;
         let targets = &self.reading.place_of(at)?.facts.targets;
@@ -360,7 +356,6 @@ const QUEUE: &[&str] = &[
     "wbt_lat_usec",
 ];
 
-/// Checks for other differences between the two sides.
 fn other_sides(case: &LoadedStack) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
     let (a, b) = (case.reading.place_of(base)?, case.reading.place_of(case.at)?);

@@ -8,7 +8,6 @@ use crate::validity::confounders::bases;
 use iotax_model::stack::Face;
 use iotax_model::stack::{LayerSpec, Medium, Stack};
 
-/// Kind of these doubts.
 pub const KIND: &str = "found_data";
 
 /// Checks a stack and what it is compared with: reports that one of them, or both, read data that

@@ -22,7 +22,6 @@ pub fn in_flight(side: &StackSide) -> Option<f64> {
     (usage.in_flight_windows_ns > 0.0).then(|| usage.in_flight_ns / usage.in_flight_windows_ns)
 }
 
-/// Returns the fraction by which service times and counts differ.
 pub fn littles_law_error(side: &StackSide) -> Option<f64> {
     let usage = &side.usage;
     (usage.in_flight_ns > 0.0).then(|| usage.served_ns / usage.in_flight_ns - 1.0)

@@ -8,7 +8,6 @@ use iotax_model::record::PlaceFacts;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One setting that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MachineDifference {
     pub(crate) name: String,

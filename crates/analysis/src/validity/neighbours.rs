@@ -25,7 +25,6 @@ const COMPUTED: &[&str] =
 /// then threads of the kernel serve them.
 const DISKS: &[&str] = &["nvme", "sd"];
 
-/// Kind of the warning.
 pub const KIND: &str = "neighbours";
 
 /// Returns the processors that others kept busy while the baseline was loaded, and their share of

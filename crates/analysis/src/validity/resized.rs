@@ -6,7 +6,6 @@ use iotax_model::record::Place;
 use iotax_units::show_bytes;
 use std::collections::BTreeMap;
 
-/// Kind of the warning in the report.
 const KIND: &str = "resized";
 
 /// Checks a stack under the reading's workload: in each place the same bytes must have been loaded

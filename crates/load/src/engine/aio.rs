@@ -209,7 +209,6 @@ impl Aio {
         self.ended.push(Completion { slot, result });
     }
 
-    /// Returns the number of completions in the mapped ring.
     #[inline]
     fn waiting(&self) -> u32 {
         let Some(ring) = self.context.ring() else { return 0 };
@@ -217,7 +216,6 @@ impl Aio {
         if tail >= head { tail - head } else { ring.events - head + tail }
     }
 
-    /// Reads completions off the mapped ring.
     #[inline]
     fn read_off(&mut self, done: &mut Vec<Completion>) {
         let Some(ring) = self.context.ring() else { return };

@@ -60,7 +60,8 @@ pub(crate) fn choose(
     Ok(Chosen { name, why })
 }
 
-/// Explains how a depth is reached that one thread of the engine cannot reach, or that it is not.
+/// Explains how the job's depth is reached if one thread of the engine cannot reach it, or that it
+/// is not reached.
 fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
     if name == EngineName::Aio && jobs.iter().any(|job| job.iodepth > 1 && !job.direct) {
         return "; without O_DIRECT the kernel does each I/O within the call that submits it, so one is in flight in truth"
@@ -82,8 +83,8 @@ fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
     }
 }
 
-/// Chooses io_uring, if it works for every job deeper than 1 on every target; or else what keeps
-/// their depth without it.
+/// Chooses io_uring if it works for every job deeper than 1 on every target; otherwise an engine
+/// that keeps their depth without it.
 fn by_trial(trials: &[Vec<EngineTrial>]) -> Result<(EngineName, String), LoadError> {
     let several = trials.iter().any(|on_targets| on_targets.len() > 1);
     for trial in trials.iter().flatten().filter(|trial| trial.job.iodepth > 1) {
@@ -97,8 +98,8 @@ fn by_trial(trials: &[Vec<EngineTrial>]) -> Result<(EngineName, String), LoadErr
     Ok((EngineName::Uring, why))
 }
 
-/// Chooses libaio's calls, if they keep a depth at all and the kernel has them; or else one I/O at
-/// a time per thread.
+/// Chooses libaio's calls if they keep a depth and the kernel has them; otherwise one I/O at a time
+/// per thread.
 fn instead(trials: &[Vec<EngineTrial>], against: String) -> (EngineName, String) {
     let mut deep = trials.iter().flatten().filter(|trial| trial.job.iodepth > 1);
     if deep.any(|trial| !trial.job.direct) {
@@ -114,7 +115,6 @@ fn instead(trials: &[Vec<EngineTrial>], against: String) -> (EngineName, String)
     }
 }
 
-/// Result of trying io_uring on a target.
 enum TriedRing {
     Inline,
     Punted,

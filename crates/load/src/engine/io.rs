@@ -3,7 +3,6 @@
 use crate::cpu::ThreadCpu;
 use std::io;
 
-/// Operation of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Read,

@@ -33,7 +33,6 @@ struct PosixAio {
     in_flight: usize,
 }
 
-/// Queue that both threads use.
 struct SharedQueue {
     state: Mutex<RequestState>,
     /// Signals work for the helper.

@@ -17,7 +17,6 @@ const NAME: &str = "iou-wrk";
 /// the workers looked for.
 type Threads = BTreeMap<u32, Option<u64>>;
 
-/// Worker threads of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Workers {
     /// Name of the workers; `None` in another pid namespace, where the thread number in it is

@@ -62,7 +62,6 @@ impl SubmissionEntry {
     }
 }
 
-/// Mapping of the kernel's memory, unmapped when dropped.
 struct RingMapping {
     base: NonNull<u8>,
     length: usize,
@@ -146,7 +145,6 @@ struct Completions {
     mask: u32,
 }
 
-/// io_uring of one thread.
 pub(super) struct Ring {
     submissions: Submissions,
     completions: Completions,
@@ -360,7 +358,6 @@ impl Ring {
         entered.map(|_| ()).map_err(io::Error::from)
     }
 
-    /// Returns the number of completions in the queue.
     #[inline]
     pub(super) fn waiting(&self) -> u32 {
         let cq = &self.completions;
@@ -388,8 +385,8 @@ impl Ring {
     }
 }
 
-/// Returns true if the kernel has no io_uring, or allows it to nobody here: only for that a test
-/// may be skipped.
+/// Returns true if the kernel has no io_uring, or allows it to nobody here. Only then may a test be
+/// skipped.
 #[cfg(test)]
 pub(crate) fn is_lacking(error: &io::Error) -> bool {
     let lacking = matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM));

@@ -5,7 +5,6 @@ use crate::offsets::Region;
 use crate::target::LoadTarget;
 use std::fs::File;
 
-/// File and regions of a job on a target.
 pub(crate) struct EngineTrial<'a> {
     pub(crate) job: &'a Job,
     pub(crate) target: &'a LoadTarget,

@@ -21,16 +21,11 @@ pub(crate) enum Trimmer {
 }
 
 impl Trimmer {
-    /// Returns the trimmer for a file or block device.
     pub(crate) fn for_file(file: &File) -> io::Result<Trimmer> {
         let device = file.metadata()?.file_type().is_block_device();
         Ok(if device { Trimmer::Device } else { Trimmer::File })
     }
 
-    /// Trims a range of the file or device.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub(crate) fn trim(self, file: &File, offset: u64, bytes: u64) -> Result<(), Errno> {
         match self {
             Trimmer::File => {

@@ -28,7 +28,6 @@ pub(super) const KIND: EngineFamily = EngineFamily {
     },
 };
 
-/// Ring for one file and one stretch of memory.
 pub(crate) struct Uring {
     // Dropped before the file, which it releases first.
     ring: Ring,

@@ -19,7 +19,6 @@ const STEP: u64 = 1 << 20;
 /// Largest gap in bytes between written blocks that is read with them.
 const GAP: u64 = 64 << 10;
 
-/// Order to read back, for one thread.
 #[derive(Clone)]
 pub(crate) struct BackOrder {
     /// Next block of this thread's ledger that no thread has taken.

@@ -6,7 +6,6 @@ use super::found::{BlockFault, Example, VerifiedBlocks};
 use super::ledger::{Ledger, LedgerState};
 use crate::stamp::Stamp;
 
-/// Judgement of a block.
 enum JudgedBlock {
     Right,
     /// A sector is not any write as a whole, and writes of the block were in flight at once.

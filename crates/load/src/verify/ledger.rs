@@ -77,7 +77,6 @@ impl LedgerState {
         LedgerState { in_flight, reach_back, ..self }
     }
 
-    /// Returns the generation of the last write issued.
     pub(crate) fn issued(self) -> u64 {
         self.issued
     }
@@ -105,15 +104,11 @@ impl LedgerState {
     }
 }
 
-/// Ledger of the blocks of one target.
 pub(crate) struct Ledger {
-    /// Path of the target.
     pub(crate) path: PathBuf,
     /// Writer number in the stamps of all data written under this ledger.
     pub(crate) writer: u64,
-    /// First byte of the region.
     pub(crate) offset: u64,
-    /// Size of a block in bytes.
     pub(crate) bs: u64,
     words: Box<[AtomicU64]>,
 }
@@ -134,12 +129,10 @@ impl Ledger {
         piece_of(self.bs)
     }
 
-    /// Returns the block that begins at a byte of the target.
     pub(crate) fn block_at(&self, offset: u64) -> u64 {
         (offset - self.offset) / self.bs
     }
 
-    /// Returns the first byte of a block.
     pub(crate) fn offset_of(&self, block: u64) -> u64 {
         self.offset + block * self.bs
     }
@@ -163,7 +156,6 @@ impl Ledger {
         self.change(block, LedgerState::end);
     }
 
-    /// Returns the present state of a block.
     #[inline]
     pub(crate) fn state(&self, block: u64) -> LedgerState {
         LedgerState::from_word(self.words[block as usize].load(Ordering::Acquire))

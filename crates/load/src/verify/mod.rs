@@ -32,12 +32,10 @@ pub(crate) struct VerifyChecks {
     pub(crate) ledger: Arc<Ledger>,
     /// State of the block of each slot when the read in it was issued.
     seen: Vec<LedgerState>,
-    /// Results of the reads.
     pub(crate) found: VerifiedBlocks,
 }
 
 impl VerifyChecks {
-    /// Creates checks for `slots` I/Os in flight.
     pub(crate) fn new(ledger: Arc<Ledger>, slots: u32) -> VerifyChecks {
         VerifyChecks {
             ledger,
@@ -163,7 +161,6 @@ fn check_memory<'a>(verifying: impl Iterator<Item = &'a EngineTrial<'a>>) -> Res
 /// Indexes of jobs, and the ledger that they share.
 type BlockShare = (Vec<usize>, Arc<Ledger>);
 
-/// Makes the ledgers of one target.
 fn of_target(on_it: &[&EngineTrial]) -> Result<Vec<BlockShare>, LoadError> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (job, trial) in on_it.iter().enumerate().filter(|(_, trial)| trial.job.verify) {

@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 
 /// Time limit for connecting: if it takes longer, a firewall is the usual cause.
 const REACH: Duration = Duration::from_secs(5);
-/// Maximum number of streams in a direction.
 const MOST_STREAMS: u32 = 64;
 /// Size in bytes of a datagram with nothing but what it needs.
 pub(crate) const SMALL_DATAGRAM: u32 = 64;
@@ -32,7 +31,6 @@ const ROUND_TRIPS_TO_GROW: u64 = 10;
 /// Maximum time discarded because of the path.
 const MOST_DISCARDED_NS: u64 = 2_000_000_000;
 
-/// Flows of a probe.
 #[derive(Clone, Copy)]
 struct Plan {
     is_tcp: bool,
@@ -91,7 +89,6 @@ struct Client {
     exchange: Option<Exchange>,
 }
 
-/// Clock of the other end, compared with ours.
 struct Clocks {
     ahead_ns: i64,
     round_trip_ns: u64,
@@ -255,7 +252,6 @@ impl Client {
         best.ok_or_else(|| ProbeError::Failed(format!("{} did not report its clock", self.peer)))
     }
 
-    /// Returns the nanoseconds to discard at the start.
     fn discard_ns(&self, spec: &SliceSpec, round_trip_ns: u64) -> u64 {
         let grown = if self.plan.is_tcp && self.plan.roles != [ConnectionRole::Ask] {
             ROUND_TRIPS_TO_GROW
@@ -361,7 +357,6 @@ impl Client {
         self.combine(&here, &clocks, &own, &theirs).map(Some)
     }
 
-    /// Collects the results of this end's threads.
     fn own_shares(&mut self, order: &FlowOrder) -> Result<Vec<FlowShare>, ProbeError> {
         let until_ns = order.to_ns + 2 * PATIENCE_NS;
         let mut shares = Vec::new();

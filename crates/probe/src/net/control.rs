@@ -9,21 +9,16 @@ use std::io::{self, Read, Write};
 /// Maximum length of a frame.
 const LONGEST: usize = 256 << 10;
 
-/// Request of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum ControlRequest {
-    /// Asks for the server's time.
     Clock,
-    /// Asks which flows exist.
     Flows,
     /// Orders a slice by the server's clock; has no reply.
     Slice(FlowOrder),
-    /// Asks for the results of the flows in the slice.
     Collect,
 }
 
-/// Reply of a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Reply {
@@ -34,20 +29,14 @@ pub(super) enum Reply {
         /// Numbers of the flows, in the order in which they came.
         indices: Vec<u32>,
     },
-    /// Results of each flow, with its number.
     Shares {
         shares: Vec<(u32, FlowShare)>,
     },
-    /// The server refused the request.
     Refused {
         why: String,
     },
 }
 
-/// Writes a message as one frame.
-///
-/// # Errors
-/// Errors of the connection.
 pub(super) fn write(mut to: impl Write, what: &impl Serialize) -> io::Result<()> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, what)?;

@@ -47,13 +47,11 @@ pub(super) struct FlowOrder {
     /// Time at which the window begins.
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
-    /// Size of a datagram in bytes.
     pub(super) datagram_bytes: u32,
     /// Bytes per second of each flow that sends datagrams.
     pub(super) rate: Option<u64>,
     /// Round-trip time of the quiet path.
     pub(super) round_trip_ns: u64,
-    /// Steps in which arrivals are recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) course_ns: Option<u64>,
 }
@@ -113,13 +111,9 @@ pub(super) struct FlowShare {
     /// Datagrams that the sender sent in its window; at the receiver, those of these that arrived
     /// at any time.
     pub(super) marked: u64,
-    /// Datagrams that arrived after one that was sent later.
     pub(super) reordered: u64,
-    /// Datagrams that arrived more than once.
     pub(super) duplicates: u64,
-    /// Segments of a stream that were sent again.
     pub(super) retransmits: u64,
-    /// Requests that got no answer.
     pub(super) unanswered: u64,
     /// CPU time of the thread over the slice.
     pub(super) cpu_user_ns: u64,
@@ -127,9 +121,7 @@ pub(super) struct FlowShare {
     /// Bytes of a stream, or datagrams, that arrived in each step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) course: Vec<u64>,
-    /// Reason why the slice did not finish.
     pub(super) failed: Option<String>,
-    /// Latencies of the round trips.
     #[serde(skip)]
     pub(super) latency: Histogram,
     /// Round trips in flight, summed over the window.
@@ -159,7 +151,6 @@ impl FlowShare {
         all && self.course.len() <= MOST_STEPS
     }
 
-    /// Creates the share of a receiving end.
     fn for_order(order: &FlowOrder) -> FlowShare {
         FlowShare { course: vec![0; order.steps()], ..FlowShare::default() }
     }
@@ -199,10 +190,8 @@ impl FlowShare {
     }
 }
 
-/// Reason why a flow did not finish a slice.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FlowStop {
-    /// The other end closed the connection.
     #[error("it closed the connection")]
     Closed,
     /// This end gave up the slice.
@@ -214,7 +203,6 @@ pub(super) enum FlowStop {
     System(&'static str, io::Error),
 }
 
-/// Header of each datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
     session: u64,
@@ -262,7 +250,6 @@ pub(super) enum Socket {
     Datagram(UdpSocket),
 }
 
-/// One end of a flow.
 pub(super) struct Flow {
     socket: Socket,
     role: ConnectionRole,

@@ -11,9 +11,7 @@ pub(super) const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"iotaxnet";
 /// Bytes of magic and version.
 pub(super) const FOREWORD: usize = 12;
-/// Bytes of a [`Hello`].
 pub(super) const HELLO: usize = 64;
-/// Bytes of an [`HelloAnswer`].
 pub(super) const ANSWER: usize = 32;
 
 /// Random number that a client needs to be served.
@@ -95,7 +93,6 @@ pub(super) struct Hello {
     pub(super) token: Token,
     /// Session that the connection belongs to; 0 for [`ConnectionRole::Control`], which begins one.
     pub(super) session: u64,
-    /// Number of the flow in its session.
     pub(super) index: u32,
 }
 
@@ -130,13 +127,10 @@ impl Hello {
     }
 }
 
-/// Verdict of the server on a [`Hello`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HelloVerdict {
     Welcome,
-    /// The ends speak different versions.
     OtherVersion,
-    /// The token is not this server's.
     WrongToken,
     /// The server serves its maximum already.
     Full,

@@ -20,12 +20,9 @@ const GET_ROUTE: u16 = 26;
 const REQUEST: u16 = 1;
 const MAKE: u16 = REQUEST | 0x4 | 0x200 | 0x400;
 
-/// Route to an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Route {
-    /// True if the address is this machine's.
     pub(super) is_local: bool,
-    /// Index of the interface.
     pub(super) interface: u32,
     /// Next machine on the path; `None` if the address is on the interface's link.
     pub(super) gateway: Option<IpAddr>,

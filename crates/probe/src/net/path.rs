@@ -17,7 +17,6 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathKind {
-    /// An address of this machine.
     SameHost,
     /// Address on the link of an interface, without a router: a switch, a bridge, a tunnel.
     SameSubnet,
@@ -35,9 +34,7 @@ pub struct PathFacts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<IpAddr>,
     pub peer: IpAddr,
-    /// Distance of the peer.
     pub kind: PathKind,
-    /// First router on the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<IpAddr>,
     pub interface: String,
@@ -146,7 +143,6 @@ fn ethtool(interface: &str) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Combines the readings into facts.
 fn combine(
     peer: IpAddr,
     route: &Route,

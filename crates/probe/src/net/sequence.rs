@@ -6,11 +6,9 @@ const REACH: u64 = 1 << 14;
 /// Numbers that arrived, in memory of fixed size. A number further back than [`REACH`] counts as
 /// new.
 pub(super) struct Sequence {
-    /// Bits, one for each of the last numbers.
     bits: Vec<u64>,
     /// Next number, if all arrived in order.
     next: u64,
-    /// Number of different numbers that arrived.
     pub(super) distinct: u64,
     /// Number of these that arrived after a higher one.
     pub(super) reordered: u64,

@@ -164,7 +164,6 @@ fn datagrams(at: SocketAddr) -> io::Result<UdpSocket> {
     Ok(UdpSocket::from(socket))
 }
 
-/// Connection that has not said what it is.
 struct Stranger {
     stream: TcpStream,
     since_ns: u64,
@@ -283,7 +282,6 @@ impl Door {
         }
     }
 
-    /// Admits a client that has the token.
     fn admit(&mut self, hello: Hello, stream: &TcpStream) -> Result<(), HelloVerdict> {
         // Any failure below is a lack of descriptors, memory or threads.
         let full = |_| HelloVerdict::Full;

@@ -7,7 +7,6 @@ use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::Histogram;
 use std::hint::black_box;
 
-/// Probe of records, texts and tables.
 pub(super) static INTEGER: Definition = Definition {
     name: "integer",
     argument: Argument::None,

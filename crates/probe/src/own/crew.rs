@@ -19,12 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Time from the order to the common start of the threads, so that each can wake.
 const LEAD_NS: u64 = 300_000;
 
-/// Starts the threads of a probe.
 pub(super) fn prepare(spec: &ProbeSpec, make: MakeWork) -> Result<Box<dyn Probe>, ProbeError> {
     Ok(Box::new(ProbeCrew::start(spec, make)?))
 }
 
-/// A request to a thread for one slice.
 #[derive(Clone, Copy)]
 struct CrewRun {
     begin_ns: u64,
@@ -42,7 +40,6 @@ impl CrewRun {
     }
 }
 
-/// Results of one thread.
 struct CrewShare {
     start_ns: u64,
     units: f64,
@@ -57,7 +54,6 @@ struct ProbeThread {
     thread: Option<JoinHandle<()>>,
 }
 
-/// All threads of a probe.
 struct ProbeCrew {
     spec: ProbeSpec,
     bytes: u64,

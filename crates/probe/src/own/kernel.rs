@@ -10,7 +10,6 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io::{Read, Write};
 
-/// Probe of five system calls.
 pub(super) static SYSCALL: Definition = Definition {
     name: "syscall",
     argument: Argument::None,
@@ -24,7 +23,6 @@ pub(super) static SYSCALL: Definition = Definition {
     prepare: |spec| prepare(spec, syscall),
 };
 
-/// Probe of a pipe within one process.
 pub(super) static PIPE: Definition = Definition {
     name: "pipe",
     argument: Argument::None,
@@ -38,7 +36,6 @@ pub(super) static PIPE: Definition = Definition {
     prepare: |spec| prepare(spec, pipe_to_itself),
 };
 
-/// Probe of messages to another process and back.
 pub(super) static SWITCH: Definition = Definition {
     name: "switch",
     argument: Argument::None,

@@ -18,7 +18,6 @@ const LINE: u64 = 64;
 /// The indexes of a chain fit in 31 bits.
 const _: () = assert!(MOST_BYTES <= LINE << 31);
 
-/// Probe of copying one buffer to another.
 pub(super) static COPY: Definition = Definition {
     name: "copy",
     argument: Argument::Bytes { default: 128 * MIB, least: 4096 },

@@ -20,7 +20,6 @@ pub(super) trait Work {
         units
     }
 
-    /// Returns the bytes that a unit moves.
     fn bytes(&self) -> u64 {
         0
     }
@@ -33,7 +32,6 @@ pub(super) trait Work {
     }
 }
 
-/// Function that makes a thread's work.
 pub(super) type MakeWork = fn(&ProbeSpec) -> Result<Box<dyn Work>, ProbeError>;
 
 /// Returns the error for a refusal of the system.

@@ -31,7 +31,6 @@ pub const ALL: &[&Definition] = &[
 /// Function that returns the command of the other end, program first.
 type ServerCommand = fn(&ProbeSpec, SocketAddr) -> Vec<String>;
 
-/// Tools that have another end.
 const SERVERS: &[(&Definition, ServerCommand)] =
     &[(&iperf3::DEFINITION, iperf3::server), (&sockperf::DEFINITION, sockperf::server)];
 
@@ -46,7 +45,6 @@ pub fn server(spec: &ProbeSpec, listen: SocketAddr) -> Option<Vec<String>> {
 /// machine does when it is lucky.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunSpread {
-    /// Highest rate or shortest time.
     pub best: f64,
     /// Median of the figures; the mean of the two middle ones for an even number.
     pub median: f64,

@@ -94,7 +94,6 @@ impl ServedTool {
         Ok(())
     }
 
-    /// Returns the last words of a program that has ended.
     fn last_words(&mut self) -> String {
         last_words_of(&self.child.stderr.take().map(last_words).unwrap_or_default(), "")
     }

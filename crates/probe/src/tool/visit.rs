@@ -27,26 +27,20 @@ const SHOWN: usize = 300;
 pub(super) struct Tool {
     /// Name for people: `UnixBench`.
     pub(super) label: &'static str,
-    /// Name of its program.
     pub(super) program: &'static str,
     /// Finds its version, if the program reports it.
     pub(super) version: fn(&Path) -> Result<Option<String>, ProbeError>,
     /// True if `numjobs` is the number of programs at once; otherwise the program has its own
     /// threads.
     pub(super) copies: bool,
-    /// Returns the arguments of a run.
     pub(super) arguments: fn(&ToolRequest) -> Vec<String>,
-    /// Returns the expected time of a run.
     pub(super) expected: fn(&ToolRequest) -> Duration,
-    /// Reads the output of a run.
     pub(super) read: fn(&ToolRequest, &ToolText) -> Result<ToolReading, String>,
 }
 
-/// Request for one run of a tool.
 pub(super) struct ToolRequest<'a> {
     pub(super) spec: &'a ProbeSpec,
     pub(super) program: &'a Path,
-    /// Length of the slice.
     pub(super) ns: u64,
 }
 
@@ -62,7 +56,6 @@ impl ToolRequest<'_> {
     }
 }
 
-/// Output of a run.
 pub(super) struct ToolText {
     pub(super) stdout: String,
     pub(super) stderr: String,
@@ -70,7 +63,6 @@ pub(super) struct ToolText {
     pub(super) wall_ns: u64,
 }
 
-/// Figures read from the output of a run.
 #[derive(Debug, Default)]
 pub(super) struct ToolReading {
     /// Time that the tool itself measured, or the time of the program.
@@ -79,7 +71,6 @@ pub(super) struct ToolReading {
     pub(super) write: Direction,
     pub(super) errors: u64,
     pub(super) first_error: Option<String>,
-    /// Exchange, for a tool that measures a network.
     pub(super) exchange: Option<Exchange>,
 }
 
@@ -94,11 +85,9 @@ pub(super) struct Visit {
     pub(super) folder: PathBuf,
     /// Time after which it is killed; `None` means a multiple of the expected time.
     pub(super) limit: Option<Duration>,
-    /// Exchange of the last slice.
     exchange: Option<Exchange>,
 }
 
-/// Results of one run of the program.
 struct ToolRun {
     reading: ToolReading,
     cpu: CpuTime,

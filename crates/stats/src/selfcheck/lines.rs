@@ -133,7 +133,6 @@ impl SelfcheckLine {
     }
 }
 
-/// A figure estimated from repetitions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RepeatedFigure {
     pub(super) value: f64,
@@ -165,7 +164,6 @@ pub struct Plan {
     parts: Vec<CellPart>,
 }
 
-/// Purpose of a cell in the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum CellPart {
     Standard(Class, f64),

@@ -28,7 +28,6 @@ pub struct Findings {
     pub details: Vec<Detail>,
 }
 
-/// Name of the format.
 const FORMAT: &str = "iotax-selfcheck";
 /// Raised when a field changes its meaning or is removed.
 const VERSION: u32 = 1;
@@ -42,7 +41,6 @@ struct SelfcheckDocument<'a> {
     lines: Vec<Standing<'a>>,
 }
 
-/// A line with its state.
 #[derive(Serialize)]
 struct Standing<'a> {
     #[serde(flatten)]

@@ -30,9 +30,7 @@ pub struct Walk {
     /// Standard deviation of the increment of a step.
     add: f64,
     state: f64,
-    /// Current state as a level.
     level: f64,
-    /// Length of a step, in seconds.
     step_s: f64,
     /// End of the current step, in seconds.
     until: f64,
@@ -85,7 +83,6 @@ pub struct Episodes {
     noise: Noise,
     /// Mean lengths of quiet and of disturbed times, in seconds.
     lengths: [f64; 2],
-    /// Level during disturbed times.
     level: f64,
     disturbed: bool,
     until: f64,
@@ -131,11 +128,9 @@ impl Signal for Episodes {
 
 /// Stalls of one length that come at random.
 pub struct Stalls {
-    /// Source of the random times between stalls.
     noise: Noise,
     /// Mean time from the end of one to the next, in seconds.
     every_s: f64,
-    /// Length of a stall, in seconds.
     stall_s: f64,
     /// Start of the current or next stall.
     begins: f64,

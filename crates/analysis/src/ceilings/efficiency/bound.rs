@@ -11,7 +11,6 @@ pub struct DriveLoad {
     pub reads: f64,
     /// Share of I/Os at a random place.
     pub random: f64,
-    /// Bytes of an I/O.
     pub bs: u64,
     /// Number of places at which sequential I/Os may be at one time: threads, in all guests.
     pub streams: u64,
@@ -39,7 +38,6 @@ impl IoCost {
     }
 }
 
-/// The cost of a load on a layout.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadNeed {
     /// Cost of an I/O at a random place; `sequential` is that of an I/O that follows the last.
@@ -71,7 +69,6 @@ impl LoadNeed {
         case.need()
     }
 
-    /// Returns the cost of random and sequential I/Os together.
     pub fn cost(&self) -> IoCost {
         self.random.times(self.share).plus(self.sequential.times(1.0 - self.share))
     }
@@ -95,7 +92,6 @@ pub fn rate(parts: &[(IoCost, DriveRates)]) -> f64 {
     if all > 0.0 { 1.0 / all } else { 0.0 }
 }
 
-/// A load on a layout while its cost is worked out.
 struct BoundCase<'a> {
     layout: &'a Layout,
     ask: DriveLoad,
@@ -104,7 +100,6 @@ struct BoundCase<'a> {
     reads_first: bool,
 }
 
-/// Position of an I/O.
 #[derive(Clone, Copy, PartialEq)]
 enum IoPosition {
     Random,

@@ -13,11 +13,9 @@ pub(super) struct Hardware<'a> {
     drives: Vec<MatchedDrive<'a>>,
 }
 
-/// One drive with its place.
 #[derive(Clone, Copy)]
 pub(super) struct MatchedDrive<'a> {
     pub(super) place: &'a PlaceFacts,
-    /// The drive as its place reports it.
     pub(super) device: &'a Device,
 }
 

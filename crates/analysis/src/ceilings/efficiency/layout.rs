@@ -6,7 +6,6 @@ use iotax_model::stack::{InState, LayerSpec, Medium, Stack};
 
 pub use iotax_model::layer::layout::LayoutSpread;
 
-/// Layout of data over a number of drives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// Drives of the medium; with several arrays, those of one.
@@ -52,7 +51,6 @@ impl Layout {
         Layout { drives, arrays: 1, spread, failed: 0, name: String::new() }
     }
 
-    /// Returns the drives of all arrays.
     pub fn all_drives(&self) -> u64 {
         self.drives * self.arrays
     }
@@ -78,7 +76,7 @@ pub fn joining(stack: &Stack) -> Option<&LayerSpec> {
     known_join(stack).map(|(layer, _)| layer)
 }
 
-/// Returns the bytes on one drive before the next one's turn, with the option that sets them.
+/// Returns the bytes on one drive before the next drive follows, and the option that sets them.
 pub fn stripe_unit(stack: &Stack) -> Option<(&'static str, u64)> {
     let layout = Layout::from_stack(stack).ok()?;
     let (layer, join) = known_join(stack)?;
@@ -98,7 +96,6 @@ fn is_of_many(stack: &Stack) -> bool {
     matches!(stack.medium, Medium::Many { .. })
 }
 
-/// Returns the drives that an array lacks while it is measured.
 fn lost(stack: &Stack) -> Result<u64, String> {
     let lost = stack.state.as_ref().map_or(Some(0), InState::lost);
     lost.map(u64::from).ok_or_else(|| "what a rebuild takes of its drives is not known".to_owned())

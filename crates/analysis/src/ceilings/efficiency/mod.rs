@@ -78,7 +78,6 @@ pub fn efficiencies(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> 
     found
 }
 
-/// A stack under a load.
 #[derive(Clone, Copy)]
 struct EfficiencyCase<'a> {
     readings: &'a [WorkloadView<'a>],
@@ -91,7 +90,6 @@ struct EfficiencyCase<'a> {
     way: Option<IoDirection>,
 }
 
-/// A bound, and the share of it that the stack reaches.
 struct ReachedBound {
     need: LoadNeed,
     could: MeasuredFigure,
@@ -228,7 +226,6 @@ impl EfficiencyCase<'_> {
         CoveredPart::by_region(layout, smallest.into_iter().min()?, &region)
     }
 
-    /// Returns the bytes of a drive, as its place reports them.
     fn member_bytes(&self, member: &Medium) -> Option<u64> {
         match member {
             Medium::Drive { place, .. } => {
@@ -242,7 +239,6 @@ impl EfficiencyCase<'_> {
         }
     }
 
-    /// Returns the devices below the target and the medium, as places recorded them.
     fn devices(&self) -> impl Iterator<Item = &Device> {
         let run = self.reading.run;
         let media = self.stack().medium.members().iter();
@@ -254,7 +250,6 @@ impl EfficiencyCase<'_> {
         of_media.chain(loaded).flat_map(|target| &target.devices)
     }
 
-    /// Returns true if the drives are known not to rotate.
     fn is_flash(&self) -> bool {
         let mut turning = self.devices().filter_map(|device| device.rotational);
         turning.next() == Some(false) && !turning.any(|turns| turns)

@@ -14,7 +14,6 @@ use iotax_load::Job;
 use iotax_model::scenario::{DriveRatings, Metric, PublishedFigure, Rating};
 use std::collections::BTreeMap;
 
-/// Figures of one drive.
 struct DriveSheet {
     /// Rated I/Os a second, bytes a second, nanoseconds.
     figures: BTreeMap<DriveRatings, f64>,
@@ -95,7 +94,6 @@ impl EfficiencyCase<'_> {
         Efficiency { sentence: efficiency_words(&found, self.reading.workload), ..found }
     }
 
-    /// Returns the other model, if the drives are not of the rated one.
     fn other_model(&self, rating: &Rating) -> Option<String> {
         let rated = rating.model.as_ref()?.to_lowercase();
         let models = || self.devices().filter_map(|device| device.model.as_ref());

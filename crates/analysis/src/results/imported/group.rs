@@ -14,7 +14,6 @@ use std::collections::HashMap;
 /// Distance of runs without recorded times, in their own lengths: drift grows with its logarithm.
 pub(crate) const UNKNOWN_APART: f64 = 1e6;
 
-/// All results of one load in one direction.
 pub(crate) struct LoadResults<'a> {
     pub(crate) load: &'a ReportedLoad,
     pub(crate) way: ImportedDirection,
@@ -23,15 +22,12 @@ pub(crate) struct LoadResults<'a> {
     pub(crate) systems: Vec<SystemGroup<'a>>,
 }
 
-/// Results of one system.
 pub(crate) struct SystemGroup<'a> {
     pub(crate) system: &'a str,
     pub(crate) results: Vec<&'a ImportedResult>,
 }
 
-/// Key shared by the results of one table.
 type TableKey = (String, ImportedDirection, Option<ImportedPart>);
-/// Index of a table, and the indices of systems in it.
 type TableIndices<'a> = (usize, HashMap<&'a str, usize>);
 
 /// Groups results by load and direction, in their order. Results without any I/O, and those that do
@@ -56,7 +52,6 @@ pub(crate) fn loads(results: &[ImportedResult]) -> Vec<LoadResults<'_>> {
     all
 }
 
-/// One metric of the runs of a system.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SystemRuns<'a> {
     pub(crate) samples: Vec<&'a ImportedSample>,
@@ -64,7 +59,6 @@ pub(crate) struct SystemRuns<'a> {
 }
 
 impl<'a> SystemRuns<'a> {
-    /// Collects the runs that report the metric.
     pub(crate) fn from_group(group: &SystemGroup<'a>, metric: &str) -> SystemRuns<'a> {
         let mut runs = SystemRuns::default();
         for result in &group.results {
@@ -88,7 +82,6 @@ impl<'a> SystemRuns<'a> {
         self.samples.len()
     }
 
-    /// Returns the mean of all runs; `None` if there are none.
     pub(crate) fn mean(&self) -> Option<f64> {
         (self.len() > 0).then(|| self.values().sum::<f64>() / self.len() as f64)
     }
@@ -108,7 +101,7 @@ impl<'a> SystemRuns<'a> {
         )
     }
 
-    /// Returns the level such that more is better: a rate as it is, a time as the work done in one.
+    /// Returns the level such that more is better: a rate unchanged, a time as its inverse.
     pub(crate) fn level(&self) -> Result<Level, Refusal> {
         let total = |sample: &&ImportedSample| {
             let value = sample.value.unwrap_or(f64::NAN);
@@ -162,7 +155,6 @@ fn ended_s(result: &ImportedResult) -> Option<f64> {
     since.total((jiff::Unit::Second, jiff::SpanRelativeTo::days_are_24_hours())).ok()
 }
 
-/// Returns the distance between the runs of two systems, in their own lengths.
 pub(crate) fn separation(a: &SystemRuns, b: &SystemRuns) -> f64 {
     let apart = || {
         let ((at_a, length_a), (at_b, length_b)) = (a.times()?, b.times()?);

@@ -226,7 +226,6 @@ fn percentiles(run: &RunData, group: &SystemGroup) -> Vec<ImportedPercentile> {
     }
 }
 
-/// Returns the percentiles that every run printed.
 fn printed(group: &SystemGroup) -> Vec<ImportedPercentile> {
     let Some((first, others)) = group.results.split_first() else { return Vec::new() };
     let in_all = first.percentiles.iter().filter_map(|one| {

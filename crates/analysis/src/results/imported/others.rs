@@ -6,7 +6,6 @@ use crate::findings::imported::{Better, ImportedComparison, OtherResult, OtherRo
 use iotax_model::record::imported::{ImportedPart, ImportedResult, ImportedSample, ReportedLoad};
 use std::collections::HashMap;
 
-/// Results of one name and unit; systems in the order in which they appear.
 pub(crate) struct ResultKind<'a> {
     pub(crate) sample: &'a ImportedSample,
     pub(crate) load: &'a ReportedLoad,

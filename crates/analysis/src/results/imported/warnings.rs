@@ -159,7 +159,6 @@ fn unlike(run: &RunData, loaded: &LoadResults) -> Vec<WarningReport> {
     loaded.systems.iter().filter(|group| group.system != base.system).filter_map(of).collect()
 }
 
-/// Warns if one table has results of several tools.
 fn tools(run: &RunData, loads: &[LoadResults]) -> Option<WarningReport> {
     let of = |results: &mut dyn Iterator<Item = &ImportedResult>| {
         results.map(tool).collect::<BTreeSet<_>>()
