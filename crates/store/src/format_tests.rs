@@ -20,6 +20,11 @@ fn blocks(info: &str) -> Vec<&'static str> {
         .collect()
 }
 
+/// Returns the records on the page, one a line.
+fn records() -> Vec<&'static str> {
+    blocks("json record").into_iter().flat_map(str::lines).collect()
+}
+
 fn golden(format: u32) -> RunData {
     let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures");
     load(&fixtures.join(format!("run-v{format}"))).unwrap()
@@ -28,7 +33,7 @@ fn golden(format: u32) -> RunData {
 #[test]
 fn records_parse_and_lose_nothing() {
     let mut kinds = BTreeSet::new();
-    for block in blocks("json record") {
+    for block in records() {
         let record: RunRecord =
             serde_json::from_str(block).unwrap_or_else(|error| panic!("{block}: {error}"));
         assert_eq!(serde_json::to_string(&record).unwrap(), block);
@@ -179,7 +184,7 @@ fn write_golden() {
     for record in GOLDEN_HEAD {
         writer.append(&serde_json::from_str(record).unwrap()).unwrap();
     }
-    let page = blocks("json record");
+    let page = records();
     let [_, plain, matched, ..] = page[..] else { panic!("no slices on the page") };
     let (mut round, mut count) = (0, 100);
     for purpose in PURPOSES {

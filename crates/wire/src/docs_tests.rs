@@ -17,6 +17,11 @@ fn blocks<'a>(page: &'a str, info: &str) -> Vec<&'a str> {
         .collect()
 }
 
+/// Returns the messages in such blocks, one a line.
+fn messages(info: &str) -> Vec<&'static str> {
+    blocks(PAGE, info).into_iter().flat_map(str::lines).collect()
+}
+
 /// Parses, prints again, and compares as values: no field is lost or renamed.
 fn parsed<T: DeserializeOwned + Serialize>(block: &str) -> T {
     let value: T = serde_json::from_str(block).unwrap_or_else(|error| panic!("{block}: {error}"));
@@ -41,7 +46,7 @@ fn subset(small: &serde_json::Value, large: &serde_json::Value) -> Result<(), St
 
 #[test]
 fn every_request_is_shown_and_parses() {
-    let shown: Vec<WireRequest> = blocks(PAGE, "json request").into_iter().map(parsed).collect();
+    let shown: Vec<WireRequest> = messages("json request").into_iter().map(parsed).collect();
     let names: BTreeSet<_> = shown.iter().map(WireRequest::name).collect();
     assert_eq!(names.len(), 25, "{names:?}");
     for request in &shown {
@@ -51,7 +56,7 @@ fn every_request_is_shown_and_parses() {
 
 #[test]
 fn every_response_is_shown_and_parses() {
-    let shown: Vec<Response> = blocks(PAGE, "json response").into_iter().map(parsed).collect();
+    let shown: Vec<Response> = messages("json response").into_iter().map(parsed).collect();
     let tags: BTreeSet<_> = shown
         .iter()
         .map(|response| serde_json::to_value(response).unwrap()["response"].to_string())
@@ -61,7 +66,7 @@ fn every_response_is_shown_and_parses() {
 
 #[test]
 fn progress_is_as_shown() {
-    let shown: Vec<WireProgress> = blocks(PAGE, "json progress").into_iter().map(parsed).collect();
+    let shown: Vec<WireProgress> = messages("json progress").into_iter().map(parsed).collect();
     assert_eq!(shown.len(), 4);
 }
 
