@@ -8,9 +8,13 @@ use serde::{Deserialize, Serialize};
 pub enum ArrayState {
     Healthy,
     /// Members are missing, and no replacement is being filled.
-    Degraded { missing: u32 },
+    Degraded {
+        missing: u32,
+    },
     /// Members are being emptied: their data moves to other members, and they serve it meanwhile.
-    Out { members: u32 },
+    Out {
+        members: u32,
+    },
     /// Missing data is computed from the other members and written to the replacements.
     Rebuilding {
         /// Number of members that are not complete yet.
@@ -25,7 +29,9 @@ pub enum ArrayState {
         done: f64,
     },
     /// The array serves no data.
-    Down { word: String },
+    Down {
+        word: String,
+    },
 }
 
 impl ArrayState {

@@ -41,7 +41,9 @@ pub enum RunRecord {
     Design(DesignUp),
     Matched(Matched),
     /// Stacks that are up disturb the baseline: from here on each is measured by itself, in visits.
-    Apart { reason: String },
+    Apart {
+        reason: String,
+    },
     LayingOut(LayingOut),
     LaidOut(LaidOut),
     Passes(precondition::Passes),
@@ -64,9 +66,15 @@ pub enum RunRecord {
     Imported(imported::ImportedResult),
     Warning(Warning),
     /// The run went on after a kill or a reboot.
-    Resumed { at: String },
+    Resumed {
+        at: String,
+    },
     /// A visit of a set was measured to its end with a workload.
-    VisitEnd { visit: u32, set: u32, workload: String },
+    VisitEnd {
+        visit: u32,
+        set: u32,
+        workload: String,
+    },
     WorkloadEnd {
         workload: String,
         /// `precision`, `rate_limited`, `budget`, `interrupted`, or the words of a failure.

@@ -66,12 +66,7 @@ pub enum RunMismatch {
     #[error(
         "the two runs have no {what} in common: the old one has {old}, the new one {new}; hint: {hint}"
     )]
-    NothingInCommon {
-        what: &'static str,
-        old: String,
-        new: String,
-        hint: &'static str,
-    },
+    NothingInCommon { what: &'static str, old: String, new: String, hint: &'static str },
 }
 
 /// Compares two runs; `limits` are the largest changes for the worse that are accepted.

@@ -78,10 +78,7 @@ pub enum FigureOrigin {
         network: String,
     },
     /// Rate that TCP carried between the two ends of a layer, in the same run.
-    Tcp {
-        between: String,
-        streams: u32,
-    },
+    Tcp { between: String, streams: u32 },
 }
 
 impl FigureOrigin {

@@ -127,7 +127,9 @@ pub enum KneePosition {
         not_told_apart: Vec<SweepValue>,
         no_interval: Vec<SweepValue>,
     },
-    None { reason: String },
+    None {
+        reason: String,
+    },
 }
 
 impl KneePosition {
@@ -176,7 +178,9 @@ pub enum CostTrend {
         /// Bounds of the rate over that of the baseline.
         ratio: Interval,
     },
-    Unknown { reason: String },
+    Unknown {
+        reason: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
