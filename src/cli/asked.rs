@@ -114,7 +114,7 @@ impl MeasureArgs {
 }
 
 fn probe_help() -> String {
-    let each = probes::listed().map(|(word, about)| format!("{word}: {about}"));
+    let each = probes::probe_help_lines().map(|(word, about)| format!("{word}: {about}"));
     format!(
         "Run probes instead of a load, with --numjobs threads. {}",
         each.collect::<Vec<_>>().join(" ")
@@ -122,7 +122,7 @@ fn probe_help() -> String {
 }
 
 fn profile_help() -> String {
-    format!("Published loads, and iotax's own: NAME or NAME/LOAD. {}", profile::listed())
+    format!("Published loads, and iotax's own: NAME or NAME/LOAD. {}", profile::profile_help_text())
 }
 
 /// Keys of `[measure]` that were given, one option each.
@@ -144,7 +144,7 @@ impl Args for MeasureKeys {
 
 impl FromArgMatches for MeasureKeys {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(MeasureKeys(given(matches, measure::KEYS.iter().map(|key| key.name))))
+        Ok(MeasureKeys(given_options(matches, measure::KEYS.iter().map(|key| key.name))))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -172,7 +172,7 @@ impl Args for FioWords {
 
 impl FromArgMatches for FioWords {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(FioWords(given(matches, WORDS.iter().map(|word| word.name))))
+        Ok(FioWords(given_options(matches, WORDS.iter().map(|word| word.name))))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -195,7 +195,10 @@ fn dashed(name: &str) -> String {
 
 /// Returns names and values in the order of the command line: if two words contradict each other,
 /// the later one counts.
-fn given(matches: &ArgMatches, names: impl Iterator<Item = &'static str>) -> Vec<(String, String)> {
+fn given_options(
+    matches: &ArgMatches,
+    names: impl Iterator<Item = &'static str>,
+) -> Vec<(String, String)> {
     let one = |name| {
         let values: Vec<&str> = matches.get_many::<String>(name)?.map(String::as_str).collect();
         Some((matches.index_of(name)?, name.to_owned(), values.join(",")))
@@ -227,7 +230,7 @@ mod tests {
 
     #[test]
     fn every_key_and_word_is_an_option_in_both_spellings() {
-        let names = measure::names().into_iter().chain(WORDS.iter().map(|word| word.name));
+        let names = measure::measure_keys().into_iter().chain(WORDS.iter().map(|word| word.name));
         for name in names {
             for spelling in [name.to_owned(), dashed(name)] {
                 let asked = request(&[&format!("--{spelling}=7")]);

@@ -12,7 +12,7 @@ use iotax_audit::audit::audit_by;
 use iotax_audit::rule;
 use iotax_model::scenario::error::nearest;
 use iotax_report_audit::claims::{ENDINGS, List};
-use iotax_report_audit::{ALL, Audit, Severity, Skipped, View, by_name, digest, shown};
+use iotax_report_audit::{ALL, Audit, Severity, Skipped, View, by_name, digest, escape_line};
 use iotax_units::exit::{BAD_INPUT, DONE, FINDING, Failed, contained};
 use pages::{Content, STANDARD_INPUT};
 use std::io::IsTerminal;
@@ -63,15 +63,15 @@ fn one_of_words(words: impl Iterator<Item = &'static str>) -> PossibleValuesPars
 }
 
 fn severities() -> impl Iterator<Item = &'static str> {
-    Severity::ALL.into_iter().map(Severity::word)
+    Severity::ALL.into_iter().map(Severity::severity_word)
 }
 
 fn severity(word: &str) -> Option<Severity> {
-    Severity::ALL.into_iter().find(|severity| severity.word() == word)
+    Severity::ALL.into_iter().find(|severity| severity.severity_word() == word)
 }
 
 fn known_rule(word: &str) -> Result<&'static str, String> {
-    let known: Vec<&'static str> = rule::all().iter().map(|rule| rule.id).collect();
+    let known: Vec<&'static str> = rule::all_rules().iter().map(|rule| rule.id).collect();
     let found = known.iter().find(|id| id.eq_ignore_ascii_case(word.trim())).copied();
     found.ok_or_else(|| {
         let near = nearest(word, &known)
@@ -89,7 +89,7 @@ fn known_rule(word: &str) -> Result<&'static str, String> {
 /// that of bad input.
 pub fn run(args: &Args) -> Result<u8> {
     if args.rules {
-        say(&listed(args, columns()))?;
+        say(&list_rules(args, columns()))?;
         return Ok(DONE);
     }
     let forms: Vec<NamedForm> =
@@ -102,24 +102,24 @@ pub fn run(args: &Args) -> Result<u8> {
     let as_json = args.claims.as_deref().map(claims_as_json).transpose()?;
     let sources = sources(&args.page, std::io::stdin().is_terminal())?;
     let written: Vec<&Path> = args.to.file().into_iter().chain(args.claims.as_deref()).collect();
-    kept(&sources, &written)?;
+    refuse_overwriting(&sources, &written)?;
     let mut audit = Audit::default();
     if let Some((file, json)) = args.claims.as_deref().zip(as_json) {
         write_as(file, &mut |out| {
             let mut list = List::begin(out, json)?;
-            all(args, &sources, Some(&mut list), &mut audit)?;
-            list.end()
+            audit_pages(args, &sources, Some(&mut list), &mut audit)?;
+            list.end_list()
         })?;
         say_aside(&format!("written: {}", file.display()));
     } else {
-        all(args, &sources, None, &mut audit)?;
+        audit_pages(args, &sources, None, &mut audit)?;
     }
     let view = view(args);
     let text = (renderer.render)(&audit, &view);
     if view.colour {
         say_in_colour(&text)?
     } else {
-        args.to.write(&text)?
+        args.to.write_text(&text)?
     }
     let fails =
         audit.worst().zip(severity(&args.fail_on)).is_some_and(|(worst, bound)| worst <= bound);
@@ -176,7 +176,7 @@ fn sources(named: &[PathBuf], typed: bool) -> Result<Vec<PathBuf>> {
     }
 }
 
-fn kept(sources: &[PathBuf], written: &[&Path]) -> Result<()> {
+fn refuse_overwriting(sources: &[PathBuf], written: &[&Path]) -> Result<()> {
     // A file that does not exist yet is nobody's page.
     for (file, own) in written.iter().filter_map(|file| Some((file, file.canonicalize().ok()?))) {
         let whole =
@@ -198,7 +198,7 @@ fn kept(sources: &[PathBuf], written: &[&Path]) -> Result<()> {
 }
 
 /// Audits all named pages. The only errors are those of writing the list.
-fn all(
+fn audit_pages(
     args: &Args,
     sources: &[PathBuf],
     mut list: Option<&mut List>,
@@ -215,7 +215,7 @@ fn all(
                 Err(why) => refuse(name, why, audit),
             },
             Content::NoPage(why) => {
-                say_aside(&format!("skipped: {}: {why}", shown(name)));
+                say_aside(&format!("skipped: {}: {why}", escape_line(name)));
                 audit.skipped.push(Skipped { name: name.to_owned(), why });
             }
             Content::Refused(why) => refuse(name, why, audit),
@@ -226,7 +226,7 @@ fn all(
 
 /// Reports a page that cannot be opened or used; the others are audited all the same.
 fn refuse(name: &str, why: String, audit: &mut Audit) {
-    say_aside(&format!("iotax: {}: {}", shown(name), shown(&why)));
+    say_aside(&format!("iotax: {}: {}", escape_line(name), escape_line(&why)));
     audit.refused.push(Skipped { name: name.to_owned(), why });
 }
 
@@ -237,10 +237,10 @@ impl Args {
 }
 
 /// Returns the requested rules, one paragraph each.
-fn listed(args: &Args, width: usize) -> String {
+fn list_rules(args: &Args, width: usize) -> String {
     let mut out = String::new();
-    for rule in rule::all().iter().filter(|rule| args.asks(rule.id)) {
-        let head = format!("{} ({})", rule.name, rule.severity.word());
+    for rule in rule::all_rules().iter().filter(|rule| args.asks(rule.id)) {
+        let head = format!("{} ({})", rule.name, rule.severity.severity_word());
         out += &hanging_paragraph(&format!("{:5}", rule.id), &head, width);
         out += &hanging_paragraph("     holds:  ", rule.holds, width);
         out += &hanging_paragraph("     silent: ", rule.silent, width);
@@ -256,7 +256,9 @@ mod tests {
     #[test]
     fn rules_are_known_by_their_ids_and_standard_input_is_read_once() {
         assert!(known_rule("no such rule").unwrap_err().contains("iotax audit --rules"));
-        assert!(rule::all().iter().all(|rule| known_rule(&rule.id.to_lowercase()) == Ok(rule.id)));
+        assert!(
+            rule::all_rules().iter().all(|rule| known_rule(&rule.id.to_lowercase()) == Ok(rule.id))
+        );
         assert!(sources(&[], true).unwrap_err().to_string().contains("hint: iotax audit FILE"));
         assert_eq!(sources(&[], false).unwrap(), [Path::new("-")]);
         assert_eq!(sources(&["-".into()], true).unwrap(), [Path::new("-")]);

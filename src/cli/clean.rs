@@ -13,9 +13,9 @@ use iotax_steps::executor::{Left, report_left};
 use iotax_steps::journal::{self, Open};
 use iotax_steps::operation::{Own, Undoing};
 use iotax_store as store;
-use iotax_units::counted;
+use iotax_units::count_noun;
 use iotax_units::exit::{DONE, Failed};
-use iotax_units::harmless::shown;
+use iotax_units::harmless::escape_line;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -39,7 +39,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     if runs.exists() {
         own_folder(runs, "clean")?;
     }
-    let chosen = chosen(args, runs)?;
+    let chosen = chosen_folders(args, runs)?;
     let (mut cleaned_any, mut left) = (false, Vec::new());
     if chosen.is_empty() {
         say(&format!(
@@ -55,7 +55,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
             match own_folder(&dir, "clean").and_then(|dir| clean_run(&dir, &id, args, &stop)) {
                 Ok(cleaned) => cleaned,
                 // The others are cleaned all the same.
-                Err(error) if args.run.is_empty() => Some(refused(&id, error)),
+                Err(error) if args.run.is_empty() => Some(refused_cleaning(&id, error)),
                 Err(error) => return Err(error),
             };
         cleaned_any |= cleaned.is_some();
@@ -92,7 +92,7 @@ fn clean_run(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Resul
     let (mut say_wait, stop) = (say_waits(), Arc::clone(stop));
     let watcher = move |progress| {
         say_wait(progress);
-        stop::asked(&stop)
+        stop::break_if_stopped(&stop)
     };
     let cleaned = clean::clean(dir, id, &mut places::executors_to_clean(id, watcher))?;
     report_cleaned(id, &cleaned)?;
@@ -111,24 +111,24 @@ pub(super) fn say_waits() -> impl FnMut(StepProgress) + Send {
     }
 }
 
-fn refused(id: &str, cause: anyhow::Error) -> Cleaned {
+fn refused_cleaning(id: &str, cause: anyhow::Error) -> Cleaned {
     let left = Left { what: format!("run {id}"), place: Place::Host, cause, by_hand: None };
     Cleaned { left: vec![left], ..Cleaned::default() }
 }
 
-fn chosen(args: &Args, runs: &Path) -> Result<Vec<PathBuf>> {
+fn chosen_folders(args: &Args, runs: &Path) -> Result<Vec<PathBuf>> {
     match args.run.is_empty() {
-        true => Ok(store::folders(runs)?),
-        false => args.run.iter().map(|name| named(runs, name)).collect(),
+        true => Ok(store::run_folders(runs)?),
+        false => args.run.iter().map(|name| folder_by_name(runs, name)).collect(),
     }
 }
 
 /// Finds a run by its name, even if its record is gone and its journal is not.
-fn named(runs: &Path, name: &str) -> Result<PathBuf> {
+fn folder_by_name(runs: &Path, name: &str) -> Result<PathBuf> {
     let folder = runs.join(name);
     match store::is_id(name) && folder.join(journal::FILE).symlink_metadata().is_ok() {
         true => Ok(folder),
-        false => Ok(store::find(runs, name).map_err(Failed::from)?),
+        false => Ok(store::find_run(runs, name).map_err(Failed::from)?),
     }
 }
 
@@ -152,7 +152,7 @@ fn lock_of(dir: &Path, id: &str, args: &Args) -> Result<Option<store::RunLock>> 
 /// empty if it has nothing of its own to undo.
 fn would_be(open: &Open, tag: &RunTag) -> Vec<String> {
     let operation = open.step.op.operation();
-    let Some(undoing) = operation.undoing(open.made.as_ref()) else { return Vec::new() };
+    let Some(undoing) = operation.undo_summary(open.made.as_ref()) else { return Vec::new() };
     let made = open.made.clone().unwrap_or_default();
     if let Err(why) = open.step.op.check_own(&tag.in_place(&open.step.place), &made) {
         return vec![format!("  {} would not be {}: {why}\n", undoing.what, undoing.did)];
@@ -172,11 +172,11 @@ fn would_be(open: &Open, tag: &RunTag) -> Vec<String> {
 }
 
 fn would_be_line(undoing: &Undoing) -> String {
-    format!("  {} would be {}\n", shown(&undoing.what), undoing.did)
+    format!("  {} would be {}\n", escape_line(&undoing.what), undoing.did)
 }
 
 fn count_removed(many: usize) -> String {
-    counted(many as u64, "thing removed", "things removed")
+    count_noun(many as u64, "thing removed", "things removed")
 }
 
 fn report_cleaned(id: &str, cleaned: &Cleaned) -> Result<()> {
@@ -187,6 +187,6 @@ fn report_cleaned(id: &str, cleaned: &Cleaned) -> Result<()> {
     cleaned
         .undone
         .iter()
-        .try_for_each(|undone| say(&format!("  {}\n", shown(&undone.to_string()))))?;
-    cleaned.notes.iter().try_for_each(|note| say(&format!("  note: {}\n", shown(note))))
+        .try_for_each(|undone| say(&format!("  {}\n", escape_line(&undone.to_string()))))?;
+    cleaned.notes.iter().try_for_each(|note| say(&format!("  note: {}\n", escape_line(note))))
 }

@@ -5,7 +5,7 @@
 use super::output::columns;
 use super::report;
 use anyhow::Result;
-use iotax_analysis::against::{RunMismatch, against};
+use iotax_analysis::against::{RunMismatch, compare_runs};
 use iotax_analysis::findings::against::RegressionLimits;
 use iotax_report::PageContext;
 use iotax_report::against::{ALL, by_name};
@@ -110,23 +110,23 @@ fn known_format(word: &str) -> Result<String, String> {
 /// # Errors
 /// Bad input: a run does not exist or cannot be read, or the two have nothing to compare.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    args.to.check(args.format.as_deref())?;
+    args.to.check_for_report(args.format.as_deref())?;
     let load = |name: &str| -> Result<_> {
-        let folder = store::find(runs, name).map_err(Failed::from)?;
-        Ok(store::load(&folder).map_err(Failed::from)?)
+        let folder = store::find_run(runs, name).map_err(Failed::from)?;
+        Ok(store::load_run(&folder).map_err(Failed::from)?)
     };
     let (old, new) = (load(&args.old)?, load(&args.new)?);
-    let found = against(&old, &new, limits(&args.fail_above)?).map_err(refused)?;
+    let found = compare_runs(&old, &new, limits(&args.fail_above)?).map_err(mismatch_error)?;
     let named = args.format.as_deref().or_else(|| args.to.format()).unwrap_or("terminal");
     let renderer = by_name(named).ok_or_else(|| {
         Failed::input(format!(
             "a comparison has no form \"{named}\"; hint: --format markdown or json"
         ))
     })?;
-    args.to.write(&(renderer.render)(&found, &PageContext { width: columns() }))?;
+    args.to.write_text(&(renderer.render)(&found, &PageContext { width: columns() }))?;
     Ok(if found.fails() { FINDING } else { DONE })
 }
 
-fn refused(mismatch: RunMismatch) -> Failed {
+fn mismatch_error(mismatch: RunMismatch) -> Failed {
     Failed::input(mismatch.to_string())
 }

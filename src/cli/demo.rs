@@ -50,21 +50,21 @@ impl Demo<'_> {
     fn show_parts(&self) -> Result<()> {
         let width = columns();
         say(&intro(&show_bytes(self.bytes), &self.dir(), width))?;
-        say(&published(width))?;
+        say(&published_part(width))?;
         let mut dirs = Vec::new();
         self.one_after_the_other(&mut dirs, width)?;
         self.hidden_delay(&mut dirs, width)?;
         self.guest(&mut dirs, width)?;
-        say(&lacking(&doctor::summary(&self.dir()), width))?;
+        say(&lacking_part(&doctor::summary(&self.dir()), width))?;
         let page = dirs.last().context("nothing was measured")?.join("report.html");
-        let html = report::render(&dirs, "html", columns(), &ReportArgs::NONE)?;
+        let html = report::render_runs(&dirs, "html", columns(), &ReportArgs::NONE)?;
         std::fs::write(&page, html).with_context(|| format!("cannot write {}", page.display()))?;
         say(&format!("\nThe report: {}\n", page.display()))
     }
 
     /// (b) Two runs of the same file, and iotax on the same pair.
     fn one_after_the_other(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
-        say(&part(
+        say(&part_heading(
             "(b) The same file twice, 4 s each, one after the other, as people do it by hand",
         ))?;
         let alone = self.scenario(&[""], false, &[("slice", "2s"), ("min_time", "4s")])?;
@@ -74,7 +74,7 @@ impl Demo<'_> {
             found.workloads[0].rows[0].iops.value().context("the run gave no rate")
         };
         let rates = [rate()?, rate()?];
-        say(&apart(rates, width))?;
+        say(&compare_rates(rates, width))?;
         let pair = self.scenario(&["", " | null"], false, &[("budget", "20s")])?;
         let dir = self.measure(&pair)?;
         say(&ruler(&report::findings(&dir, &ReportArgs::NONE)?, width))?;
@@ -85,11 +85,14 @@ impl Demo<'_> {
     /// (c) A bill with a delay in it that nobody knows of.
     fn hidden_delay(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
         let settings = [("budget", "30s")];
-        let lacking = survey::missing(&self.scenario(&[" | loop | fs(xfs)"], true, &settings)?);
+        let lacking =
+            survey::unmet_needs(&self.scenario(&[" | loop | fs(xfs)"], true, &settings)?);
         let layers = if lacking.is_empty() { " | loop | fs(xfs)" } else { "" };
-        say(&part(&format!("(c) The bill of file{layers}, with a delay hidden on top of it")))?;
+        say(&part_heading(&format!(
+            "(c) The bill of file{layers}, with a delay hidden on top of it"
+        )))?;
         if let Some(missing) = lacking.first() {
-            say(&line(
+            say(&part_line(
                 &format!("without loop and xfs: {} ({})", missing.what, missing.command),
                 width,
             ))?;
@@ -105,10 +108,10 @@ impl Demo<'_> {
 
     /// (d) A guest over the file; there is no headline if its processor is emulated.
     fn guest(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
-        say(&part("(d) A guest (QEMU, virtio-blk) against the file below it"))?;
+        say(&part_heading("(d) A guest (QEMU, virtio-blk) against the file below it"))?;
         let scenario = self.scenario(&["", " | vm(memory=256MiB)"], false, &[("budget", "15s")])?;
-        if let Some(missing) = survey::missing(&scenario).first() {
-            return say(&line(
+        if let Some(missing) = survey::unmet_needs(&scenario).first() {
+            return say(&part_line(
                 &format!("not measured: {} ({})", missing.what, missing.command),
                 width,
             ));
@@ -122,7 +125,7 @@ impl Demo<'_> {
             // The demo continues without a guest, but not after something that could not be
             // removed.
             Err(error) if code_of(&error) == UNDO_INCOMPLETE => Err(error),
-            Err(error) => say(&line(&format!("not measured: {error:#}"), width)),
+            Err(error) => say(&part_line(&format!("not measured: {error:#}"), width)),
         }
     }
 
@@ -153,7 +156,7 @@ impl Demo<'_> {
     }
 
     fn remove_file(&self) -> Result<()> {
-        let Some(marker) = marker::read(&self.file)? else { return Ok(()) };
+        let Some(marker) = marker::read_marker(&self.file)? else { return Ok(()) };
         match marker::remove_if_ours(&self.file, marker.inode, &marker.run_id)? {
             // Another demo measures it, and removes it at its end.
             Removal::Refused(why) => {
@@ -173,19 +176,19 @@ fn intro(size: &str, dir: &Path, width: usize) -> String {
 }
 
 /// (a) A published page, recomputed: a headline, and the tool's figure that it was computed from.
-fn published(width: usize) -> String {
+fn published_part(width: usize) -> String {
     const FOLDER: &str = "crates/audit/fixtures/published";
     let page = iotax_audit::page::AuditedPage::new("passthrough.md", PUBLISHED);
     let verdict = iotax_audit::verdict::verdict(&iotax_audit::audit::audit(page));
-    part("(a) A headline as it was published, recomputed from fio's output beside it")
-        + &line(&format!("{}. The findings: iotax audit {FOLDER}", verdict.line), width)
+    part_heading("(a) A headline as it was published, recomputed from fio's output beside it")
+        + &part_line(&format!("{}. The findings: iotax audit {FOLDER}", verdict.line), width)
 }
 
 /// Compares two rates of the same thing.
-fn apart(rates: [f64; 2], width: usize) -> String {
+fn compare_rates(rates: [f64; 2], width: usize) -> String {
     let [first, second] = rates;
     let apart = 100.0 * (second / first - 1.0).abs();
-    line(
+    part_line(
         &format!(
             "{first:.0} and {second:.0} IOPS: {apart:.1} % apart, with nothing changed. iotax on the same pair, in slices:"
         ),
@@ -194,7 +197,7 @@ fn apart(rates: [f64; 2], width: usize) -> String {
 }
 
 fn ruler(found: &Findings, width: usize) -> String {
-    found.ruler.iter().map(|check| line(&check.sentence, width)).collect()
+    found.ruler.iter().map(|check| part_line(&check.sentence, width)).collect()
 }
 
 /// Number of lines of the bill's table: more layers than the demo has.
@@ -204,12 +207,12 @@ const BILL_LINES: usize = 10;
 fn billed(found: &Findings, hidden: f64, width: usize) -> Result<String> {
     let bill = found.workloads[0].bill.as_ref().context("the run gave no bill")?;
     let last = bill.lines.last().context("the bill has no line")?;
-    let table = brief::table(found, BILL_LINES, width);
-    Ok(table.trim_start_matches('\n').to_owned() + &line(&hit(&last.ratio, hidden), width))
+    let table = brief::informative_table(found, BILL_LINES, width);
+    Ok(table.trim_start_matches('\n').to_owned() + &part_line(&hit(&last.ratio, hidden), width))
 }
 
 fn hit(last: &MeasuredFigure, hidden: f64) -> String {
-    let Some((ratio, (low, high))) = known(last) else {
+    let Some((ratio, (low, high))) = known_interval(last) else {
         return "The delay's line has no interval: the machine was too noisy for the time given."
             .to_owned();
     };
@@ -233,27 +236,27 @@ fn verdicts(found: &Findings, width: usize) -> String {
     let comparisons = &found.workloads[0].comparisons;
     let said = comparisons
         .iter()
-        .map(|one: &Comparison| line(&one.rate.sentence, width))
+        .map(|one: &Comparison| part_line(&one.rate.sentence, width))
         .collect::<String>();
-    let emulated = found.emulated.first().map(|why| line(&format!("~ {why}"), width));
+    let emulated = found.emulated.first().map(|why| part_line(&format!("~ {why}"), width));
     said + &emulated.unwrap_or_default()
 }
 
 /// (e) Names what this machine lacks to measure more.
-fn lacking(summary: &str, width: usize) -> String {
-    part("(e) What is missing here")
-        + &line(&format!("{summary}; the commands that install it: iotax doctor -v"), width)
+fn lacking_part(summary: &str, width: usize) -> String {
+    part_heading("(e) What is missing here")
+        + &part_line(&format!("{summary}; the commands that install it: iotax doctor -v"), width)
 }
 
-fn part(text: &str) -> String {
+fn part_heading(text: &str) -> String {
     format!("\n{text}\n")
 }
 
-fn line(text: &str, width: usize) -> String {
+fn part_line(text: &str, width: usize) -> String {
     hanging_paragraph("    ", text, width)
 }
 
-fn known(figure: &MeasuredFigure) -> Option<(f64, (f64, f64))> {
+fn known_interval(figure: &MeasuredFigure) -> Option<(f64, (f64, f64))> {
     Some((figure.value()?, figure.bounds()?))
 }
 
@@ -280,13 +283,13 @@ mod tests {
             let summary = "21 modules of the kernel, 5 programs, kvm, spdk, lab-image, iommu, ovmf, qemu-io_uring";
             let parts = [
                 intro("1 GiB", Path::new("/var/tmp"), width),
-                published(width),
-                part("(b)")
-                    + &apart([20_004.0, 19_240.0], width)
+                published_part(width),
+                part_heading("(b)")
+                    + &compare_rates([20_004.0, 19_240.0], width)
                     + &ruler(&findings(&twin::a_against_a()), width),
-                part("(c)") + &billed(&findings(&twin::bill()), 0.1, width).unwrap(),
-                part("(d)") + &verdicts(&findings(&twin::guest()), width),
-                lacking(summary, width),
+                part_heading("(c)") + &billed(&findings(&twin::bill()), 0.1, width).unwrap(),
+                part_heading("(d)") + &verdicts(&findings(&twin::guest()), width),
+                lacking_part(summary, width),
             ];
             let text = parts.concat();
             println!("{text}");

@@ -16,7 +16,7 @@ use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_plan::survey::needs_of;
 use iotax_report::json;
 use iotax_units::exit::{self, Failed};
-use iotax_units::{counted, show_bytes};
+use iotax_units::{count_noun, show_bytes};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -41,12 +41,16 @@ pub struct Options {
 
 /// Capabilities that belong to no single layer, listed before those of the layers and after them.
 const FIRST: &[Capability] = &[
-    Capability::listed(MAIN_JOB, "a file against itself and a known delay", &["folder", "space"]),
-    Capability::listed("uring", "engine io_uring", &["io_uring"]),
-    Capability::listed("device", "block devices: openers, signatures", &["root"]),
+    Capability::with_need_ids(
+        MAIN_JOB,
+        "a file against itself and a known delay",
+        &["folder", "space"],
+    ),
+    Capability::with_need_ids("uring", "engine io_uring", &["io_uring"]),
+    Capability::with_need_ids("device", "block devices: openers, signatures", &["root"]),
 ];
 const LAST: &[Capability] = &[
-    Capability::listed(
+    Capability::with_need_ids(
         "lab",
         "RAID, LVM, ZFS, fabrics in a lab guest",
         &["qemu", "guest-kernel", "lab-image"],
@@ -126,23 +130,25 @@ fn doctor_text(options: &Options, guest: GuestProbe) -> (String, u8) {
     let probe = Probe::this_machine(&options.dir, guest);
     let diagnosis = diagnose(&probe, list_devices(&probe));
     let text = match (options.json, options.verbose) {
-        (true, _) => json::written(&diagnosis),
-        (false, true) => render(&diagnosis) + &to_try(&diagnosis, &options.dir),
-        (false, false) => short(&diagnosis, &options.require) + &to_try(&diagnosis, &options.dir),
+        (true, _) => json::document_text(&diagnosis),
+        (false, true) => render_diagnosis(&diagnosis) + &to_try(&diagnosis, &options.dir),
+        (false, false) => {
+            short_diagnosis(&diagnosis, &options.require) + &to_try(&diagnosis, &options.dir)
+        }
     };
     (text, verdict(&diagnosis, &options.require))
 }
 
 /// Summarises in a sentence how much is lacking here, for the demo.
 pub fn summary(dir: &Path) -> String {
-    let lacks = lacks(&Probe::this_machine(dir, iotax_layers::guest::FINDINGS));
+    let lacks = unmet_needs(&Probe::this_machine(dir, iotax_layers::guest::FINDINGS));
     let count =
         |of: fn(&Missing) -> bool| lacks.iter().filter(|lack| of(&lack.missing)).count() as u64;
     let modules = count(Missing::is_of_kernel);
     let programs = count(|missing| missing.packages().is_some());
     let counts = [
-        (modules, counted(modules, "module of the kernel", "modules of the kernel")),
-        (programs, counted(programs, "program", "programs")),
+        (modules, count_noun(modules, "module of the kernel", "modules of the kernel")),
+        (programs, count_noun(programs, "program", "programs")),
     ];
     let counts = counts.into_iter().filter(|(many, _)| *many > 0).map(|(_, said)| said);
     let others = lacks
@@ -152,9 +158,9 @@ pub fn summary(dir: &Path) -> String {
     if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
 }
 
-fn lacks(probe: &Probe) -> Vec<Lack> {
-    let lack = |need: needs::Need| Some(Lack { need: need.id, missing: need.missing(probe)? });
-    needs::all().filter_map(lack).collect()
+fn unmet_needs(probe: &Probe) -> Vec<Lack> {
+    let lack = |need: needs::Need| Some(Lack { need: need.id, missing: need.find_missing(probe)? });
+    needs::all_known_needs().filter_map(lack).collect()
 }
 
 fn check_names(required: &[String]) -> Result<()> {
@@ -166,7 +172,7 @@ fn check_names(required: &[String]) -> Result<()> {
         Some(name) => {
             let names: Vec<&str> = capabilities()
                 .map(|ability| ability.name)
-                .chain(needs::all().map(|need| need.id))
+                .chain(needs::all_known_needs().map(|need| need.id))
                 .collect();
             Err(Failed::input(format!(
                 "--require {name}: no such capability or need; known are {}",
@@ -178,7 +184,7 @@ fn check_names(required: &[String]) -> Result<()> {
 }
 
 fn diagnose(probe: &Probe, inspections: Vec<(PathBuf, Result<Inspection>)>) -> Diagnosis {
-    let missing = lacks(probe);
+    let missing = unmet_needs(probe);
     let lacks = |ability: &Capability| -> Vec<&'static str> {
         let needs = needs_of_ability(ability);
         missing.iter().map(|lack| lack.need).filter(|need| needs.contains(need)).collect()
@@ -216,11 +222,11 @@ fn verdict(diagnosis: &Diagnosis, required: &[String]) -> u8 {
 /// Lists every disk with a size; loop devices only if they are attached.
 fn list_devices(probe: &Probe) -> Vec<(PathBuf, Result<Inspection>)> {
     let has_size = |name: &String| {
-        probe.number(format!("/sys/block/{name}/size")).is_some_and(|size| size > 0)
+        probe.read_number(format!("/sys/block/{name}/size")).is_some_and(|size| size > 0)
     };
-    let hidden = |name: &String| probe.number(format!("/sys/block/{name}/hidden")) == Some(1);
+    let hidden = |name: &String| probe.read_number(format!("/sys/block/{name}/hidden")) == Some(1);
     probe
-        .names("/sys/block")
+        .folder_names("/sys/block")
         .into_iter()
         .filter(|name| has_size(name) && !hidden(name))
         .map(|name| Path::new("/dev").join(name.replace('!', "/")))
@@ -272,7 +278,7 @@ fn unseen(inspections: &[(PathBuf, Result<Inspection>)]) -> Vec<String> {
 /// Columns of the terminal that all output fits into.
 const WIDTH: usize = 80;
 
-fn render(diagnosis: &Diagnosis) -> String {
+fn render_diagnosis(diagnosis: &Diagnosis) -> String {
     let mut text = machine_lines(&diagnosis.facts);
     text.push_str("\nCan measure\n");
     let names = diagnosis.capabilities.iter().map(|ability| ability.name.len());
@@ -284,7 +290,7 @@ fn render(diagnosis: &Diagnosis) -> String {
         } else {
             format!(" (lacks {})", ability.lacks.join(", "))
         };
-        text.push_str(&wrapped(
+        text.push_str(&wrapped_line(
             &format!("  {state:<4}{:<widest$}  ", ability.name),
             &format!("{}{lacks}", ability.what),
         ));
@@ -301,7 +307,7 @@ fn render(diagnosis: &Diagnosis) -> String {
     if !diagnosis.unseen.is_empty() {
         text.push_str("\nNot seen (no device is written while it could hide a user or data)\n");
     }
-    diagnosis.unseen.iter().for_each(|why| text.push_str(&wrapped("  ", why)));
+    diagnosis.unseen.iter().for_each(|why| text.push_str(&wrapped_line("  ", why)));
     text
 }
 
@@ -312,16 +318,16 @@ fn in_full(lack: &Lack) -> String {
     let first = if fits { name } else { format!("{}\n{:16}", name.trim_end(), "") };
     let indent = " ".repeat(16);
     first
-        + wrapped(&indent, &lack.missing.what).trim_start()
-        + &wrapped(&indent, &format!("needed {}", lack.missing.why))
-        + &wrapped(&indent, &format!("do: {}", lack.missing.command))
+        + wrapped_line(&indent, &lack.missing.what).trim_start()
+        + &wrapped_line(&indent, &format!("needed {}", lack.missing.why))
+        + &wrapped_line(&indent, &format!("do: {}", lack.missing.command))
 }
 
 const MOST_DEVICES: usize = 10;
 
 /// Fits on one screen: what works, the devices, what is missing by kind. Needs that keep a file
 /// from being measured, and needs that were named, are described in full.
-fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
+fn short_diagnosis(diagnosis: &Diagnosis, required: &[String]) -> String {
     let mut text = machine_lines(&diagnosis.facts) + "\n";
     for (head, works) in [("Can measure  ", true), ("Unavailable  ", false)] {
         let names: Vec<&str> = diagnosis
@@ -331,7 +337,7 @@ fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
             .map(|one| one.name)
             .collect();
         if !names.is_empty() {
-            text += &wrapped(head, &names.join(", "));
+            text += &wrapped_line(head, &names.join(", "));
         }
     }
     text += "\nDevices (nothing is written without --destroy serial=...)\n";
@@ -343,8 +349,8 @@ fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
         text += &format!("  and {} more (-v)\n", diagnosis.devices.len() - MOST_DEVICES);
     }
     if !diagnosis.unseen.is_empty() {
-        let checks = counted(diagnosis.unseen.len() as u64, "check was", "checks were");
-        text += &wrapped(
+        let checks = count_noun(diagnosis.unseen.len() as u64, "check was", "checks were");
+        text += &wrapped_line(
             "  ",
             &format!(
                 "{checks} not possible (see -v). iotax never writes to a device that may be in use or hold data"
@@ -361,7 +367,7 @@ fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
         text += "\nMissing\n";
     }
     detailed.into_iter().for_each(|lack| text += &in_full(lack));
-    folded(&others).iter().for_each(|line| text += &list_line(line));
+    lines_by_kind(&others).iter().for_each(|line| text += &list_line(line));
     text
 }
 
@@ -394,7 +400,7 @@ fn device_line_of(device: &DeviceLine) -> String {
 }
 
 /// Returns each kind of missing part in one line.
-fn folded(lacks: &[&Lack]) -> Vec<String> {
+fn lines_by_kind(lacks: &[&Lack]) -> Vec<String> {
     let (modules, others): (Vec<&Lack>, Vec<&Lack>) =
         lacks.iter().partition(|lack| lack.missing.is_of_kernel());
     let (installed, others): (Vec<&Lack>, Vec<&Lack>) =
@@ -404,7 +410,7 @@ fn folded(lacks: &[&Lack]) -> Vec<String> {
     if !modules.is_empty() {
         let (many, more) = (modules.len(), if modules.len() > 1 { ", ..." } else { "" });
         let first = names(&modules[..1]);
-        let modules = counted(many as u64, "module", "modules");
+        let modules = count_noun(many as u64, "module", "modules");
         lines.push(format!(
             "not in this kernel: {modules} ({first}{more}); iotax doctor -v lists them"
         ));
@@ -434,7 +440,7 @@ fn folded(lacks: &[&Lack]) -> Vec<String> {
 }
 
 fn list_line(line: &str) -> String {
-    wrapped("  ", &iotax_report::wrapped(line, WIDTH - 2, "  "))
+    wrapped_line("  ", &iotax_report::wrap_words(line, WIDTH - 2, "  "))
 }
 
 /// Layers that show something new on most machines, the most informative first, with the needs
@@ -450,7 +456,7 @@ const TO_TRY: &[(&str, &[&str])] = &[
 fn to_try(diagnosis: &Diagnosis, dir: &Path) -> String {
     let lacking = |name: &str| diagnosis.missing.iter().find(|lack| is_for(diagnosis, lack, name));
     if let Some(lack) = lacking(MAIN_JOB) {
-        return wrapped("\nFirst: ", &lack.missing.command);
+        return wrapped_line("\nFirst: ", &lack.missing.command);
     }
     let works = |(layers, more): &&(&str, &[&'static str])| {
         all_needs(&format!("/dev/x{layers}"), more).into_iter().all(|need| lacking(need).is_none())
@@ -466,7 +472,7 @@ fn to_try(diagnosis: &Diagnosis, dir: &Path) -> String {
 fn machine_lines(facts: &Facts) -> String {
     let word = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
     let count = |value: Option<u64>, one: &str, many: &str| {
-        value.map_or_else(|| format!("? {many}"), |count| counted(count, one, many))
+        value.map_or_else(|| format!("? {many}"), |count| count_noun(count, one, many))
     };
     let cpu = &facts.cpu;
     let topology = [
@@ -477,33 +483,39 @@ fn machine_lines(facts: &Facts) -> String {
     let topology = topology.map(|(value, one, many)| count(value, one, many)).join(", ");
     let memory = facts.memory_bytes.map_or_else(|| "unknown".into(), show_bytes);
     let hosted = if cpu.under_hypervisor == Some(true) { ", itself in a VM" } else { "" };
-    let mut text =
-        wrapped("Machine   ", &format!("{} ({}){hosted}", word(&facts.hostname), word(&facts.os)));
-    text.push_str(&wrapped("Kernel    ", &word(&facts.kernel)));
-    text.push_str(&wrapped("CPU       ", &format!("{}; {topology}", word(&cpu.model))));
-    text.push_str(&wrapped("Memory    ", &memory));
+    let mut text = wrapped_line(
+        "Machine   ",
+        &format!("{} ({}){hosted}", word(&facts.hostname), word(&facts.os)),
+    );
+    text.push_str(&wrapped_line("Kernel    ", &word(&facts.kernel)));
+    text.push_str(&wrapped_line("CPU       ", &format!("{}; {topology}", word(&cpu.model))));
+    text.push_str(&wrapped_line("Memory    ", &memory));
     text
 }
 
 fn device_lines(device: &DeviceLine) -> String {
     let model = device.model.as_ref().map_or_else(String::new, |model| format!(", {model}"));
-    let mut text =
-        wrapped("  ", &format!("{} {}{model}", device.path.display(), show_bytes(device.bytes)));
+    let mut text = wrapped_line(
+        "  ",
+        &format!("{} {}{model}", device.path.display(), show_bytes(device.bytes)),
+    );
     let name = device.consent.as_ref().map_or_else(
         || "has no serial and no WWN: never written".into(),
         |word| format!("serial={word}"),
     );
-    text.push_str(&wrapped("    ", &name));
+    text.push_str(&wrapped_line("    ", &name));
     match &device.carries {
         None => text.push_str("    carries: not readable\n"),
         Some(names) if names.is_empty() => {}
-        Some(names) => text.push_str(&wrapped("    ", &format!("carries {}", names.join(", ")))),
+        Some(names) => {
+            text.push_str(&wrapped_line("    ", &format!("carries {}", names.join(", "))))
+        }
     }
-    device.occupied.iter().for_each(|what| text.push_str(&wrapped("    in use: ", what)));
+    device.occupied.iter().for_each(|what| text.push_str(&wrapped_line("    in use: ", what)));
     text
 }
 
-fn wrapped(first: &str, text: &str) -> String {
+fn wrapped_line(first: &str, text: &str) -> String {
     hanging_paragraph(first, text, WIDTH)
 }
 
@@ -523,7 +535,7 @@ mod tests {
             serial: serial.map(Into::into),
             ..Identity::default()
         };
-        let blank = Inspection::blank(Path::new(&format!("/dev/{name}")));
+        let blank = Inspection::blank_at(Path::new(&format!("/dev/{name}")));
         Inspection { kind: InspectedKind::Disk, bytes: 1 << 40, identity, ..blank }
     }
 
@@ -546,7 +558,7 @@ mod tests {
     #[test]
     fn a_complete_server() {
         let diagnosis = diagnose(&complete_server().probe, devices());
-        insta::assert_snapshot!(render(&diagnosis));
+        insta::assert_snapshot!(render_diagnosis(&diagnosis));
         insta::assert_snapshot!("a_complete_server_in_short", screen(&diagnosis, &[]));
         assert_eq!(verdict(&diagnosis, &["guest-kvm".into(), "fio".into()]), exit::DONE);
     }
@@ -567,7 +579,7 @@ mod tests {
             lab: || Err("the lab's root image for 6.1.0-56-amd64 is not built".into()),
         };
         let diagnosis = diagnose(&machine.probe, Vec::new());
-        let text = render(&diagnosis);
+        let text = render_diagnosis(&diagnosis);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         insta::assert_snapshot!(text);
         insta::assert_snapshot!("a_server_without_anything_in_short", screen(&diagnosis, &[]));
@@ -576,7 +588,7 @@ mod tests {
 
     /// Without -v, as long as a screen at most.
     fn screen(diagnosis: &Diagnosis, required: &[String]) -> String {
-        let text = short(diagnosis, required) + &to_try(diagnosis, Path::new("/srv"));
+        let text = short_diagnosis(diagnosis, required) + &to_try(diagnosis, Path::new("/srv"));
         assert!(text.lines().count() <= 40, "{text}");
         assert!(
             text.lines().all(|line| line.chars().count() <= WIDTH || line.starts_with("Try: ")),
@@ -602,7 +614,7 @@ mod tests {
             "{asked}"
         );
         assert!(!asked.contains("CONFIG_ISCSI_TARGET"), "{asked}");
-        assert!(render(&diagnosis).contains("CONFIG_ISCSI_TARGET"));
+        assert!(render_diagnosis(&diagnosis).contains("CONFIG_ISCSI_TARGET"));
     }
 
     #[test]
@@ -714,9 +726,9 @@ mod tests {
 
     #[test]
     fn paragraphs_wrap_after_their_column() {
-        let text = wrapped("  x: ", &"word ".repeat(40));
+        let text = wrapped_line("  x: ", &"word ".repeat(40));
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
         assert!(text.lines().skip(1).all(|line| line.starts_with("     word")));
-        assert_eq!(wrapped("  ", &"y".repeat(100)), format!("  {}\n", "y".repeat(100)));
+        assert_eq!(wrapped_line("  ", &"y".repeat(100)), format!("  {}\n", "y".repeat(100)));
     }
 }

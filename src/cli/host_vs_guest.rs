@@ -55,9 +55,9 @@ fn time(text: &str) -> Result<Duration, String> {
 }
 
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    args.output.check()?;
-    let lacking = needs::missing(&NETWORK_NEEDS, FINDINGS);
-    let (stacks, profile) = args.asked(lacking.is_empty())?;
+    args.output.check_destination()?;
+    let lacking = needs::missing_needs(&NETWORK_NEEDS, FINDINGS);
+    let (stacks, profile) = args.stacks_and_loads(lacking.is_empty())?;
     for missing in lacking.iter().filter(|_| args.what.len() < 2) {
         say_aside(&format!(
             "no network rows: {} ({}); hint: {}",
@@ -107,7 +107,7 @@ impl Args {
     /// Returns the two stacks and the loads for both. There are no loads on a place without a
     /// device, and no writes to anything that iotax did not make. If this host can give the guest a
     /// network, its rows are included.
-    fn asked(&self, network: bool) -> Result<(Vec<String>, String)> {
+    fn stacks_and_loads(&self, network: bool) -> Result<(Vec<String>, String)> {
         let vcpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut options = self.vm.clone().unwrap_or_else(|| format!("vcpus={vcpus}"));
         let word = |key: &str| {
@@ -167,7 +167,7 @@ mod tests {
             budget: None,
             plan: false,
         };
-        args.asked(network).unwrap()
+        args.stacks_and_loads(network).unwrap()
     }
 
     #[test]

@@ -9,9 +9,9 @@ use iotax_import::{
     ImportRequest, ImportedRun, NamedSource, STDIN, import, parse_named, some_names,
 };
 use iotax_store::run_id_of;
-use iotax_units::counted;
+use iotax_units::count_noun;
 use iotax_units::exit::{DONE, Failed};
-use iotax_units::harmless::shown;
+use iotax_units::harmless::escape_line;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -77,8 +77,8 @@ fn report_imported(done: &ImportedRun) {
         done.systems.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>();
     say_aside(&format!(
         "imported: {} of {}; systems {by}: {}",
-        counted(done.results as u64, "result", "results"),
-        counted(done.files as u64, "file", "files"),
+        count_noun(done.results as u64, "result", "results"),
+        count_noun(done.files as u64, "file", "files"),
         some_names(systems.iter().map(String::as_str))
     ));
     if done.by_path {
@@ -114,7 +114,7 @@ fn report_imported(done: &ImportedRun) {
         lines
             .iter()
             .take(MOST_TOLD)
-            .for_each(|line| say_aside(&format!("{what}: {}", shown(line))));
+            .for_each(|line| say_aside(&format!("{what}: {}", escape_line(line))));
         if lines.len() > MOST_TOLD {
             say_aside(&format!("{what}: {} more", lines.len() - MOST_TOLD));
         }

@@ -52,7 +52,7 @@ fn build(again: bool) -> Result<u8> {
     let begin = Instant::now();
     let mut report =
         |line: &str| say_aside(&format!("{:5.0} s  {line}", begin.elapsed().as_secs_f64()));
-    let (image, fresh) = Build { stop: &stop, progress: &mut report, again }.run()?;
+    let (image, fresh) = Build { stop: &stop, progress: &mut report, again }.build_image()?;
     if fresh {
         report("built");
     }
@@ -69,7 +69,7 @@ fn cache() -> Result<PathBuf> {
 /// Returns the image for the kernel that guests boot with, if it is built.
 fn current() -> Option<Image> {
     let suite = lab::suite().ok()?;
-    match kernel::look() {
+    match kernel::find_kernel_source() {
         Ok(KernelSource::Ready(kernel)) => lab::current(&suite, &kernel.version),
         _ => None,
     }
@@ -79,10 +79,13 @@ fn show() -> Result<u8> {
     let cache = cache()?;
     let current = current();
     say(&match &current {
-        Some(image) => described(image),
-        None => format!("{}\n", lab::state().err().unwrap_or_default() + "; hint: iotax lab build"),
+        Some(image) => describe_image(image),
+        None => format!(
+            "{}\n",
+            lab::check_lab_image().err().unwrap_or_default() + "; hint: iotax lab build"
+        ),
     })?;
-    let others = others(&cache, current.as_ref());
+    let others = other_images(&cache, current.as_ref());
     if !others.is_empty() {
         say("\nAlso in the cache (iotax lab remove takes them away)\n")?;
     }
@@ -93,8 +96,8 @@ fn show() -> Result<u8> {
     Ok(DONE)
 }
 
-fn others(cache: &Path, current: Option<&Image>) -> Vec<(PathBuf, Result<Image>)> {
-    let mut all = lab::all(cache);
+fn other_images(cache: &Path, current: Option<&Image>) -> Vec<(PathBuf, Result<Image>)> {
+    let mut all = lab::all_images(cache);
     all.retain(|(folder, _)| current.is_none_or(|current| current.folder != *folder));
     all
 }
@@ -109,10 +112,10 @@ fn remark(image: &Image) -> String {
 }
 
 fn size(image: &Image) -> String {
-    image.bytes().map_or_else(|| "of unknown size".into(), show_bytes)
+    image.bytes_on_disk().map_or_else(|| "of unknown size".into(), show_bytes)
 }
 
-fn described(image: &Image) -> String {
+fn describe_image(image: &Image) -> String {
     let record = &image.record;
     let packages: Vec<String> =
         record.packages.iter().map(|(name, version)| format!("{name} {version}")).collect();
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn an_image_tells_what_it_is_made_of_and_that_it_has_no_zfs() {
-        let text = described(&image());
+        let text = describe_image(&image());
         for line in [
             "Kernel    6.1.0-56-amd64 (bookworm)",
             "ZFS       none: its modules were not",
@@ -191,7 +194,7 @@ mod tests {
             std::fs::create_dir(folder(name)).unwrap();
         }
         let now = Image { folder: folder("now"), ..image() };
-        let found = others(cache.path(), Some(&now));
+        let found = other_images(cache.path(), Some(&now));
         assert_eq!(found.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>(), [folder("old")]);
         assert_eq!(lab::remove_others(cache.path(), Some(&now.folder)).unwrap(), [folder("old")]);
         assert!(folder("now").exists() && !folder("old").exists());

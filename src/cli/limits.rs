@@ -55,7 +55,7 @@ pub struct Args {
 /// # Errors
 /// As `run`: bad input, unmet needs, a failed I/O, an incomplete undo.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    args.output.check()?;
+    args.output.check_destination()?;
     let scenario = scenario_of(args)?;
     // A socket that nobody serves is an error before anything is set up.
     args.qmp.as_deref().map(qemu_limits).transpose()?;
@@ -67,9 +67,9 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         say_aside("interrupted; everything was removed");
         return Ok(MEASUREMENT_FAILED);
     }
-    let data = store::load(&dir).map_err(Failed::from)?;
+    let data = store::load_run(&dir).map_err(Failed::from)?;
     let found = limits(&data).context("the run has no search for limits")?;
-    say(&json::written(&found))?;
+    say(&json::document_text(&found))?;
     Ok(DONE)
 }
 

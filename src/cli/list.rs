@@ -5,12 +5,12 @@ use anyhow::Result;
 use iotax_model::record::RunStart;
 use iotax_model::record::state::RunState;
 use iotax_plan::sets::not_resumable;
-use iotax_report::wrapped;
+use iotax_report::wrap_words;
 use iotax_steps::clean::pending;
 use iotax_store as store;
 use iotax_units as units;
 use iotax_units::exit::DONE;
-use iotax_units::harmless::shown;
+use iotax_units::harmless::escape_line;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use std::path::Path;
 pub struct Args {}
 
 pub fn run(_: &Args, runs: &Path) -> Result<u8> {
-    let listed = store::list(runs)?;
+    let listed = store::list_runs(runs)?;
     if listed.is_empty() {
         say(&format!("no runs in {}\n", runs.display()))?;
         return Ok(DONE);
@@ -27,7 +27,7 @@ pub fn run(_: &Args, runs: &Path) -> Result<u8> {
     // A search in lines needs whole lines.
     let width = if std::io::stdout().is_terminal() { columns() } else { usize::MAX };
     let lines: Vec<RunLine> = listed.iter().map(RunLine::from_run).collect();
-    say(&table(&lines, width))?;
+    say(&run_table(&lines, width))?;
     Ok(DONE)
 }
 
@@ -55,10 +55,14 @@ impl RunLine {
         match &run.start {
             Ok(start) => RunLine {
                 started: units::show_minute(&start.at),
-                name: called(start).map(|name| shown(&name)),
+                name: shown_name(start).map(|name| escape_line(&name)),
                 stacks: match &start.imported {
-                    Some(imported) => imported.systems.iter().map(|name| shown(name)).collect(),
-                    None => start.scenario.stacks.iter().map(|stack| shown(&stack.name)).collect(),
+                    Some(imported) => {
+                        imported.systems.iter().map(|name| escape_line(name)).collect()
+                    }
+                    None => {
+                        start.scenario.stacks.iter().map(|stack| escape_line(&stack.name)).collect()
+                    }
                 },
                 ..line
             },
@@ -98,7 +102,7 @@ impl RunLine {
 }
 
 /// Returns the scenario's name; for a run that others measured, says that it was imported.
-fn called(start: &RunStart) -> Option<String> {
+fn shown_name(start: &RunStart) -> Option<String> {
     let name = start.scenario.name.clone();
     match (&start.imported, name) {
         (None, None) if start.scenario.limits.is_some() => Some("limits".to_owned()),
@@ -116,7 +120,7 @@ const MOST_LINES: usize = 2;
 const MORE: &str = " ...";
 
 /// Aligns the lines. Text that has no room, and remarks on a state, go below their run.
-fn table(lines: &[RunLine], width: usize) -> String {
+fn run_table(lines: &[RunLine], width: usize) -> String {
     let cells = |line: &RunLine| [line.id.clone(), line.started.clone(), line.state.to_owned()];
     let widest = |at: usize| {
         let those = lines.iter().map(|line| cells(line)[at].chars().count());
@@ -132,7 +136,7 @@ fn table(lines: &[RunLine], width: usize) -> String {
     let said = |line: &RunLine| {
         let (what, more) = line.what(width.saturating_sub(left), room);
         let below = more.iter().chain(&line.remark).flat_map(|text| {
-            let lines = wrapped(text, room, "");
+            let lines = wrap_words(text, room, "");
             let all = lines.lines().count();
             let more = |at| if at + 1 == MOST_LINES && all > MOST_LINES { MORE } else { "" };
             let line = |(at, line)| format!("{INDENT}{line}{}\n", more(at));
@@ -171,7 +175,7 @@ fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
         )),
         _ => None,
     };
-    (state.word(), remark)
+    (state.state_word(), remark)
 }
 
 /// Returns `guest vm0: the stream ended` from a line that announces more lines: `...; its last
@@ -223,7 +227,7 @@ mod tests {
                 ..line("20261122-185130-8577", "failed", &["vm", "fs(ext4)"])
             },
         ];
-        let narrow = table(&lines, 80);
+        let narrow = run_table(&lines, 80);
         let expected = [
             "run                   started (UTC)     state        what",
             "20261122-183319-e975  2026-11-22 18:33  complete     many guests: one / four",
@@ -240,7 +244,7 @@ mod tests {
         ];
         assert_eq!(narrow, expected.join("\n"));
         assert!(narrow.lines().all(|line| line.chars().count() <= 80));
-        let whole = table(&lines, usize::MAX);
+        let whole = run_table(&lines, usize::MAX);
         assert_eq!(whole.lines().count(), 7, "a line a run, and one for each remark");
         assert!(whole.contains(&cells.join(" / ")) && whole.contains(failed));
         assert_eq!(

@@ -33,7 +33,7 @@ use iotax_model::layer as catalog;
 use iotax_sys::ulimit;
 use iotax_units::exit::{self, DONE, Failed};
 use iotax_units::harmless::acts;
-use output::{columns, fitted, say_aside};
+use output::{columns, fit_text, say_aside};
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -102,7 +102,7 @@ pub fn main() -> ExitCode {
     if let Some(code) = iotax_steps::agent::init_if_pid_1() {
         return code;
     }
-    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&plain(error)));
+    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&drop_value_advice(error)));
     // If the system refuses a thread, Rust's standard library panics.
     let done = catch_unwind(AssertUnwindSafe(|| dispatch(cli))).unwrap_or_else(|_| {
         let why = "stopped by the panic above: the system refused a thread (ulimit -u), or this is a bug in iotax; hint: \
@@ -135,7 +135,7 @@ fn refuse(error: &clap::Error) -> ! {
 
 /// Removes the advice to pass an unknown option as a value, which no command here means. An option
 /// of a layer is shown as such.
-fn plain(mut error: clap::Error) -> clap::Error {
+fn drop_value_advice(mut error: clap::Error) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -197,7 +197,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
 fn complain(error: &anyhow::Error) {
     let text = format!("iotax: {error:#}");
     match std::io::stderr().is_terminal() {
-        true => say_aside(&fitted(&text, columns())),
+        true => say_aside(&fit_text(&text, columns())),
         false => say_aside(&text),
     }
 }
@@ -249,7 +249,9 @@ mod tests {
                     .unwrap_or_else(|error| panic!("{words:?}: {error}"));
                 // That of a plan is read by the same code.
                 if let Command::Run(args) = cli.command {
-                    args.asked().scenario().unwrap_or_else(|error| panic!("{words:?}: {error:#}"));
+                    args.measure_args()
+                        .scenario()
+                        .unwrap_or_else(|error| panic!("{words:?}: {error:#}"));
                 }
             }
         }
@@ -270,7 +272,7 @@ mod tests {
     fn an_option_of_a_layer_is_told_to_stand_in_the_stack() {
         let complaint = |option: &str| {
             let parsed = Cli::try_parse_from(["iotax", "run", "/dev/x", option]);
-            plain(parsed.err().unwrap()).render().to_string()
+            drop_value_advice(parsed.err().unwrap()).render().to_string()
         };
         let cache = complaint("--cache=none");
         assert!(

@@ -38,7 +38,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    args.output.check()?;
+    args.output.check_destination()?;
     let stacks = pairs(&args.places)?;
     let budget = args.budget.iter().map(|budget| ("budget".to_owned(), budget.clone()));
     let request = ScenarioRequest {

@@ -14,17 +14,19 @@ pub fn typed(verb: &str, run: &Path) -> String {
     let usual = iotax_store::default_runs_dir().ok();
     let id = iotax_store::run_id_of(run);
     match run.parent().filter(|runs| usual.as_deref() != Some(*runs)) {
-        Some(runs) => format!("iotax --runs {} {verb} {}", shell::path(runs), shell::word(&id)),
-        None => format!("iotax {verb} {}", shell::word(&id)),
+        Some(runs) => {
+            format!("iotax --runs {} {verb} {}", shell::path(runs), shell::quote_word(&id))
+        }
+        None => format!("iotax {verb} {}", shell::quote_word(&id)),
     }
 }
 
 /// Wraps text to `width` columns, including the indent of [`aside`]. Indented lines stay as they
 /// are: carets below a word, commands to copy.
-pub fn fitted(text: &str, width: usize) -> String {
+pub fn fit_text(text: &str, width: usize) -> String {
     let fit = |line: &str| match line.starts_with([' ', '\t']) {
         true => line.to_owned(),
-        false => iotax_report::wrapped(line, width.saturating_sub(2), "").trim_end().to_owned(),
+        false => iotax_report::wrap_words(line, width.saturating_sub(2), "").trim_end().to_owned(),
     };
     text.split('\n').map(fit).collect::<Vec<_>>().join("\n")
 }
@@ -83,7 +85,7 @@ fn aside(text: &str) -> String {
 /// word longer than a line gets its own line: it may have to be copied.
 pub fn hanging_paragraph(first: &str, text: &str, width: usize) -> String {
     let indent = first.chars().count();
-    let paragraph = iotax_report::wrapped(text, width.saturating_sub(indent), "");
+    let paragraph = iotax_report::wrap_words(text, width.saturating_sub(indent), "");
     let lines = paragraph.lines().enumerate().map(|(at, line)| match at {
         0 => format!("{first}{line}"),
         _ => format!("{:indent$}{line}", ""),
@@ -105,7 +107,7 @@ mod tests {
     #[test]
     fn a_long_error_fits_the_terminal_and_what_is_indented_stays() {
         let long = format!("iotax: {}\n  {}\n  ^^^", "why ".repeat(40), "x  y".repeat(40));
-        let fitted = aside(&fitted(&long, 80));
+        let fitted = aside(&fit_text(&long, 80));
         let (excerpt, sentence): (Vec<&str>, Vec<&str>) =
             fitted.lines().partition(|line| line.starts_with("  x") || line.ends_with('^'));
         assert_eq!(excerpt, long.lines().skip(1).collect::<Vec<_>>());

@@ -30,9 +30,9 @@ use iotax_steps::op::{Op, RemoteAgent};
 use iotax_steps::operation::Operation;
 use iotax_steps::step::Step;
 use iotax_units::exit::{DONE, UNMET_NEED};
-use iotax_units::harmless::shown;
+use iotax_units::harmless::escape_line;
 use iotax_units::{
-    UNKNOWN_BYTES, counted, distinct, is_unknown, show_bytes, show_names, show_ns, show_size,
+    UNKNOWN_BYTES, count_noun, distinct, is_unknown, show_bytes, show_names, show_ns, show_size,
 };
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -87,7 +87,7 @@ pub(super) fn print(scenario: &Scenario, commands: Option<bool>) -> Result<u8> {
     let hints = commands == Some(false);
     let view = View { width: columns(), colour, commands: commands.unwrap_or_default(), hints };
     let ready = ready(scenario, &mut |text| say_aside(&text))?;
-    let lacks = ready.lacks(scenario);
+    let lacks = ready.missing_summary(scenario);
     let text = show(&view, scenario, ready)?;
     if view.colour {
         say_in_colour(&text)?
@@ -102,22 +102,22 @@ pub(super) fn print(scenario: &Scenario, commands: Option<bool>) -> Result<u8> {
 /// # Errors
 /// Bad input.
 fn show(view: &View, scenario: &Scenario, ready: ReadyScenario) -> Result<String> {
-    let lacks = ready.lacks(scenario);
+    let lacks = ready.missing_summary(scenario);
     let ReadyScenario { layout, survey, guest_parts, .. } = ready;
     let guests = guest_parts.is_some();
     let tag = RunTag::of_none();
     let ground = PlanGround { scenario, layout: &layout, found: &survey.found, guest_parts, tag };
     let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
-    let mut text = lacks.map(|lacks| lines(view, &lacks) + "\n").unwrap_or_default();
-    text += &marked(view, "note", &scenario.notes);
+    let mut text = lacks.map(|lacks| wrap_lines(view, &lacks) + "\n").unwrap_or_default();
+    text += &marked_lines(view, "note", &scenario.notes);
     text += &hosts(view, scenario);
     text += &machines(view, scenario);
     text += &labs(view, scenario);
     text += &files(view, scenario, &ground.media()?);
-    text += &precondition::shown(view, &ground)?;
+    text += &precondition::describe_preconditioning(view, &ground)?;
     let beside = OtherWork::from_ground(&ground, guests)?;
     for (number, set) in layout.sets.iter().enumerate() {
-        let plan = ground.set(set, 0)?;
+        let plan = ground.plan_set(set, 0)?;
         let names: Vec<&str> =
             set.stacks.iter().map(|index| scenario.stacks[*index].name.as_str()).collect();
         let together = if names.len() > 1 { " (up together)" } else { "" };
@@ -160,16 +160,17 @@ fn show(view: &View, scenario: &Scenario, ready: ReadyScenario) -> Result<String
                 + &regime(scenario, &survey.write_caches)
         }
     };
-    text += &lines(view, &(more + &published(scenario)));
-    text += &marked(view, "warning", &[ground.guest_warnings()?, survey.warnings].concat());
+    text += &wrap_lines(view, &(more + &describe_published(scenario)));
+    text += &marked_lines(view, "warning", &[ground.guest_warnings()?, survey.warnings].concat());
     if guests && view.hints {
-        text += &marked(view, "hint", &["--commands shows the command lines of QEMU".to_owned()]);
+        text +=
+            &marked_lines(view, "hint", &["--commands shows the command lines of QEMU".to_owned()]);
     }
     Ok(text)
 }
 
 /// Wraps lines to the width of the view, each with its own indent.
-fn lines(view: &View, text: &str) -> String {
+fn wrap_lines(view: &View, text: &str) -> String {
     let line = |line: &str| {
         let words = line.trim_start();
         view.paragraph(&line[..line.len() - words.len()], words)
@@ -177,7 +178,7 @@ fn lines(view: &View, text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-fn marked(view: &View, mark: &str, texts: &[String]) -> String {
+fn marked_lines(view: &View, mark: &str, texts: &[String]) -> String {
     texts.iter().map(|text| view.paragraph(&format!("{mark}: "), text)).collect()
 }
 
@@ -276,8 +277,8 @@ fn in_further_state(
 
 fn labs(view: &View, scenario: &Scenario) -> String {
     let line = |(place, lab): (&Place, &LabSpec)| {
-        let drives = counted(u64::from(lab.drives.unwrap_or(0)), "NVMe drive", "NVMe drives");
-        let vcpus = counted(u64::from(lab.vcpus), "vCPU", "vCPUs");
+        let drives = count_noun(u64::from(lab.drives.unwrap_or(0)), "NVMe drive", "NVMe drives");
+        let vcpus = count_noun(u64::from(lab.vcpus), "vCPU", "vCPUs");
         let each = if lab.drives == Some(1) { "" } else { " each" };
         let (size, memory) = (show_bytes(lab.drive_size), show_bytes(lab.memory));
         let text = format!(
@@ -304,7 +305,7 @@ fn files(view: &View, scenario: &Scenario, steps: &[Step]) -> String {
                     )
                 }
                 _ if is_filled(&reused, step) => String::new(),
-                _ => set::line(view, step),
+                _ => set::step_line(view, step),
             };
             format!("files under test\n{}", steps.iter().map(line).collect::<String>())
         }
@@ -346,7 +347,7 @@ fn to_fill(steps: Vec<Step>) -> Vec<Step> {
 fn trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<String> {
     let (mut text, mut all) = (String::new(), 0);
     for set in &ground.layout.sets {
-        let plan = ground.set(set, 0)?;
+        let plan = ground.plan_set(set, 0)?;
         let names = set.stacks.iter().map(|index| ground.scenario.stacks[*index].name.as_str());
         let kills: Vec<&str> = plan
             .guests
@@ -357,7 +358,7 @@ fn trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<String> {
         all += kills.len() as u64 * u64::from(spec.trials);
         text += &format!(
             "durability of {}: {} trials each: {}\n",
-            shown(&names.collect::<Vec<_>>().join(", ")),
+            escape_line(&names.collect::<Vec<_>>().join(", ")),
             spec.trials,
             kills.join("; ")
         );
@@ -419,7 +420,7 @@ fn written_below(view: &View, steps: &[Step]) -> String {
 fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -> String {
     let line = |what: UnwrittenStack| {
         let (index, _) = &plan.targets[what.target];
-        let (written, of) = (show_size(what.written()), &scenario.stacks[*index].name);
+        let (written, of) = (show_size(what.total_written()), &scenario.stacks[*index].name);
         let data =
             if what.data.is_unique() { String::new() } else { format!(", with {}", what.data) };
         let how = match what.order {
@@ -463,12 +464,12 @@ fn regime(scenario: &Scenario, caches: &[WriteCache]) -> String {
     format!("writes: {rule}{none}\n{}", known.concat())
 }
 
-fn published(scenario: &Scenario) -> String {
+fn describe_published(scenario: &Scenario) -> String {
     let said = |published: &Published| {
         format!(
             "published: {} figures of {}, shown beside what is measured\n",
             published.figures.len(),
-            shown(&published.source)
+            escape_line(&published.source)
         )
     };
     scenario.published.as_deref().map(said).unwrap_or_default()
@@ -484,8 +485,8 @@ fn sweeps(scenario: &Scenario) -> String {
         let most_s = points.len() as f64 * scenario.measure.budget_ns as f64 / 1e9;
         text += &format!(
             "sweep {}: {}: {} points, at most {} of measuring\n",
-            shown(&sweep),
-            shown(&points[0].sweep_subject()),
+            escape_line(&sweep),
+            escape_line(&points[0].sweep_subject()),
             points.len(),
             long_time(most_s)
         );
@@ -498,7 +499,7 @@ fn sweeps(scenario: &Scenario) -> String {
 /// Returns the coordinates of a point: `iodepth=4 bs=64k`.
 fn coordinates(point: &Workload) -> String {
     let at = point.sweep.iter().flat_map(|sweep| &sweep.at);
-    at.map(|at| format!("{}={}", at.word, at.shown())).collect::<Vec<_>>().join("\u{a0}")
+    at.map(|at| format!("{}={}", at.word, at.written_value())).collect::<Vec<_>>().join("\u{a0}")
 }
 
 /// Formats `90 s`, `12 min`, `5.3 h`: nobody plans a day in seconds.
@@ -518,7 +519,7 @@ fn times(scenario: &Scenario, layout: &SetLayout, write_caches: &[WriteCache]) -
         && scenario.workloads.iter().all(|load| series::suits(load, measure, write_caches));
     let least = series::least_s(measure, in_turn, scenario.stacks.len()).min(most);
     let workloads = scenario.workloads.len();
-    let visits = counted(u64::from(measure.visits), "visit", "visits");
+    let visits = count_noun(u64::from(measure.visits), "visit", "visits");
     let how = match (layout.chains().len(), layout.siblings()) {
         _ if measure.attaches > 1 && layout.sets.len() == 1 => {
             format!("rounds over all stacks, set up {} times", measure.attaches)
@@ -546,7 +547,7 @@ fn times(scenario: &Scenario, layout: &SetLayout, write_caches: &[WriteCache]) -
     };
     format!(
         "measuring: {}, {each} each; at most {in_all} in total: {how}\n{written}",
-        counted(workloads as u64, "workload", "workloads")
+        count_noun(workloads as u64, "workload", "workloads")
     )
 }
 
@@ -602,7 +603,7 @@ fn measured_on(scenario: &Scenario, region: u64) -> String {
 /// machine.
 fn setting_up(scenario: &Scenario, layout: &SetLayout, beside: &OtherWork) -> String {
     let stacks = layout.sets.iter().map(|set| set.stacks.len() as u64).sum();
-    let stacks = counted(stacks, "stack", "stacks");
+    let stacks = count_noun(stacks, "stack", "stacks");
     let times = match layout.sets.len() {
         // The layers below the guests are made once, however often the guests are killed.
         _ if scenario.durability.is_some() => 1,
@@ -613,7 +614,7 @@ fn setting_up(scenario: &Scenario, layout: &SetLayout, beside: &OtherWork) -> St
     let often = if times > 1 { format!(", {times} times") } else { String::new() };
     let moves = match operator::most_steps(scenario, layout) as u64 {
         0 => String::new(),
-        most => format!(", up to {}", counted(most, "manual step", "manual steps")),
+        most => format!(", up to {}", count_noun(most, "manual step", "manual steps")),
     };
     let read_back = if scenario.verifies() { ", reading back what was written" } else { "" };
     format!(
@@ -647,7 +648,7 @@ impl OtherWork {
         beside.boots += if guests { ground.labs()?.guests.len() as u64 } else { 0 };
         for set in layout.sets.iter().filter(|set| set.after.is_none()) {
             let visits = layout.visits_of_a_set(&scenario.measure);
-            beside.add(&ground.set(set, 0)?, scenario, visits, region);
+            beside.add(&ground.plan_set(set, 0)?, scenario, visits, region);
         }
         Ok(beside)
     }
@@ -683,7 +684,8 @@ impl OtherWork {
     fn add(&mut self, plan: &SetPlan, scenario: &Scenario, visits: u32, region: u64) {
         let visits = u64::from(visits);
         let first = unwritten_of_set(&plan.targets, region, scenario.data());
-        let first: u64 = first.iter().map(UnwrittenStack::written).fold(0, u64::saturating_add);
+        let first: u64 =
+            first.iter().map(UnwrittenStack::total_written).fold(0, u64::saturating_add);
         let below =
             plan.steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add);
         for step in &plan.steps {
@@ -704,7 +706,7 @@ impl OtherWork {
             0 => String::new(),
             boots => format!(
                 ", {} ({} at 3 s each, as with KVM; {} at 60 s, as without)",
-                counted(boots, "boot of a guest", "boots of guests"),
+                count_noun(boots, "boot of a guest", "boots of guests"),
                 long_time(3.0 * boots as f64),
                 long_time(60.0 * boots as f64)
             ),
@@ -760,7 +762,11 @@ fn load_s(scenario: &Scenario, layout: &SetLayout) -> f64 {
 ///
 /// # Errors
 /// Bad input, as for a plan of the run.
-pub(super) fn takes(scenario: &Scenario, ready: &ReadyScenario, loads: usize) -> Result<String> {
+pub(super) fn longest_run_words(
+    scenario: &Scenario,
+    ready: &ReadyScenario,
+    loads: usize,
+) -> Result<String> {
     let ReadyScenario { layout, survey, guest_parts, .. } = ready;
     let (found, guest_parts) = (&survey.found, guest_parts.clone());
     let guests = guest_parts.is_some();
@@ -847,7 +853,7 @@ mod tests {
         std::fs::write(path.path(), example.split("```").next().unwrap()).unwrap();
         let scenario = from_path(path.path(), &ScenarioRequest::default()).unwrap();
         assert_eq!(
-            published(&scenario),
+            describe_published(&scenario),
             "published: 5 figures of an article: its title, author, site and date, shown beside what is measured\n"
         );
     }
@@ -932,7 +938,7 @@ mod tests {
         let found: Vec<Vec<FoundMedium>> = scenario
             .stacks
             .iter()
-            .map(|_| vec![FoundMedium::bare(1 << 30, false, false)])
+            .map(|_| vec![FoundMedium::without_signature(1 << 30, false, false)])
             .collect();
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
         let (scenario, guest_parts) = (&scenario, Some(GuestParts::made_up()));
@@ -940,7 +946,7 @@ mod tests {
         let mut beside = OtherWork::default();
         for set in &layout.sets {
             beside.add(
-                &ground.set(set, 0).unwrap(),
+                &ground.plan_set(set, 0).unwrap(),
                 scenario,
                 layout.visits_of_a_set(&scenario.measure),
                 1 << 30,

@@ -4,7 +4,7 @@
 use super::output::{columns, say_aside};
 use indicatif::{ProgressBar, ProgressStyle};
 use iotax_measure::observer::{LiveComparison, LiveState, Observer, OperatorAnswer, RunEvent};
-use iotax_report::wrapped;
+use iotax_report::wrap_words;
 use iotax_store as store;
 use iotax_units::harmless::lines;
 use iotax_units::show_bytes;
@@ -60,7 +60,7 @@ impl Plain {
         }
     }
 
-    fn set(plain: &Mutex<Plain>, latest: Option<String>) {
+    fn set_latest(plain: &Mutex<Plain>, latest: Option<String>) {
         plain.lock().unwrap_or_else(PoisonError::into_inner).latest = latest;
     }
 }
@@ -136,7 +136,7 @@ impl ProgressPrinter {
         let (bar, plain, prints) = (self.bar.clone(), Arc::clone(&self.plain), self.prints);
         move |text| match &bar {
             Some(bar) => bar.set_message(text),
-            None if prints => Plain::set(&plain, Some(text)),
+            None if prints => Plain::set_latest(&plain, Some(text)),
             None => {}
         }
     }
@@ -154,13 +154,13 @@ impl ProgressPrinter {
         }
     }
 
-    pub(super) fn line(&self, text: &str) {
+    pub(super) fn print_line(&self, text: &str) {
         match &self.bar {
             _ if !self.prints => {}
             Some(bar) => {
                 let indent = text.len() - text.trim_start().len();
                 let room = columns().saturating_sub(indent);
-                let lines = wrapped(text, room, "  ");
+                let lines = wrap_words(text, room, "  ");
                 lines.lines().for_each(|line| bar.println(format!("{:indent$}{line}", "")));
             }
             None => say_aside(text),
@@ -170,9 +170,9 @@ impl ProgressPrinter {
     fn status(&mut self, text: String) {
         if let Some(bar) = &self.bar {
             let room = columns().saturating_sub(SPINNER);
-            bar.set_message(wrapped(&text, room, "    ").trim_end().to_owned());
+            bar.set_message(wrap_words(&text, room, "    ").trim_end().to_owned());
         } else if self.prints {
-            Plain::set(&self.plain, Some(text));
+            Plain::set_latest(&self.plain, Some(text));
             Plain::print(&self.plain);
         }
     }
@@ -185,12 +185,12 @@ impl Default for ProgressPrinter {
 }
 
 impl Observer for ProgressPrinter {
-    fn ask(&mut self, request: &str, stop: &AtomicBool) -> OperatorAnswer {
+    fn ask_operator(&mut self, request: &str, stop: &AtomicBool) -> OperatorAnswer {
         let input = std::io::stdin();
         if !(input.is_terminal() && std::io::stderr().is_terminal()) {
             return OperatorAnswer::Nobody;
         }
-        request.lines().for_each(|line| self.line(line));
+        request.lines().for_each(|line| self.print_line(line));
         self.status(
             "press Enter when that is done; Ctrl-C ends the run, and iotax resume goes on"
                 .to_owned(),
@@ -216,7 +216,7 @@ impl Observer for ProgressPrinter {
             RunEvent::Workload { .. } | RunEvent::LongPhase { .. } | RunEvent::WorkloadEnd { .. }
         ) {
             // The next event is about something else.
-            Plain::set(&self.plain, None);
+            Plain::set_latest(&self.plain, None);
         }
         match event {
             RunEvent::Step { why } => self.status(format!("setting up: {why}")),
@@ -228,11 +228,11 @@ impl Observer for ProgressPrinter {
             RunEvent::Workload { subject, spent_s, budget_s } => {
                 // Rounds report the time of all visits.
                 self.budget_s = spent_s + budget_s;
-                self.line(&format!("measuring {subject} (at most {budget_s:.0} s)"));
+                self.print_line(&format!("measuring {subject} (at most {budget_s:.0} s)"));
             }
             RunEvent::Phase { what } => self.status(what),
             RunEvent::LongPhase { what } if self.bar.is_some() => self.status(what),
-            RunEvent::LongPhase { what } => self.line(&what),
+            RunEvent::LongPhase { what } => self.print_line(&what),
             RunEvent::Round(live) => match &self.bar {
                 Some(bar) => {
                     let (columns, rows) = screen();
@@ -241,12 +241,12 @@ impl Observer for ProgressPrinter {
                 }
                 None => self.status(show_live(&live, self.budget_s)),
             },
-            RunEvent::Trial { text } | RunEvent::Preconditioned { text } => self.line(&text),
-            RunEvent::Note { text } => self.line(&format!("note: {text}")),
-            RunEvent::Warning { text } => self.line(&format!("warning: {text}")),
+            RunEvent::Trial { text } | RunEvent::Preconditioned { text } => self.print_line(&text),
+            RunEvent::Note { text } => self.print_line(&format!("note: {text}")),
+            RunEvent::Warning { text } => self.print_line(&format!("warning: {text}")),
             // The run's last message has the rest of a failure.
             RunEvent::WorkloadEnd { reason } => {
-                self.line(&format!("  ended: {}", store::first_line(&reason)))
+                self.print_line(&format!("  ended: {}", store::first_line(&reason)))
             }
             RunEvent::Removing => self.status("taking down".into()),
         }
@@ -255,7 +255,7 @@ impl Observer for ProgressPrinter {
 
 impl Drop for ProgressPrinter {
     fn drop(&mut self) {
-        Plain::set(&self.plain, None);
+        Plain::set_latest(&self.plain, None);
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -24,26 +24,26 @@ impl GivenRatings {
     ///
     /// # Errors
     /// Bad input: a file cannot be read, or the first line and key at fault.
-    pub fn over(&self, ratings: &Ratings) -> Result<Ratings> {
-        self.ratings
-            .iter()
-            .try_fold(ratings.clone(), |all, path| Ok(over(&all, path, &text(path)?)?))
+    pub fn override_ratings(&self, ratings: &Ratings) -> Result<Ratings> {
+        self.ratings.iter().try_fold(ratings.clone(), |all, path| {
+            Ok(override_with_file(&all, path, &read_ratings_file(path)?)?)
+        })
     }
 
     /// Returns the text of each file after checking it.
     ///
     /// # Errors
     /// Fails as [`GivenRatings::over`] does.
-    pub fn texts(&self) -> Result<Vec<String>> {
+    pub fn checked_texts(&self) -> Result<Vec<String>> {
         let sound = |path: &PathBuf| {
-            let text = text(path)?;
-            over(ratings::known(), path, &text).map(|_| text)
+            let text = read_ratings_file(path)?;
+            override_with_file(ratings::builtin_ratings(), path, &text).map(|_| text)
         };
         Ok(self.ratings.iter().map(sound).collect::<Result<_, Failed>>()?)
     }
 }
 
-fn text(path: &Path) -> Result<String, Failed> {
+fn read_ratings_file(path: &Path) -> Result<String, Failed> {
     let cannot = |why: String| {
         let fault = Fault::hint(
             format!("cannot read the ratings: {why}"),
@@ -54,8 +54,8 @@ fn text(path: &Path) -> Result<String, Failed> {
     read_text(path).map_err(|error| cannot(error.to_string()))
 }
 
-fn over(ratings: &Ratings, file: &Path, text: &str) -> Result<Ratings, Failed> {
-    ratings.with(text).map_err(|fault| {
+fn override_with_file(ratings: &Ratings, file: &Path, text: &str) -> Result<Ratings, Failed> {
+    ratings.with_user_file(text).map_err(|fault| {
         let mut error = InputError::new(file.display().to_string(), Fault::from_clause(&fault.why));
         error.line = Some(fault.line);
         error.key = Some(fault.key.into_boxed_str()).filter(|key| !key.is_empty());

@@ -96,10 +96,10 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let dirs: Vec<PathBuf> = args
         .run
         .iter()
-        .map(|name| Ok(store::find(runs, name).map_err(Failed::from)?))
+        .map(|name| Ok(store::find_run(runs, name).map_err(Failed::from)?))
         .collect::<Result<_>>()?;
-    args.output.check()?;
-    args.output.to.write(&args.output.text(&dirs, columns(), &args.given)?)?;
+    args.output.check_destination()?;
+    args.output.to.write_text(&args.output.report_text(&dirs, columns(), &args.given)?)?;
     Ok(DONE)
 }
 
@@ -108,7 +108,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// When a run cannot be read or the file not be written.
 pub fn print(dirs: &[PathBuf], output: &OutputArgs, width: usize) -> Result<()> {
-    output.to.write(&output.text(dirs, width, &ReportArgs::NONE)?)
+    output.to.write_text(&output.report_text(dirs, width, &ReportArgs::NONE)?)
 }
 
 impl OutputArgs {
@@ -123,16 +123,16 @@ impl OutputArgs {
         self.format() == "terminal" && !self.verbose && self.to.file().is_none()
     }
 
-    fn text(&self, dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
+    fn report_text(&self, dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
         if self.is_brief() {
             brief(dirs, width, given)
         } else {
-            render(dirs, self.format(), width, given)
+            render_runs(dirs, self.format(), width, given)
         }
     }
 
-    pub fn check(&self) -> Result<()> {
-        self.to.check(self.format.as_deref())
+    pub fn check_destination(&self) -> Result<()> {
+        self.to.check_for_report(self.format.as_deref())
     }
 }
 
@@ -141,7 +141,7 @@ impl Destination {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write(&self, text: &str) -> Result<()> {
+    pub fn write_text(&self, text: &str) -> Result<()> {
         match self.file() {
             None => say(text),
             Some(path) => {
@@ -194,7 +194,7 @@ impl Destination {
     /// # Errors
     /// Bad input: it is a block device, its folder is not there or not ours to write, or its ending
     /// is of no form.
-    pub fn check(&self, format: Option<&str>) -> Result<()> {
+    pub fn check_for_report(&self, format: Option<&str>) -> Result<()> {
         self.check_among(format, &forms())
     }
 
@@ -242,17 +242,19 @@ pub(super) fn may_write_in(folder: &Path) -> Result<(), String> {
 /// # Errors
 /// When it cannot be read, or what is given.
 pub fn findings(dir: &Path, given: &ReportArgs) -> Result<Findings> {
-    let mut run = store::load(dir).map_err(Failed::from)?;
-    run.ratings = given.ratings.over(&run.ratings)?;
+    let mut run = store::load_run(dir).map_err(Failed::from)?;
+    run.ratings = given.ratings.override_ratings(&run.ratings)?;
     if let Some(list) = &given.percentiles {
-        measure::set(&mut run.start.scenario.measure, measure::PERCENTILES, list)
-            .map_err(|fault| Failed::from(Origin::command_line().error("--percentiles", fault)))?;
+        measure::set_measure_key(&mut run.start.scenario.measure, measure::PERCENTILES, list)
+            .map_err(|fault| {
+                Failed::from(Origin::command_line().error_at_key("--percentiles", fault))
+            })?;
     }
     if !given.slo.is_empty() {
         let scenario = &mut run.start.scenario;
         scenario.measure.slo = slo::parse_list(&given.slo.join(","))
-            .and_then(|levels| slo::check(&levels, &scenario.workloads).map(|()| levels))
-            .map_err(|fault| Failed::from(Origin::command_line().error("--slo", fault)))?;
+            .and_then(|levels| slo::check_levels(&levels, &scenario.workloads).map(|()| levels))
+            .map_err(|fault| Failed::from(Origin::command_line().error_at_key("--slo", fault)))?;
     }
     Ok(bill::findings(&run))
 }
@@ -261,7 +263,12 @@ pub fn findings(dir: &Path, given: &ReportArgs) -> Result<Findings> {
 ///
 /// # Errors
 /// When one cannot be read, or the ratings.
-pub fn render(dirs: &[PathBuf], format: &str, width: usize, given: &ReportArgs) -> Result<String> {
+pub fn render_runs(
+    dirs: &[PathBuf],
+    format: &str,
+    width: usize,
+    given: &ReportArgs,
+) -> Result<String> {
     let renderer = report::by_name(format)
         .ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
     Ok((renderer.render)(&audited(dirs, given)?, &PageContext { width }))
@@ -301,9 +308,10 @@ pub(super) fn write_as(path: &Path, fill: Fill) -> Result<()> {
         Ok(there) if there.file_type().is_block_device() => {
             Err(std::io::Error::other("it is a block device, and a report is a file"))
         }
-        Ok(there) if !there.is_file() => {
-            File::options().write(true).open(path).and_then(|file| buffered(file, fill).map(drop))
-        }
+        Ok(there) if !there.is_file() => File::options()
+            .write(true)
+            .open(path)
+            .and_then(|file| write_buffered(file, fill).map(drop)),
         Ok(there) => path.canonicalize().and_then(|path| replace(&path, fill, there.permissions())),
         Err(_) => replace(path, fill, Permissions::from_mode(0o666 & !umask())),
     };
@@ -312,14 +320,14 @@ pub(super) fn write_as(path: &Path, fill: Fill) -> Result<()> {
 
 type Fill<'a> = &'a mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>;
 
-fn buffered<W: Write>(file: W, fill: Fill) -> std::io::Result<W> {
+fn write_buffered<W: Write>(file: W, fill: Fill) -> std::io::Result<W> {
     let mut out = std::io::BufWriter::new(file);
     fill(&mut out)?;
     out.into_inner().map_err(std::io::IntoInnerError::into_error)
 }
 
 fn replace(path: &Path, fill: Fill, permissions: Permissions) -> std::io::Result<()> {
-    let file = buffered(tempfile::NamedTempFile::new_in(folder_of(path))?, fill)?;
+    let file = write_buffered(tempfile::NamedTempFile::new_in(folder_of(path))?, fill)?;
     file.as_file().set_permissions(permissions)?;
     file.as_file().sync_all()?;
     file.persist(path).map(drop).map_err(|error| error.error)
@@ -357,7 +365,7 @@ mod tests {
         std::fs::write(&file, "a longer text from before").unwrap();
         std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
         symlink(&file, &link).unwrap();
-        to(&link).check().unwrap();
+        to(&link).check_destination().unwrap();
         write_whole(&link, "new").unwrap();
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
@@ -383,7 +391,7 @@ mod tests {
         ] {
             let plain = to(&folder.path().join(name));
             assert_eq!(plain.format(), form);
-            plain.check().unwrap();
+            plain.check_destination().unwrap();
             assert_eq!(OutputArgs { format: Some("csv".into()), ..plain }.format(), "csv");
         }
     }
@@ -392,12 +400,12 @@ mod tests {
     fn an_ending_of_no_form_is_refused_unless_one_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let pdf = to(&folder.path().join("x.pdf"));
-        let error = pdf.check().unwrap_err().to_string();
+        let error = pdf.check_destination().unwrap_err().to_string();
         assert!(
             error.contains("unknown ending \"pdf\"; known are txt, md, html, json, csv; hint: "),
             "{error}"
         );
-        OutputArgs { format: Some("html".into()), ..pdf }.check().unwrap();
+        OutputArgs { format: Some("html".into()), ..pdf }.check_destination().unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -407,7 +415,7 @@ mod tests {
         let pipe = folder.path().join("pipe");
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        to(&pipe).check().unwrap();
+        to(&pipe).check_destination().unwrap();
         let reader = std::thread::spawn({
             let pipe = pipe.clone();
             move || {
@@ -424,14 +432,14 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_known_before_anything_is_measured() {
         let folder = tempfile::tempdir().unwrap();
-        let error = |path: &Path| to(path).check().unwrap_err().to_string();
+        let error = |path: &Path| to(path).check_destination().unwrap_err().to_string();
         assert!(error(folder.path()).contains("it is a folder"));
         let none = error(&folder.path().join("none/x.html"));
         assert!(
             none.contains("there is no folder ") && none.contains("; hint: mkdir -p "),
             "{none}"
         );
-        to(Path::new("-")).check().unwrap();
+        to(Path::new("-")).check_destination().unwrap();
         let disk = std::fs::read_dir("/dev")
             .unwrap()
             .flatten()

@@ -10,7 +10,7 @@ use super::{plan, report};
 use anyhow::Result;
 use iotax_measure::places;
 use iotax_measure::resume_state::ResumeState;
-use iotax_measure::session::now;
+use iotax_measure::session::rfc3339_now;
 use iotax_model::record::RunRecord;
 use iotax_model::record::state::RunState;
 use iotax_plan::ready::ready;
@@ -38,8 +38,8 @@ pub struct Args {
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let dir = match args.run.as_str() {
         // This includes a run without results yet, which `last` of a report skips.
-        "last" => store::newest(runs).map_err(Failed::from)?,
-        run => store::find(runs, run).map_err(Failed::from)?,
+        "last" => store::newest_run(runs).map_err(Failed::from)?,
+        run => store::find_run(runs, run).map_err(Failed::from)?,
     };
     let dir = own_folder(&dir, "resume")?;
     let id = store::run_id_of(&dir);
@@ -47,7 +47,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let Some(_lock) = RunLock::take(&dir)? else {
         return Err(Failed::input(format!("run {id} is still running")).into());
     };
-    let data = store::load(&dir).map_err(Failed::from)?;
+    let data = store::load_run(&dir).map_err(Failed::from)?;
     if data.start.imported.is_some() {
         let why =
             "it was imported, and nothing of it is measured here; hint: import its files again";
@@ -57,7 +57,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         say(&format!("run {id} is complete: nothing to resume\n"))?;
         return Ok(DONE);
     }
-    args.output.check()?;
+    args.output.check_destination()?;
     let mut say_wait = say_waits();
     let watcher = move |progress| {
         say_wait(progress);
@@ -80,14 +80,14 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     ready.met(&scenario)?;
     let observer = ProgressPrinter::new();
     let loads = scenario.workloads.len() - past.workloads_done.len().min(scenario.workloads.len());
-    observer.line(&plan::takes(&scenario, &ready, loads)?);
+    observer.print_line(&plan::longest_run_words(&scenario, &ready, loads)?);
     let mut survey = ready.survey;
     // The start of the steady regime is judged by the caches at the run's start; memory that is
     // free now belongs to others.
     survey.write_caches = data.start.write_caches.clone();
     let parts = guest_parts(&scenario)?;
     let mut store = store::Store::append(&dir).map_err(Failed::from)?;
-    store.append(&RunRecord::Resumed { at: now() })?;
+    store.append(&RunRecord::Resumed { at: rfc3339_now() })?;
     let result = session(&scenario, store, &dir, parts, survey, past, observer);
     finish(&dir, result, &args.output)
 }

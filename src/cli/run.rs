@@ -13,7 +13,7 @@ use iotax_host::guard::admit::Admitted;
 use iotax_layers::guest;
 use iotax_measure::announced_once::AnnouncedOnce;
 use iotax_measure::resume_state::ResumeState;
-use iotax_measure::session::{RunOutcome, Session, now};
+use iotax_measure::session::{RunOutcome, Session, rfc3339_now};
 use iotax_model::record::state::WAITS;
 use iotax_model::record::{Purpose, RunRecord, RunStart};
 use iotax_model::scenario::Scenario;
@@ -42,7 +42,7 @@ pub struct Args {
 
 impl Args {
     #[cfg(test)]
-    pub fn asked(&self) -> &MeasureArgs {
+    pub fn measure_args(&self) -> &MeasureArgs {
         &self.asked
     }
 }
@@ -53,8 +53,9 @@ impl Args {
 /// By their exit codes: 2 bad input, 3 unmet need, 4 failed measurement, 5 incomplete undo.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let scenario = args.asked.scenario()?;
-    args.output.check()?;
-    let (dir, result) = measure(&scenario, args.ratings.texts()?, runs, ProgressPrinter::new())?;
+    args.output.check_destination()?;
+    let (dir, result) =
+        measure(&scenario, args.ratings.checked_texts()?, runs, ProgressPrinter::new())?;
     finish(&dir, result, &args.output)
 }
 
@@ -76,7 +77,7 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
         return result.map(|_| DONE);
     }
     let ended_early = !matches!(result, Ok(RunOutcome::Complete));
-    let empty = ended_early && store::load(dir).is_ok_and(|data| nothing(&data));
+    let empty = ended_early && store::load_run(dir).is_ok_and(|data| nothing(&data));
     let result = result.map_err(|error| match code_of(&error) {
         code @ UNDO_INCOMPLETE => {
             let clean = super::output::typed("clean", dir);
@@ -111,8 +112,8 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
         say(&format!("interrupted{before}; {}\n", to_go_on(dir)))?;
         return Ok(MEASUREMENT_FAILED);
     }
-    let broken = store::load(dir).is_ok_and(|data| {
-        data.trials.iter().any(|trial| trial.found.broken() > 0)
+    let broken = store::load_run(dir).is_ok_and(|data| {
+        data.trials.iter().any(|trial| trial.found.broken_blocks() > 0)
             || data.verified.iter().any(|verified| verified.found.wrong() > 0)
             || slo::is_broken(&data)
     });
@@ -121,7 +122,7 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
 
 /// Says how to continue a run that did not reach its end.
 fn to_go_on(dir: &Path) -> String {
-    let why = store::load(dir).ok().and_then(|data| not_resumable(&data.start.scenario));
+    let why = store::load_run(dir).ok().and_then(|data| not_resumable(&data.start.scenario));
     match why {
         None => format!("to go on: {}", super::output::typed("resume", dir)),
         Some(why) => format!("run it again ({why})"),
@@ -145,7 +146,7 @@ pub fn measure(
     let waits = ready.waits_for(scenario)?;
     let compares = scenario.durability.is_none() && scenario.limits.is_none();
     if compares && waits.is_none() {
-        observer.line(&plan::takes(scenario, &ready, scenario.workloads.len())?);
+        observer.print_line(&plan::longest_run_words(scenario, &ready, scenario.workloads.len())?);
     }
     let ReadyScenario { layout, survey, .. } = ready;
     let guest_parts = guest_parts(scenario)?;
@@ -155,7 +156,7 @@ pub fn measure(
     let _lock = RunLock::take(&dir)?.context("a new run is locked already")?;
     store.append(&RunRecord::Run(RunStart {
         id: id.clone(),
-        at: now(),
+        at: rfc3339_now(),
         iotax: env!("CARGO_PKG_VERSION").to_owned(),
         argv: std::env::args().collect(),
         scenario: scenario.clone(),
@@ -166,7 +167,7 @@ pub fn measure(
         ratings,
     }))?;
     if let Some(lacking) = waits {
-        store.append(&RunRecord::End { at: now(), outcome: WAITS.into() })?;
+        store.append(&RunRecord::End { at: rfc3339_now(), outcome: WAITS.into() })?;
         let hint =
             format!("{lacking}\nthe run is kept and waits: after the reboot, iotax resume {id}");
         return Ok((dir, Err(Failed::need(hint).into())));
@@ -201,7 +202,7 @@ pub fn session(
             system::StepProgress::Synced(share) => tell_sync(share),
             system::StepProgress::Waits(text) => tell_wait(text),
         }
-        stop::asked(&fill_stop)
+        stop::break_if_stopped(&fill_stop)
     };
     let mut session = Session {
         scenario,

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Bad input with the owner, and who may use it.
 pub fn own_folder(folder: &Path, verb: &str) -> Result<PathBuf> {
-    iotax_store::ours(folder).map_err(|error| {
+    iotax_store::check_own_folder(folder).map_err(|error| {
         let (user, own) =
             (folder.symlink_metadata().map(|meta| meta.uid()), rustix::process::geteuid().as_raw());
         let StoreError::Unsafe { path, why, .. } = error else { return exit::Failed::from(error).into() };

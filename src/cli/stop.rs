@@ -51,6 +51,6 @@ pub fn flag_of_wait() -> Result<Arc<AtomicBool>> {
 }
 
 /// Returns `Break` if a stop was requested.
-pub fn asked(stop: &AtomicBool) -> ControlFlow<()> {
+pub fn break_if_stopped(stop: &AtomicBool) -> ControlFlow<()> {
     if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

@@ -220,9 +220,10 @@ fn the_page_of_docs_is_what_the_program_says() {
     assert!(text.starts_with(fenced("terminal")), "{text}");
     let found = json(&rig.expect(1, &["audit", &name, "--only", "N2", "--format", "json"]));
     assert_eq!(found, json(fenced("json")));
-    let known = iotax_hardware::ratings::known();
-    assert!(known.with(fenced("own.toml")).is_ok());
-    let fault = known.with(&fenced("own.toml").replace("7000MB/s", "9000MB/s")).err().unwrap();
+    let known = iotax_hardware::ratings::builtin_ratings();
+    assert!(known.with_user_file(fenced("own.toml")).is_ok());
+    let fault =
+        known.with_user_file(&fenced("own.toml").replace("7000MB/s", "9000MB/s")).err().unwrap();
     let told = format!("`own.toml:{}: key \"{}\": {}`", fault.line, fault.key, fault.why);
     assert!(DOCS.contains(&told), "{told}");
     let acme = page(&rig, "acme.md", fenced("acme.md"));

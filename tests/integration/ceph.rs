@@ -171,7 +171,7 @@ impl Theirs {
         };
         let tag = RunTag { run_id: "theirs-0a1b2c".into(), run_dir: rig.path("") };
         let mut theirs = Theirs { cluster, loops, system: RealSystem::default(), tag };
-        theirs.cluster.make(&mut theirs.system, &theirs.tag).unwrap();
+        theirs.cluster.make_resource(&mut theirs.system, &theirs.tag).unwrap();
         theirs
     }
 
@@ -192,7 +192,7 @@ impl Theirs {
 impl Drop for Theirs {
     fn drop(&mut self) {
         let made = iotax_drivers::step_output::StepOutput::default();
-        let ended = self.cluster.unmake(&mut self.system, &self.tag, &made);
+        let ended = self.cluster.remove_resource(&mut self.system, &self.tag, &made);
         self.loops.iter().for_each(|device| drop(tool("losetup", &["--detach", device])));
         ended.unwrap();
     }

@@ -8,7 +8,7 @@ use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
 use iotax_host::guard::found::{InspectedKind, Inspection};
 use iotax_layers::PlanContext;
-use iotax_layers::guest::lab::{LabDrive, LabWish, plan, reach_steps};
+use iotax_layers::guest::lab::{LabDrive, LabWish, plan_lab, reach_steps};
 use iotax_layers::guest::{GuestParts, GuestPlan, reach};
 use iotax_layers::lab::root_image;
 use iotax_model::scenario::check::{ScenarioRequest as Asked, from_arguments};
@@ -43,7 +43,7 @@ impl Made {
                 std::fs::write(&build.path, archive).unwrap();
                 StepOutput { path: Some(build.path.clone()), ..StepOutput::default() }
             }
-            op => self.system.perform(op, &self.tag).unwrap(),
+            op => self.system.perform_operation(op, &self.tag).unwrap(),
         };
         self.steps.push((step, made));
     }
@@ -52,7 +52,7 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         for (step, made) in self.steps.iter().rev() {
-            let undone = self.system.undo(&step.op, &self.tag, made);
+            let undone = self.system.undo_operation(&step.op, &self.tag, made);
             undone
                 .unwrap_or_else(|error| eprintln!("{}: {error:#}", step.op.operation().describe()));
         }
@@ -81,7 +81,7 @@ pub fn boot(
         origin: "the test".into(),
         drives: ["d0", "d1", "d2"].map(drive).into(),
         vcpus: 2,
-        memory: Memory::plain(2 << 30),
+        memory: Memory::plain_memory(2 << 30),
         root_image,
     };
     static LABS: AtomicU32 = AtomicU32::new(0);
@@ -89,7 +89,7 @@ pub fn boot(
         format!("lab-test-{}-{}", std::process::id(), LABS.fetch_add(1, Ordering::Relaxed));
     let tag = RunTag { run_id, run_dir: folder.to_owned() };
     let mut context = PlanContext::new(tag.clone(), Some(parts.clone()), 1);
-    let guest = plan(&mut context, parts, &wish).unwrap();
+    let guest = plan_lab(&mut context, parts, &wish).unwrap();
     let mut made = Made { system: RealSystem::default(), tag, steps: Vec::new() };
     context.steps.into_iter().for_each(|step| made.perform(step, parts));
     (made, guest)
@@ -189,7 +189,7 @@ fn a_lab_has_its_drives_and_two_agents() {
     assert_ne!(first.pid, second.pid, "a process each");
 
     let links: Vec<PathBuf> =
-        guest.paths.iter().map(|path| path.path().unwrap().to_owned()).collect();
+        guest.paths.iter().map(|path| path.resolved_path().unwrap().to_owned()).collect();
     assert_eq!(links[2], Path::new("/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_d2"));
     for (link, name) in links.iter().zip(["d0", "d1", "d2"]) {
         let found = inspected(&mut load, link);

@@ -130,7 +130,7 @@ fn no_layer_is_known_by_its_name_outside_its_own_entry() {
     for path in files.iter().filter(|path| !is_test(path)) {
         let text = fs::read_to_string(path).unwrap();
         let shown = path.strip_prefix(root).unwrap();
-        for layer in catalog::names().into_iter().filter(|layer| !is_own(shown, layer)) {
+        for layer in catalog::layer_names().into_iter().filter(|layer| !is_own(shown, layer)) {
             let literal = format!("\"{layer}\"");
             if code(&text).any(|line| line.contains(&literal)) {
                 found.insert((shown.display().to_string(), layer));

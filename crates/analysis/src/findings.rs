@@ -214,7 +214,9 @@ impl WorkloadFindings {
 
     /// Returns everything that is judged together: [`WorkloadFindings::all_comparisons`] and the
     /// bill.
-    pub(super) fn judged(&mut self) -> (impl Iterator<Item = &mut Comparison>, Option<&mut Bill>) {
+    pub(super) fn jointly_judged(
+        &mut self,
+    ) -> (impl Iterator<Item = &mut Comparison>, Option<&mut Bill>) {
         let states = self.arrays.iter_mut().flat_map(|array| &mut array.states);
         (
             self.comparisons.iter_mut().chain(states.flat_map(|state| &mut state.comparisons)),
@@ -411,7 +413,7 @@ impl LatencyFigures {
         known.into_iter().map(|(name, figure)| (name.to_owned(), figure)).chain(asked)
     }
 
-    pub fn figure(&self, name: &str) -> Option<&MeasuredFigure> {
+    pub fn figure_named(&self, name: &str) -> Option<&MeasuredFigure> {
         self.figures().find(|(known, _)| known == name).map(|(_, figure)| figure)
     }
 }

@@ -31,7 +31,7 @@ mod validity;
 
 pub use compare::headline::EMULATED;
 pub use findings::Findings;
-pub use gather::{precondition, subject::who};
+pub use gather::{precondition, subject::comparison_subject};
 pub use iotax_store::RunData;
 
 use arrays::{clusters, states};
@@ -50,7 +50,7 @@ use validity::{caveats, conservation, generator, neighbours};
 /// Returns everything that can be said about a run.
 pub fn findings(run: &RunData) -> Findings {
     let readings = WorkloadView::all_of_run(run);
-    let levels = slo::number(&readings, &run.start.scenario.measure.slo);
+    let levels = slo::count_levels(&readings, &run.start.scenario.measure.slo);
     let mut workloads = Vec::new();
     let mut estimates = Vec::new();
     for reading in &readings {
@@ -58,7 +58,7 @@ pub fn findings(run: &RunData) -> Findings {
         workloads.push(found);
         estimates.push(its_own);
     }
-    judged::settle(run, &mut workloads, estimates);
+    judged::settle_verdicts(run, &mut workloads, estimates);
     workloads.iter_mut().flat_map(|workload| &mut workload.arrays).for_each(states::reword);
     for (at, workload) in workloads.iter_mut().enumerate() {
         workload.efficiency = efficiency::efficiencies(&readings, at, &workload.rows);
@@ -94,7 +94,7 @@ pub fn findings(run: &RunData) -> Findings {
         no_headline,
         headline_of: compared.ok().map(|one| (one.stack, one.quantity)),
         ruler: headline::ruler(&workloads),
-        emulated: identity::emulated(run),
+        emulated: identity::emulated_places(run),
         not_excluded: match (&durability, &limits, &imported) {
             (Some(found), _, _) => durability::not_shown(run, found),
             (_, Some(found), _) => limits::not_excluded(found),
@@ -109,7 +109,7 @@ pub fn findings(run: &RunData) -> Findings {
         joint_bills: lines::joint(&run.start.scenario.workloads, &workloads),
         apart: run.apart.clone(),
         preconditioned: precondition::reports(run),
-        places: run.places.iter().map(identity::place).collect(),
+        places: run.places.iter().map(identity::place_report).collect(),
         layers: layers::layers(run),
         traffic: conservation::reports(&readings),
         sweeps: sweep::sweeps(&readings, &workloads),
@@ -128,7 +128,7 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Work
     };
     let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
     let mut judged = JudgedPairs::default();
-    others().for_each(|at| judged.add(reading, [scenario.baseline, at]));
+    others().for_each(|at| judged.add_pair(reading, [scenario.baseline, at]));
     let JudgedPairs { comparisons, charges, mut estimates } = judged;
     let arrays = states::array_states(reading, &mut estimates);
     let bill = (scenario.bill && scenario.stacks.len() > 1).then(|| lines::bill(reading));
@@ -144,7 +144,7 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Work
         probe: reading.workload.probe.as_ref().and_then(ProbeReport::from_probe),
         sweep: reading.workload.sweep.clone(),
         ended: ended.map(|(_, reason)| reason.clone()),
-        writes: reading.writes.findings(),
+        writes: reading.writes.writes_report(),
         design: baseline::design(reading),
         reached_bytes: reading.reached().map(|(least, _)| least).filter(|_| !is_probe),
         most_reached_bytes: reading
@@ -152,12 +152,12 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Work
             .filter(|(least, most)| most > least)
             .map(|(_, most)| most),
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
-        rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
-        slo: slo::findings(reading, levels),
+        rows: (0..scenario.stacks.len()).map(|at| rows::stack_row(reading, at)).collect(),
+        slo: slo::level_findings(reading, levels),
         on_baseline: generator::on_baseline(reading, &comparisons),
         comparisons,
         charges,
-        directions_note: directions::note(reading),
+        directions_note: directions::directions_advice(reading),
         arrays,
         clusters: clusters::clusters(reading),
         matched: charges::matched(reading),

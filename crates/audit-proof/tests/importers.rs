@@ -61,7 +61,7 @@ fn every_format_has_a_name_of_its_own_and_finds_and_reads_its_example() {
     assert_eq!(names.into_iter().collect::<HashSet<_>>().len(), count, "a name comes twice");
     for format in ALL {
         let page = AuditedPage::new("example", format.example);
-        let imported = scan(&page);
+        let imported = find_outputs(&page);
         assert!(!imported.outputs.is_empty(), "{}", format.name);
         assert!(
             imported.outputs.iter().any(|output| output.format == format.name),
@@ -76,7 +76,7 @@ fn every_format_has_a_name_of_its_own_and_finds_and_reads_its_example() {
             iotax_audit::json::parse(page.text(), format.example.find('{').unwrap()).unwrap();
         let knowing = json_formats::ALL.iter().filter(|one| (one.knows)(&parsed.node));
         assert_eq!(knowing.map(|one| one.name).collect::<Vec<_>>(), [format.name]);
-        assert!(figures_stand_where_they_say(&page, &scan(&page)) > 0, "{}", format.name);
+        assert!(figures_stand_where_they_say(&page, &find_outputs(&page)) > 0, "{}", format.name);
     }
 }
 
@@ -117,7 +117,7 @@ fn told(reading: &ToolResult) -> String {
 /// asked, what was not read.
 fn shown(name: &str, text: &str) -> String {
     let page = AuditedPage::new(name, text);
-    let imported = scan(&page);
+    let imported = find_outputs(&page);
     figures_stand_where_they_say(&page, &imported);
     let earlier = fio::snapshots::superseded(&imported.outputs);
     let mut lines = Vec::new();
@@ -176,7 +176,8 @@ fn every_fixture_is_read_and_held_as_was_checked() {
     let mut all = String::new();
     for (name, text) in fixtures(true) {
         let audited = read(&text);
-        let count = |status: Status| format!("{} {}", status.words(), audited.count(status));
+        let count =
+            |status: Status| format!("{} {}", status.status_words(), audited.count_claims(status));
         let rules: BTreeSet<&str> = audited.findings.iter().map(|finding| finding.rule).collect();
         let (shown, counts) = (shown(&name, &text), Status::ALL.map(count).join(", "));
         all += &format!("{name}\n{shown}  {counts}; {rules:?}\n");
@@ -192,11 +193,11 @@ fn what_is_left_of_a_cut_output_is_what_the_whole_has() {
     for (name, text) in fixtures(true).into_iter().filter(|one| of_fio(one) && !is_text(&one.0)) {
         let all = |page: &AuditedPage| {
             let mut figures = Vec::new();
-            for output in scan(page).outputs {
+            for output in find_outputs(page).outputs {
                 let mut tell = |(_, unit, figure): OutputFigure| {
                     figures.push((figure.spot, unit, figure.value.to_bits()))
                 };
-                output.said.figures(&mut tell);
+                output.said.visit_figures(&mut tell);
             }
             figures
         };
@@ -214,7 +215,7 @@ fn what_is_left_of_a_cut_output_is_what_the_whole_has() {
         }
         if name.ends_with(".json") {
             let page = AuditedPage::new(name.as_str(), &text[..text.len() / 2]);
-            let unread = scan(&page).unread;
+            let unread = find_outputs(&page).unread;
             assert!(
                 unread.len() == 1 && unread[0].last as usize == page.len(),
                 "{name}: {unread:?}"
@@ -289,7 +290,7 @@ fn what_cannot_be_held_is_not() {
         "In total 5 samples (of 10 samples)\n",
         "| Dhrystone | BASELINE RESULT INDEX |\n",
     ] {
-        assert!(scan(&AuditedPage::new("p", text)).outputs.is_empty(), "{text}");
+        assert!(find_outputs(&AuditedPage::new("p", text)).outputs.is_empty(), "{text}");
     }
 }
 
@@ -301,12 +302,12 @@ fn long_lines_and_many_equal_lines_are_read_once() {
     for (_, text) in fixtures(false) {
         let page = AuditedPage::new("p", text.as_str());
         let begins = |line: &&str| ALL.iter().any(|format| (format.begins)(line));
-        for line in (0..page.len()).map(|at| page.bare(at).0).filter(begins) {
+        for line in (0..page.len()).map(|at| page.bare_line(at).0).filter(begins) {
             // Lines that differ in digits only are alike here.
             let shape = line.replace(|one: char| one.is_ascii_digit(), "0");
             if seen.insert(shape.chars().take(20).collect::<String>()) {
-                let _ = scan(&AuditedPage::new("p", format!("{line}\n").repeat(10_000)));
-                let _ = scan(&AuditedPage::new(
+                let _ = find_outputs(&AuditedPage::new("p", format!("{line}\n").repeat(10_000)));
+                let _ = find_outputs(&AuditedPage::new(
                     "p",
                     format!("{line}{}", "1234567 8.5 | x, ".repeat(60_000)),
                 ));
@@ -314,7 +315,7 @@ fn long_lines_and_many_equal_lines_are_read_once() {
         }
         let half: String =
             text.lines().take(text.lines().count() / 2).map(|line| format!("{line}\n")).collect();
-        let _ = scan(&AuditedPage::new("p", half.repeat(100_000 / half.len().max(1))));
+        let _ = find_outputs(&AuditedPage::new("p", half.repeat(100_000 / half.len().max(1))));
     }
 }
 
@@ -330,7 +331,7 @@ proptest::proptest! {
         let texts: Vec<&str> = ALL_OF_THEM.iter().map(|(_, text)| text.as_str()).chain(examples).collect();
         let text = damaged(texts[which % texts.len()].as_bytes(), &damages);
         let page = AuditedPage::new("p", String::from_utf8_lossy(&text));
-        figures_stand_where_they_say(&page, &scan(&page));
+        figures_stand_where_they_say(&page, &find_outputs(&page));
         if text.len() < 6000 {
             let _ = audit(page);
         }

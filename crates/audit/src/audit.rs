@@ -26,7 +26,7 @@ pub struct Audited {
 }
 
 impl Audited {
-    pub fn count(&self, status: Status) -> usize {
+    pub fn count_claims(&self, status: Status) -> usize {
         self.claims.iter().filter(|claim| claim.status == status).count()
     }
 }
@@ -39,7 +39,7 @@ pub fn audit(page: AuditedPage) -> Audited {
 /// build on the corrections of earlier ones, but the findings and claims of the others are left
 /// out.
 pub fn audit_by(mut page: AuditedPage, asked: &dyn Fn(&str) -> bool) -> Audited {
-    let imported = import::scan(&page);
+    let imported = import::find_outputs(&page);
     let mut taken: Vec<Range<usize>> =
         imported.outputs.iter().map(|output| output.lines.clone()).collect();
     let table::ScannedTables { tables, unread: not_read, refused } = table::scan(&page, &taken);
@@ -82,8 +82,8 @@ fn claims(outputs: &[ToolOutput], tables: &[PageTable], sentences: &[Sentence]) 
     let mut claims = Vec::new();
     for output in outputs {
         let before = claims.len();
-        output.said.figures(&mut |(metric, unit, figure)| {
-            claims.push(claim(metric, unit, &figure, ClaimKind::Raw));
+        output.said.visit_figures(&mut |(metric, unit, figure)| {
+            claims.push(make_claim(metric, unit, &figure, ClaimKind::Raw));
         });
         claims[before..].sort_by_key(|claim| claim.spot);
     }
@@ -91,7 +91,7 @@ fn claims(outputs: &[ToolOutput], tables: &[PageTable], sentences: &[Sentence]) 
         let derived = matches!(quantity.unit, NumberUnit::Percent | NumberUnit::Times);
         let metric = if derived { Metric::Ratio } else { metric_of(quantity.unit) };
         let kind = if derived && kind == ClaimKind::Cell { ClaimKind::Derived } else { kind };
-        claim(metric, quantity.unit, &quantity.figure, kind)
+        make_claim(metric, quantity.unit, &quantity.figure, kind)
     };
     for cell in
         tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten())
@@ -131,7 +131,7 @@ fn metric_of(unit: NumberUnit) -> Metric {
     }
 }
 
-fn claim(metric: Metric, unit: NumberUnit, figure: &PrintedNumber, kind: ClaimKind) -> Claim {
+fn make_claim(metric: Metric, unit: NumberUnit, figure: &PrintedNumber, kind: ClaimKind) -> Claim {
     Claim {
         spot: figure.spot,
         metric,

@@ -33,7 +33,7 @@ impl Status {
         [Status::Holds, Status::Plausible, Status::DoesNotHold, Status::CannotBeChecked];
 
     /// Returns the status in words: `does not hold`.
-    pub fn words(self) -> &'static str {
+    pub fn status_words(self) -> &'static str {
         match self {
             Status::Holds => "holds",
             Status::Plausible => "plausible",

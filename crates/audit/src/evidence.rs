@@ -80,7 +80,7 @@ impl<'a> EvidenceSink<'a> {
     pub fn handing_on(settles: &'a mut dyn FnMut(SettledFigure)) -> EvidenceSink<'a> {
         EvidenceSink { settles: Some(settles), ..EvidenceSink::default() }
     }
-    fn settle(&mut self, check: SettledFigure) {
+    fn settle_figure(&mut self, check: SettledFigure) {
         if let Some(settles) = &mut self.settles {
             settles(check);
         }
@@ -91,20 +91,20 @@ impl<'a> EvidenceSink<'a> {
     }
 
     /// Marks a figure that was recomputed and agrees.
-    pub fn holds(&mut self, rule: &'static str, figure: &PrintedNumber) {
-        self.settle((figure.spot, Status::Holds, rule));
+    pub fn mark_holding(&mut self, rule: &'static str, figure: &PrintedNumber) {
+        self.settle_figure((figure.spot, Status::Holds, rule));
     }
 
     /// Marks a figure that lies within its bounds.
     pub fn plausible(&mut self, rule: &'static str, figure: &PrintedNumber) {
-        self.settle((figure.spot, Status::Plausible, rule));
+        self.settle_figure((figure.spot, Status::Plausible, rule));
     }
 
     /// Adds a finding. If the figure at its spot is wrong, or the finding gives its correct value,
     /// also marks that figure.
-    pub fn finds(&mut self, finding: Finding) {
+    pub fn add_finding(&mut self, finding: Finding) {
         if finding.severity == Severity::WrongFigure || !finding.recomputed.is_empty() {
-            self.settle((finding.spot, Status::DoesNotHold, finding.rule));
+            self.settle_figure((finding.spot, Status::DoesNotHold, finding.rule));
             self.wrong.insert(finding.spot);
         }
         self.findings.push(finding);
@@ -122,7 +122,7 @@ impl<'a> EvidenceSink<'a> {
 
     /// Returns the best known value of a figure: its correction, its more exact value, or else its
     /// printed digits.
-    pub fn meant(&self, figure: &PrintedNumber) -> Interval {
+    pub fn best_value(&self, figure: &PrintedNumber) -> Interval {
         let corrected = self.corrected.get(&figure.spot).map(|correction| correction.value);
         corrected.or(self.refined.get(&figure.spot).copied()).unwrap_or(figure.interval())
     }

@@ -19,7 +19,7 @@ impl Severity {
     pub const ALL: [Severity; 4] =
         [Severity::WrongConclusion, Severity::WrongFigure, Severity::Ambiguous, Severity::Cosmetic];
 
-    pub fn word(self) -> &'static str {
+    pub fn severity_word(self) -> &'static str {
         match self {
             Severity::WrongConclusion => "wrong-conclusion",
             Severity::WrongFigure => "wrong-figure",
@@ -41,17 +41,19 @@ pub struct Rule {
 }
 
 /// Returns all rules of `rules.txt`.
-pub fn all() -> &'static [Rule] {
+pub fn all_rules() -> &'static [Rule] {
     static ALL: OnceLock<Vec<Rule>> = OnceLock::new();
-    ALL.get_or_init(|| include_str!("rule/rules.txt").split("\n\n").filter_map(described).collect())
+    ALL.get_or_init(|| {
+        include_str!("rule/rules.txt").split("\n\n").filter_map(parse_rule).collect()
+    })
 }
 
-fn described(text: &'static str) -> Option<Rule> {
+fn parse_rule(text: &'static str) -> Option<Rule> {
     let (head, rest) = text.split_once(": ")?;
     let (name, rest) = rest.split_once("\nholds: ")?;
     let (holds, silent) = rest.split_once("\nsilent: ")?;
     let (id, severity) = head.split_once(' ')?;
-    let severity = Severity::ALL.into_iter().find(|one| one.word() == severity)?;
+    let severity = Severity::ALL.into_iter().find(|one| one.severity_word() == severity)?;
     Some(Rule { id, name, severity, holds, silent: silent.trim_end() })
 }
 
@@ -74,12 +76,12 @@ pub enum Slip {
 }
 
 impl Slip {
-    pub fn words(self) -> &'static str {
-        self.known()[0]
+    pub fn slip_words(self) -> &'static str {
+        self.words_and_advice()[0]
     }
 
-    fn known(self) -> [&'static str; 2] {
-        known(&format!("{self:?}")).unwrap_or_default()
+    fn words_and_advice(self) -> [&'static str; 2] {
+        look_up_advice(&format!("{self:?}")).unwrap_or_default()
     }
 }
 
@@ -128,14 +130,15 @@ impl Finding {
 
     /// Returns the topic of the finding in a few words: `no spread`.
     pub fn topic(&self) -> &'static str {
-        let name = || all().iter().find(|rule| rule.id == self.rule).map_or("", |rule| rule.name);
-        known(self.rule).map_or_else(name, |[topic, _]| topic)
+        let name =
+            || all_rules().iter().find(|rule| rule.id == self.rule).map_or("", |rule| rule.name);
+        look_up_advice(self.rule).map_or_else(name, |[topic, _]| topic)
     }
 
     pub fn advice(&self) -> String {
-        let own = known(self.rule).map_or("ask for the raw output", |[_, advice]| advice);
+        let own = look_up_advice(self.rule).map_or("ask for the raw output", |[_, advice]| advice);
         let otherwise = if self.recomputed.is_empty() { own } else { "read it as {}" };
-        let said = self.slip.map_or(otherwise, |slip| slip.known()[1]);
+        let said = self.slip.map_or(otherwise, |slip| slip.words_and_advice()[1]);
         match self.recomputed.as_str() {
             // Only advice that needs no figure.
             "" => {
@@ -158,7 +161,7 @@ impl Finding {
     }
 
     #[must_use]
-    pub fn by(mut self, arithmetic: impl Into<String>) -> Finding {
+    pub fn with_arithmetic(mut self, arithmetic: impl Into<String>) -> Finding {
         self.arithmetic = Some(arithmetic.into());
         self
     }
@@ -177,7 +180,7 @@ impl Finding {
 }
 
 /// Returns the description and the advice for a rule id or the name of a slip.
-fn known(id: &str) -> Option<[&'static str; 2]> {
+fn look_up_advice(id: &str) -> Option<[&'static str; 2]> {
     let lines = include_str!("rule/advice.txt").lines();
     let mut own = lines.filter_map(|line| line.strip_prefix(id)?.strip_prefix(": "));
     own.next()?.split_once(" | ").map(<[_; 2]>::from)
@@ -202,15 +205,15 @@ mod tests {
         let slips = [FioCarry, FactorTen, ThousandFor1024, Truncated, WrongBase];
         let slips = slips.into_iter().chain([FromWrongFigure]);
         slips.for_each(|slip| {
-            assert!(!slip.words().is_empty() && advised(Some(slip), "7").contains('7'))
+            assert!(!slip.slip_words().is_empty() && advised(Some(slip), "7").contains('7'))
         });
-        for rule in all() {
+        for rule in all_rules() {
             let one = Finding::new(rule.id, rule.severity, TextSpan::default(), "");
             assert!(!one.advice().contains('{') && !one.topic().is_empty(), "{}", rule.id);
             let is_opinion =
                 matches!(rule.severity, Severity::Ambiguous | Severity::WrongConclusion);
             assert!(
-                !is_opinion || known(rule.id).is_some() || rule.id == "N10",
+                !is_opinion || look_up_advice(rule.id).is_some() || rule.id == "N10",
                 "{} has no advice",
                 rule.id
             );

@@ -48,7 +48,7 @@ pub fn parse(text: &str, at: usize) -> Option<ParsedJson<'_>> {
     let (members, elements) = (Vec::new(), Vec::new());
     let mut reader =
         JsonReader { text, bytes: text.as_bytes(), at, broken: None, members, elements };
-    let node = reader.value(0)?;
+    let node = reader.read_value(0)?;
     Some(ParsedJson { node, end: reader.at, broken: reader.broken })
 }
 
@@ -78,7 +78,7 @@ impl<'a> JsonNode<'a> {
         }
     }
 
-    pub fn text(&self) -> Option<&'a str> {
+    pub fn as_raw_text(&self) -> Option<&'a str> {
         match self.value {
             JsonValue::Text(text) => Some(text),
             _ => None,
@@ -88,21 +88,21 @@ impl<'a> JsonNode<'a> {
     /// Returns a text with its escape sequences decoded. A text with invalid ones is returned
     /// unchanged.
     pub fn text_value(&self) -> Option<Cow<'a, str>> {
-        let text = self.text()?;
+        let text = self.as_raw_text()?;
         let said =
             text.contains('\\').then(|| serde_json::from_str::<String>(&format!("\"{text}\"")));
         Some(said.and_then(Result::ok).map_or(Cow::Borrowed(text), Cow::Owned))
     }
 
     /// Returns a number, including one in quotes.
-    pub fn number(&self) -> Option<f64> {
+    pub fn as_number(&self) -> Option<f64> {
         match self.value {
             JsonValue::Number(text) | JsonValue::Text(text) => parsed(text.trim()),
             _ => None,
         }
     }
 
-    pub fn whole(&self) -> Option<u64> {
+    pub fn as_integer(&self) -> Option<u64> {
         match self.value {
             JsonValue::Number(text) | JsonValue::Text(text) => text.trim().parse().ok(),
             _ => None,
@@ -134,7 +134,7 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Reads a value; returns `None` and sets `broken` if there is no value.
-    fn value(&mut self, depth: usize) -> Option<JsonNode<'a>> {
+    fn read_value(&mut self, depth: usize) -> Option<JsonNode<'a>> {
         self.blank();
         let start = self.at;
         let value = match self.bytes.get(self.at) {
@@ -183,7 +183,7 @@ impl<'a> JsonReader<'a> {
                 return reader.breaks("a key without a value");
             }
             reader.at += 1;
-            let value = reader.value(depth + 1)?;
+            let value = reader.read_value(depth + 1)?;
             reader.members.push((key, value));
             Some(())
         });
@@ -193,7 +193,7 @@ impl<'a> JsonReader<'a> {
     fn array(&mut self, depth: usize) -> JsonValue<'a> {
         let before = self.elements.len();
         self.items(b']', "it ends in the middle of an array", |reader| {
-            let element = reader.value(depth + 1)?;
+            let element = reader.read_value(depth + 1)?;
             reader.elements.push(element);
             Some(())
         });
@@ -255,7 +255,7 @@ mod tests {
         assert!(parsed.broken.is_none() && parse(text, 0).is_none());
         assert_eq!(&text[parsed.end..], " tail");
         let second = &parsed.node.members()[0].1.elements()[1];
-        assert_eq!((&text[second.bytes.clone()], second.number()), ("-2.5e3", Some(-2500.0)));
+        assert_eq!((&text[second.bytes.clone()], second.as_number()), ("-2.5e3", Some(-2500.0)));
         assert_eq!(parsed.node.get("a").unwrap().value, JsonValue::Nothing, "the last of two");
         let texts = [r"vm-1", r#"a\"b\/c\\d"#, r"\u0434\u0438", r"half \ud800", r"C:\fio", r"C:\d"];
         let names = ["vm-1", r#"a"b/c\d"#, "ди", r"half \ud800", "C:\u{c}io", r"C:\d"];

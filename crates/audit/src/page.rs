@@ -65,7 +65,7 @@ impl AuditedPage {
         let mut page = self.clone();
         page.unlisted = OnceLock::new();
         for at in 0..page.lines.len() {
-            let (line, found) = (self.lines[at], prefix(self.line(at)));
+            let (line, found) = (self.lines[at], prefix(self.line_text(at)));
             page.lines[at].prefix = found.unwrap_or((line.end - line.start) as u32);
         }
         page
@@ -90,13 +90,13 @@ impl AuditedPage {
     }
 
     /// Returns a line without its end; empty after the last line.
-    pub fn line(&self, index: usize) -> &str {
+    pub fn line_text(&self, index: usize) -> &str {
         self.lines.get(index).map_or("", |line| &self.text[line.start..line.end])
     }
 
     /// Returns a line without the number of a listing (` 1fio-3.16`) or a prefix (`s1: `), and the
     /// number of bytes before it.
-    pub fn bare(&self, index: usize) -> (&str, usize) {
+    pub fn bare_line(&self, index: usize) -> (&str, usize) {
         let Some(line) = self.lines.get(index) else { return ("", 0) };
         let prefix = line.prefix as usize;
         (&self.text[line.start + prefix..line.end], prefix)
@@ -105,7 +105,7 @@ impl AuditedPage {
     /// Returns the whole text for a JSON reader that begins at a line. In a listing, spaces replace
     /// the line numbers, so that all else stays in place.
     pub fn json_text(&self, index: usize) -> &str {
-        if self.bare(index).1 == 0 {
+        if self.bare_line(index).1 == 0 {
             return &self.text;
         }
         self.unlisted.get_or_init(|| {
@@ -119,7 +119,7 @@ impl AuditedPage {
     }
 
     /// Returns the number of a line, from 1.
-    pub fn number(&self, index: usize) -> u32 {
+    pub fn line_number(&self, index: usize) -> u32 {
         self.lines.get(index).or(self.lines.last()).map_or(1, |line| line.number)
     }
 
@@ -129,7 +129,7 @@ impl AuditedPage {
     }
 
     pub fn quote(&self, spot: TextSpan) -> &str {
-        self.line(spot.index()).get(spot.start as usize..spot.end as usize).unwrap_or("")
+        self.line_text(spot.index()).get(spot.start as usize..spot.end as usize).unwrap_or("")
     }
 
     /// Returns the spot of bytes of the text. They must be on one line, or the spot ends with that
@@ -163,7 +163,11 @@ impl AuditedPage {
     /// Returns a record of lines that could not be read.
     pub fn unread(&self, lines: Range<usize>, why: impl Into<String>) -> UnreadRange {
         let last = lines.end.saturating_sub(1).max(lines.start);
-        UnreadRange { line: self.number(lines.start), last: self.number(last), why: why.into() }
+        UnreadRange {
+            line: self.line_number(lines.start),
+            last: self.line_number(last),
+            why: why.into(),
+        }
     }
 }
 
@@ -202,7 +206,7 @@ mod listing {
             let own = of(&lines[at]);
             // Nearly every line has neither, so one look is enough to skip it.
             let count = match own.bytes().find(|byte| *byte != b' ') {
-                Some(b'1') => counted(|next| lines.get(at + next).map(of)),
+                Some(b'1') => count_numbered(|next| lines.get(at + next).map(of)),
                 Some(b's') => {
                     lines[at].prefix = speaker(own).unwrap_or(0);
                     0
@@ -219,7 +223,7 @@ mod listing {
     }
 
     /// Returns the number of lines that are numbered from 1.
-    fn counted<'t>(line: impl Fn(usize) -> Option<&'t str>) -> usize {
+    fn count_numbered<'t>(line: impl Fn(usize) -> Option<&'t str>) -> usize {
         let melted = |at: usize| numbered(line(at)?, at + 1).map(|(_, melted)| melted);
         // Within a listing a number may also touch a figure: the next line decides.
         let goes_on = |at: &usize| match melted(*at) {
@@ -261,12 +265,12 @@ mod tests {
     #[test]
     fn lines_know_their_numbers_and_spots_what_stands_there() {
         let page = AuditedPage::new("p", "one\r\ntwo words\n\nlast");
-        assert_eq!((page.len(), page.line(1), page.number(3)), (4, "two words", 4));
-        assert_eq!(page.line(0), "one", "without its end");
+        assert_eq!((page.len(), page.line_text(1), page.line_number(3)), (4, "two words", 4));
+        assert_eq!(page.line_text(0), "one", "without its end");
         let spot = page.spot(9..14);
         assert_eq!((spot, page.quote(spot)), (TextSpan::new(1, 4..9), "words"));
         assert_eq!(page.quote(page.spot(9..30)), "words", "a spot ends with its line");
-        assert_eq!(page.line(9), "");
+        assert_eq!(page.line_text(9), "");
         assert_eq!(AuditedPage::new("p", "").len(), 0);
     }
 
@@ -285,7 +289,7 @@ mod tests {
             ("s1: [ ID] Interval|s1:|six: 7", "[ ID] Interval||six: 7"),
         ] {
             let page = AuditedPage::new("p", text.replace('|', "\n"));
-            let found: Vec<&str> = (0..page.len()).map(|at| page.bare(at).0).collect();
+            let found: Vec<&str> = (0..page.len()).map(|at| page.bare_line(at).0).collect();
             assert_eq!(found.join("|"), bare);
         }
     }

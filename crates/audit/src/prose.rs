@@ -22,14 +22,14 @@ pub fn sentences(page: &AuditedPage, taken: &[Range<usize>]) -> Vec<Sentence> {
         while next.peek().is_some_and(|range| range.end <= index) {
             next.next();
         }
-        let line = page.line(index);
+        let line = page.line_text(index);
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
         } else if !fenced
             && !next.peek().is_some_and(|range| range.contains(&index))
             && is_prose(line)
         {
-            split(index, line, &mut sentences);
+            split_sentences(index, line, &mut sentences);
         }
     }
     sentences
@@ -50,7 +50,7 @@ fn is_prose(line: &str) -> bool {
         && text.chars().filter(|letter| letter.is_alphabetic()).take(4).count() == 4
 }
 
-fn split(index: usize, line: &str, sentences: &mut Vec<Sentence>) {
+fn split_sentences(index: usize, line: &str, sentences: &mut Vec<Sentence>) {
     let mut figures = quantities(index, line).into_iter().peekable();
     let mut start = 0;
     let ends = line.char_indices().filter(|(at, letter)| ends_sentence(line, *at, *letter));

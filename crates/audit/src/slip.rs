@@ -14,11 +14,11 @@ const BASES: [f64; 6] =
 /// Returns the slip that turns `recomputed` into `printed`.
 pub fn find_slip(printed: Interval, recomputed: Interval) -> Option<Slip> {
     // A printed zero fits any factor.
-    if printed.has(0.0) {
+    if printed.contains_value(0.0) {
         return None;
     }
     let by = |factors: &[f64], slack: f64| {
-        factors.iter().any(|factor| printed.meets(recomputed.scaled(*factor).wider(slack)))
+        factors.iter().any(|factor| printed.overlaps_with(recomputed.scaled(*factor).wider(slack)))
     };
     // With very few digits, 1000 and 1024 look alike.
     let loose = (printed.high - printed.low).abs() > 0.012 * printed.middle().abs();

@@ -59,7 +59,7 @@ pub struct FigureCounts {
 
 impl FigureCounts {
     #[must_use]
-    pub fn and(mut self, other: &FigureCounts) -> FigureCounts {
+    pub fn merge_counts(mut self, other: &FigureCounts) -> FigureCounts {
         self.found.iter_mut().zip(other.found).for_each(|(own, other)| *own += other);
         self.changed += other.changed;
         self.checked += other.checked;
@@ -84,7 +84,8 @@ impl FigureCounts {
             (conclusions - self.changed, "conclusion does not follow", "conclusions do not follow"),
         ];
         let said = said.iter().filter(|(count, ..)| *count > 0);
-        let said: Vec<String> = said.map(|(count, one, many)| counted(*count, one, many)).collect();
+        let said: Vec<String> =
+            said.map(|(count, one, many)| count_with_noun(*count, one, many)).collect();
         (!said.is_empty()).then(|| said.join(", "))
     }
 
@@ -92,9 +93,9 @@ impl FigureCounts {
     pub fn scope(&self) -> String {
         match (self.checked, self.figures) {
             (_, 0) => "no figure to check".to_owned(),
-            (0, all) => format!("none of {} checked", counted(all, "figure", "figures")),
+            (0, all) => format!("none of {} checked", count_with_noun(all, "figure", "figures")),
             (checked, all) if checked == all => {
-                format!("all {} checked", counted(all, "figure", "figures"))
+                format!("all {} checked", count_with_noun(all, "figure", "figures"))
             }
             _ => format!("{} figures checked", self.share()),
         }
@@ -126,7 +127,7 @@ impl FigureCounts {
         ];
         let kinds = kinds.iter().filter(|(count, ..)| *count > 0);
         let kinds: Vec<String> =
-            kinds.map(|(count, one, many)| counted(*count, one, many)).collect();
+            kinds.map(|(count, one, many)| count_with_noun(*count, one, many)).collect();
         if kinds.is_empty() { String::new() } else { format!("not checked: {}", kinds.join(", ")) }
     }
 
@@ -136,7 +137,7 @@ impl FigureCounts {
 }
 
 /// Returns `1 figure`, `44,400 figures`.
-pub fn counted(count: usize, one: &str, many: &str) -> String {
+pub fn count_with_noun(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
@@ -170,10 +171,10 @@ pub fn cut(text: &str, most: usize, width: fn(char) -> usize) -> String {
 
 pub fn verdict(audited: &Audited) -> AuditVerdict {
     let figures = FiguresBySpot::from_all(&audited.findings);
-    let blocks = blocks(&audited.findings, &figures);
-    let unchecked = audited.count(Status::CannotBeChecked);
+    let blocks = group_findings(&audited.findings, &figures);
+    let unchecked = audited.count_claims(Status::CannotBeChecked);
     let all = audited.claims.len();
-    let plausible = audited.count(Status::Plausible);
+    let plausible = audited.count_claims(Status::Plausible);
     let mut counts = FigureCounts {
         checked: all - unchecked,
         plausible,
@@ -197,7 +198,7 @@ pub fn verdict(audited: &Audited) -> AuditVerdict {
     if all == 0 {
         (counts.checked, counts.figures) = (figures.found.len(), figures.found.len());
     }
-    let line = line(audited, &blocks, &counts);
+    let line = verdict_line(audited, &blocks, &counts);
     let coverage =
         Some(counts.not_checked()).filter(|text| !line.contains(text)).unwrap_or_default();
     AuditVerdict { line, coverage, blocks, counts }
@@ -206,7 +207,7 @@ pub fn verdict(audited: &Audited) -> AuditVerdict {
 /// Approximate length of the first line, in columns.
 const LINE: usize = 105;
 
-fn line(audited: &Audited, blocks: &[FindingBlock], counts: &FigureCounts) -> String {
+fn verdict_line(audited: &Audited, blocks: &[FindingBlock], counts: &FigureCounts) -> String {
     if let (Some(wrong), Some(first)) = (counts.wrong(), blocks.first()) {
         let said = format!("{}, {wrong}", counts.scope());
         let room = LINE.saturating_sub(said.chars().count() + 2).max(LINE / 2);
@@ -224,7 +225,7 @@ fn line(audited: &Audited, blocks: &[FindingBlock], counts: &FigureCounts) -> St
     }
     match counts.count_of(Severity::Ambiguous) {
         0 => said,
-        remarks => format!("{said}; {}", counted(remarks, "remark", "remarks")),
+        remarks => format!("{said}; {}", count_with_noun(remarks, "remark", "remarks")),
     }
 }
 
@@ -237,7 +238,7 @@ fn lead(audited: &Audited, block: &FindingBlock, room: usize) -> String {
     let Some(finding) = worst.min_by_key(|one| one.recomputed.is_empty()) else {
         return String::new();
     };
-    let place = format!(" (line {})", audited.page.number(finding.spot.index()));
+    let place = format!(" (line {})", audited.page.line_number(finding.spot.index()));
     let room = room.saturating_sub(place.len());
     let clause = finding.message.split(": ").next().unwrap_or_default();
     let length = |text: &str| text.chars().count();
@@ -260,7 +261,7 @@ fn lead(audited: &Audited, block: &FindingBlock, room: usize) -> String {
 /// Returns the subject of a figure: row and column of its cell, or the words before it in its
 /// clause.
 fn subject(audited: &Audited, finding: &Finding) -> String {
-    let (spot, line) = (finding.spot, audited.page.line(finding.spot.index()));
+    let (spot, line) = (finding.spot, audited.page.line_text(finding.spot.index()));
     if let Some(table) = audited.tables.iter().find(|table| table.lines.contains(&spot.index())) {
         let is_here = |cell: &TableCell| {
             let figures = cell.figure.iter().chain(cell.share.as_deref()).chain(&cell.more);
@@ -368,7 +369,7 @@ fn key(spot: TextSpan) -> (u32, u32) {
     (spot.line, spot.start)
 }
 
-fn blocks(findings: &[Finding], figures: &FiguresBySpot) -> Vec<FindingBlock> {
+fn group_findings(findings: &[Finding], figures: &FiguresBySpot) -> Vec<FindingBlock> {
     let mut of_root: BTreeMap<usize, FindingBlock> = BTreeMap::new();
     for (figure, root) in figures.roots().into_iter().enumerate() {
         let block = of_root.entry(root).or_insert_with(|| {

@@ -35,7 +35,7 @@ impl fmt::Display for DiskKey {
 
 /// Finds the device (`/dev/vda`) of the virtio, SCSI or NVMe disk with that key; `None` when there
 /// is no such disk, or more than one.
-pub fn find(key: &DiskKey) -> Option<PathBuf> {
+pub fn disk_with_key(key: &DiskKey) -> Option<PathBuf> {
     find_in(&Probe::of_files(Path::new("/")), key).map(|name| Path::new("/dev").join(name))
 }
 
@@ -46,7 +46,7 @@ pub fn find(key: &DiskKey) -> Option<PathBuf> {
 pub fn find_soon(key: &DiskKey) -> Result<PathBuf> {
     let start = Instant::now();
     loop {
-        match find(key) {
+        match disk_with_key(key) {
             Some(path) => return Ok(path),
             None if start.elapsed() > Duration::from_secs(5) => bail!("no disk here has {key}"),
             None => std::thread::sleep(Duration::from_millis(20)),
@@ -60,8 +60,9 @@ fn find_in(probe: &Probe, key: &DiskKey) -> Option<String> {
         DiskKey::Pci(address) => block::hangs_on(probe, name, address),
     };
     // Paths below a natively multipathed NVMe disk report its serial too, and nobody can open them.
-    let hidden = |name: &String| probe.number(block::sys_block(name).join("hidden")) == Some(1);
-    let names = probe.names("/sys/block").into_iter();
+    let hidden =
+        |name: &String| probe.read_number(block::sys_block(name).join("hidden")) == Some(1);
+    let names = probe.folder_names("/sys/block").into_iter();
     let mut matching = names.filter(|name| !hidden(name)).filter(is_it);
     let found = matching.next()?;
     matching.next().is_none().then_some(found)

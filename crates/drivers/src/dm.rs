@@ -6,7 +6,7 @@ use crate::step_output::StepOutput;
 use super::tool::{load_modules, run_with, settle, tool};
 use crate::path_ref::PathRef;
 use crate::refusal::{NotOurs, NothingMade};
-use crate::tool::run;
+use crate::tool::run_tool;
 use anyhow::{Context, Result, bail, ensure};
 use iotax_host::block::sys_block;
 use iotax_host::probe::Probe;
@@ -37,20 +37,20 @@ const SECTOR: u64 = 512;
 /// # Errors
 /// When the name is taken ([`NothingMade`]); dmsetup's words.
 pub fn create(linear: &MakeLinear) -> Result<StepOutput> {
-    ready(linear).context(NothingMade)?;
-    let table = table(&linear.stretches)?;
+    check_stretches(linear).context(NothingMade)?;
+    let table = device_table(&linear.stretches)?;
     let mut command = tool("dmsetup", ["create", &linear.name, "--uuid", &uuid(&linear.name)]);
     if linear.read_only {
         command.arg("--readonly");
     }
     run_with(command, &table)?;
     settle();
-    ours(&linear.name)
+    find_linear(&linear.name)
         .filter(|made| made.path.is_some())
         .context("dmsetup has made it, and it is not there")
 }
 
-fn ready(linear: &MakeLinear) -> Result<()> {
+fn check_stretches(linear: &MakeLinear) -> Result<()> {
     if !Path::new("/sys/module/dm_mod").exists() {
         load_modules(&["dm_mod"])?;
     }
@@ -62,7 +62,7 @@ fn ready(linear: &MakeLinear) -> Result<()> {
     Ok(())
 }
 
-pub fn ours(name: &str) -> Option<StepOutput> {
+pub fn find_linear(name: &str) -> Option<StepOutput> {
     let (device, id) = find_device(&host_probe(), name)?;
     let path = Path::new("/dev").join(device);
     (id == uuid(name)).then(|| StepOutput::found_at(path))
@@ -83,7 +83,7 @@ pub fn remove(name: &str) -> Result<()> {
         }
         Some(_) => settle(),
     }
-    run(&mut tool("dmsetup", ["remove", "--retry", name]))?;
+    run_tool(&mut tool("dmsetup", ["remove", "--retry", name]))?;
     settle();
     match find_device(&host_probe(), name) {
         None => Ok(()),
@@ -92,9 +92,10 @@ pub fn remove(name: &str) -> Result<()> {
 }
 
 fn find_device(probe: &Probe, name: &str) -> Option<(String, String)> {
-    let of = |device: &String, file: &str| probe.read(sys_block(device).join("dm").join(file));
+    let of =
+        |device: &String, file: &str| probe.read_trimmed(sys_block(device).join("dm").join(file));
     let named = |device: &String| of(device, "name").as_deref() == Some(name);
-    let device = probe.names("/sys/block").into_iter().find(named)?;
+    let device = probe.folder_names("/sys/block").into_iter().find(named)?;
     let uuid = of(&device, "uuid").unwrap_or_default();
     Some((device, uuid))
 }
@@ -103,15 +104,17 @@ fn uuid(name: &str) -> String {
     format!("IOTAX-{name}")
 }
 
-fn table(stretches: &[Stretch]) -> Result<String> {
+fn device_table(stretches: &[Stretch]) -> Result<String> {
     let (mut text, mut at) = (String::new(), 0);
     for Stretch { device, offset, bytes } in stretches {
         ensure!(
             offset % SECTOR == 0 && bytes % SECTOR == 0,
             "a stretch of {bytes} bytes at {offset} is no number of sectors"
         );
-        let device =
-            device.path()?.canonicalize().with_context(|| format!("cannot find {device}"))?;
+        let device = device
+            .resolved_path()?
+            .canonicalize()
+            .with_context(|| format!("cannot find {device}"))?;
         let sectors = bytes / SECTOR;
         let _ = writeln!(text, "{at} {sectors} linear {} {}", device.display(), offset / SECTOR);
         at += sectors;
@@ -137,10 +140,10 @@ mod tests {
     fn a_table_has_its_stretches_one_behind_the_other() {
         let parts = [stretch("/dev/null", 1 << 20, 4 << 20), stretch("/dev/zero", 0, 512)];
         assert_eq!(
-            table(&parts).unwrap(),
+            device_table(&parts).unwrap(),
             "0 8192 linear /dev/null 2048\n8192 1 linear /dev/zero 0\n"
         );
-        let error = table(&[stretch("/dev/null", 100, 512)]).unwrap_err().to_string();
+        let error = device_table(&[stretch("/dev/null", 100, 512)]).unwrap_err().to_string();
         assert!(error.contains("no number of sectors"), "{error}");
     }
 

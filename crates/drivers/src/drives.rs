@@ -38,7 +38,7 @@ impl DriveIdentity {
 
     /// Returns true if both are the same drive, by the WWN where both have one. A drive whose
     /// serial another drive reports by now is no longer known by it.
-    fn is(&self, other: &DriveIdentity) -> bool {
+    fn is_same_drive(&self, other: &DriveIdentity) -> bool {
         let same = match (&self.wwn, &other.wwn) {
             (Some(own), Some(other)) => own == other,
             _ => self.serial.is_some() && self.serial == other.serial,
@@ -46,7 +46,7 @@ impl DriveIdentity {
         same && self.part == other.part
     }
 
-    fn shown(&self) -> String {
+    fn shown_identity(&self) -> String {
         match (&self.serial, &self.wwn) {
             (Some(serial), _) => format!("serial {serial}"),
             (None, Some(wwn)) => format!("WWN {wwn}"),
@@ -81,11 +81,11 @@ impl Drives {
 
     /// Updates members to their present paths on this machine. Returns a message for each member
     /// whose name another drive has; that drive is not touched.
-    pub fn settle(&self, members: Vec<&mut PathRef>) -> Vec<String> {
+    pub fn update_member_paths(&self, members: Vec<&mut PathRef>) -> Vec<String> {
         let mut others = Vec::new();
         for (member, known) in members.into_iter().zip(&self.0) {
-            let (Ok(path), Some(known)) = (member.path(), known) else { continue };
-            match place(path, known, drive_at(path), everywhere) {
+            let (Ok(path), Some(known)) = (member.resolved_path(), known) else { continue };
+            match locate_member(path, known, drive_at(path), identified_drives) {
                 MemberLocation::There => {}
                 MemberLocation::Moved(path) => *member = PathRef::Path(path),
                 MemberLocation::Anothers(why) => {
@@ -109,16 +109,16 @@ pub fn left_on(others: &[String]) -> Result<()> {
     }
 }
 
-fn place(
+fn locate_member(
     path: &Path,
     known: &DriveIdentity,
     now: Option<Option<DriveIdentity>>,
     everywhere: impl FnOnce() -> Vec<(PathBuf, DriveIdentity)>,
 ) -> MemberLocation {
-    if now.as_ref().is_some_and(|now| now.as_ref().is_some_and(|now| known.is(now))) {
+    if now.as_ref().is_some_and(|now| now.as_ref().is_some_and(|now| known.is_same_drive(now))) {
         return MemberLocation::There;
     }
-    let mut found = everywhere().into_iter().filter(|(_, drive)| known.is(drive));
+    let mut found = everywhere().into_iter().filter(|(_, drive)| known.is_same_drive(drive));
     match (found.next(), found.next(), now) {
         (Some((path, _)), None, _) => MemberLocation::Moved(path),
         // The member is gone, with all that was on it.
@@ -126,8 +126,8 @@ fn place(
         (_, _, Some(now)) => MemberLocation::Anothers(format!(
             "{} is another drive now ({}, and not {}), and that one is not here: left alone",
             path.display(),
-            now.as_ref().map_or_else(|| "no serial".to_owned(), DriveIdentity::shown),
-            known.shown()
+            now.as_ref().map_or_else(|| "no serial".to_owned(), DriveIdentity::shown_identity),
+            known.shown_identity()
         )),
     }
 }
@@ -137,8 +137,8 @@ fn drive_at(path: &Path) -> Option<Option<DriveIdentity>> {
     identity_of(path).ok().map(DriveIdentity::from_identity)
 }
 
-fn everywhere() -> Vec<(PathBuf, DriveIdentity)> {
-    let names = Probe::of_files(Path::new("/")).names("/sys/class/block");
+fn identified_drives() -> Vec<(PathBuf, DriveIdentity)> {
+    let names = Probe::of_files(Path::new("/")).folder_names("/sys/class/block");
     let paths = names.iter().map(|name| block::device_path(name));
     paths.filter_map(|path| Some((path.clone(), drive_at(&path)??))).collect()
 }
@@ -163,7 +163,7 @@ mod tests {
         let at = |now: Option<Option<DriveIdentity>>, all: &[(&str, &str)]| {
             let all =
                 all.iter().map(|(path, serial)| (PathBuf::from(path), drive(serial))).collect();
-            place(path, &drive("A"), now, || all)
+            locate_member(path, &drive("A"), now, || all)
         };
         assert_eq!(at(Some(Some(drive("A"))), &[]), MemberLocation::There);
         let swapped = [("/dev/nvme0n1", "B"), ("/dev/nvme1n1", "A")];
@@ -209,23 +209,31 @@ mod tests {
         );
         let part = PartitionExtent { number: 1, start: 1 << 20, bytes: 1 << 30 };
         assert!(
-            !drive("A").is(&DriveIdentity { part: Some(part), ..drive("A") }),
+            !drive("A").is_same_drive(&DriveIdentity { part: Some(part), ..drive("A") }),
             "its partition is another place"
         );
         let of = |wwn: &str| DriveIdentity { wwn: Some(wwn.into()), ..drive("A") };
-        assert!(of("w").is(&of("w")) && !of("w").is(&of("v")) && drive("A").is(&of("w")));
+        assert!(
+            of("w").is_same_drive(&of("w"))
+                && !of("w").is_same_drive(&of("v"))
+                && drive("A").is_same_drive(&of("w"))
+        );
     }
 
     #[test]
     fn undoing_does_not_look_at_a_path_that_is_another_drive_now() {
         let known = Drives(vec![Some(drive("A")), None]);
         let mut members = ["/dev/null", "/dev/zero"].map(|path| PathRef::Path(path.into()));
-        let others = known.settle(members.iter_mut().collect());
-        assert_eq!(members[0].path().unwrap(), Path::new(NOWHERE));
-        assert_eq!(members[1].path().unwrap(), Path::new("/dev/zero"), "nothing is known of it");
+        let others = known.update_member_paths(members.iter_mut().collect());
+        assert_eq!(members[0].resolved_path().unwrap(), Path::new(NOWHERE));
+        assert_eq!(
+            members[1].resolved_path().unwrap(),
+            Path::new("/dev/zero"),
+            "nothing is known of it"
+        );
         assert!(left_on(&others).unwrap_err().is::<NotOurs>());
         assert!(others[0].starts_with("/dev/null is another drive now (no serial"), "{others:?}");
         // Journals of before know nobody.
-        assert!(Drives::default().settle(members.iter_mut().collect()).is_empty());
+        assert!(Drives::default().update_member_paths(members.iter_mut().collect()).is_empty());
     }
 }

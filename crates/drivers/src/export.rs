@@ -2,7 +2,7 @@
 //! up, and the looks at a device and an address before anything is made.
 
 use super::tool::{load_modules, tool};
-use crate::tool::run;
+use crate::tool::run_tool;
 use anyhow::{Context, Result, anyhow, bail};
 use std::fs;
 use std::io::ErrorKind;
@@ -16,10 +16,10 @@ pub const CONFIGFS: &str = "/sys/kernel/config";
 ///
 /// # Errors
 /// When a module does not load, or the folder is not there after all.
-pub(super) fn ready(folder: &Path, modules: &[&str]) -> Result<()> {
+pub(super) fn load_configfs(folder: &Path, modules: &[&str]) -> Result<()> {
     load_modules(modules)?;
     if fs::read_dir(CONFIGFS).is_ok_and(|mut entries| entries.next().is_none()) {
-        run(&mut tool("mount", ["-t", "configfs", "configfs", CONFIGFS]))?;
+        run_tool(&mut tool("mount", ["-t", "configfs", "configfs", CONFIGFS]))?;
     }
     match folder.exists() {
         true => Ok(()),
@@ -31,7 +31,7 @@ pub(super) fn ready(folder: &Path, modules: &[&str]) -> Result<()> {
 ///
 /// # Errors
 /// When it cannot be made.
-pub(super) fn make(folder: &Path) -> Result<bool> {
+pub(super) fn make_folder(folder: &Path) -> Result<bool> {
     match fs::create_dir(folder) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         other => other.map(|()| true).with_context(|| format!("cannot make {}", folder.display())),
@@ -55,14 +55,14 @@ pub(super) fn link(to: &Path, name: &Path) -> Result<()> {
 /// # Errors
 /// When it is still in use.
 pub(super) fn remove(folder: &Path) -> Result<()> {
-    gone(fs::remove_dir(folder), folder)
+    ignore_missing(fs::remove_dir(folder), folder)
 }
 
 pub(super) fn unlink(link: &Path) -> Result<()> {
-    gone(fs::remove_file(link), link)
+    ignore_missing(fs::remove_file(link), link)
 }
 
-fn gone(result: std::io::Result<()>, what: &Path) -> Result<()> {
+fn ignore_missing(result: std::io::Result<()>, what: &Path) -> Result<()> {
     match result {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other.with_context(|| format!("cannot remove {}", what.display())),

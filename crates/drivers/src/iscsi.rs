@@ -4,7 +4,7 @@
 
 use super::settings::{self, ThingSettings};
 use super::tool::{checked_output, load_modules, output, settle, tool};
-use crate::tool::run;
+use crate::tool::run_tool;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, bail};
 use iotax_host::probe::Probe;
@@ -49,7 +49,7 @@ pub fn before_daemon(iser: bool) -> Result<bool> {
 }
 
 fn has_daemon(probe: &Probe) -> bool {
-    let sockets = probe.read("/proc/net/unix").unwrap_or_default();
+    let sockets = probe.read_trimmed("/proc/net/unix").unwrap_or_default();
     sockets.lines().any(|line| line.split_whitespace().last() == Some(DAEMON))
 }
 
@@ -99,25 +99,30 @@ fn strings(words: &[&str]) -> Vec<String> {
 }
 
 fn iscsiadm(words: &[String]) -> Result<String> {
-    run(&mut tool("iscsiadm", words))
+    run_tool(&mut tool("iscsiadm", words))
 }
 
 pub fn disk(probe: &Probe, iqn: &str) -> Option<PathBuf> {
     sessions(probe, iqn).into_iter().find_map(|session| {
         let device = session.join("device");
-        let targets = probe.names(&device).into_iter().filter(|name| name.starts_with("target"));
+        let targets =
+            probe.folder_names(&device).into_iter().filter(|name| name.starts_with("target"));
         let luns = targets.flat_map(|target| {
             let folder = device.join(target);
-            probe.names(&folder).into_iter().map(move |lun| folder.join(lun).join("block"))
+            probe.folder_names(&folder).into_iter().map(move |lun| folder.join(lun).join("block"))
         });
-        luns.flat_map(|block| probe.names(block)).next().map(|name| Path::new("/dev").join(name))
+        luns.flat_map(|block| probe.folder_names(block))
+            .next()
+            .map(|name| Path::new("/dev").join(name))
     })
 }
 
 fn sessions(probe: &Probe, iqn: &str) -> Vec<PathBuf> {
     let class = Path::new("/sys/class/iscsi_session");
-    let folders = probe.names(class).into_iter().map(|name| class.join(name));
-    folders.filter(|folder| probe.read(folder.join("targetname")).as_deref() == Some(iqn)).collect()
+    let folders = probe.folder_names(class).into_iter().map(|name| class.join(name));
+    folders
+        .filter(|folder| probe.read_trimmed(folder.join("targetname")).as_deref() == Some(iqn))
+        .collect()
 }
 
 /// Reads the settings of the session with a target and of its first connection, by the kernel's
@@ -158,7 +163,7 @@ pub fn settings_of(probe: &Probe, iqn: &str) -> ThingSettings {
 
 /// Returns `host6`, of the target's name that the session shows: `target6:0:0`.
 fn session_host(probe: &Probe, session: &Path) -> Option<String> {
-    let names = probe.names(session.join("device"));
+    let names = probe.folder_names(session.join("device"));
     let number =
         |name: &String| Some(format!("host{}", name.strip_prefix("target")?.split_once(':')?.0));
     names.iter().find_map(number)
@@ -166,8 +171,8 @@ fn session_host(probe: &Probe, session: &Path) -> Option<String> {
 
 pub fn targets(probe: &Probe) -> Vec<String> {
     let class = Path::new("/sys/class/iscsi_session");
-    let name = |session: String| probe.read(class.join(session).join("targetname"));
-    probe.names(class).into_iter().filter_map(name).collect()
+    let name = |session: String| probe.read_trimmed(class.join(session).join("targetname"));
+    probe.folder_names(class).into_iter().filter_map(name).collect()
 }
 
 /// Returns true if a part of it is there: the session, the node record or the interface.
@@ -233,10 +238,10 @@ pub fn logout(login: &ConnectIscsi) -> Result<()> {
 }
 
 pub fn logout_by_hand(login: &ConnectIscsi) -> String {
-    let node = shell::line(node(login));
+    let node = shell::quote_line(node(login));
     format!(
         "iscsiadm {node} --logout; iscsiadm {node} -o delete; iscsiadm -m iface -I {} -o delete",
-        shell::word(&login.iface)
+        shell::quote_word(&login.iface)
     )
 }
 

@@ -83,10 +83,15 @@ impl JsonSocket {
         longest: usize,
         limit: Duration,
     ) -> io::Result<JsonSocket> {
-        Ok(JsonSocket::on(connect_within(path, limit)?, framing, longest, limit))
+        Ok(JsonSocket::from_stream(connect_within(path, limit)?, framing, longest, limit))
     }
 
-    pub fn on(stream: UnixStream, framing: Framing, longest: usize, limit: Duration) -> JsonSocket {
+    pub fn from_stream(
+        stream: UnixStream,
+        framing: Framing,
+        longest: usize,
+        limit: Duration,
+    ) -> JsonSocket {
         JsonSocket {
             stream,
             framing,

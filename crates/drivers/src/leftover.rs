@@ -60,10 +60,10 @@ pub fn mark_descendants(command: &mut Command) -> &mut Command {
 pub(crate) fn leftover_of(run_id: &str) -> Result<Option<(ProcessId, String)>> {
     // A process that forks and exits during a scan may be missed, but the next scan finds its
     // child.
-    Ok(look(run_id)?.or(look(run_id)?))
+    Ok(find_leftover(run_id)?.or(find_leftover(run_id)?))
 }
 
-fn look(run_id: &str) -> Result<Option<(ProcessId, String)>> {
+fn find_leftover(run_id: &str) -> Result<Option<(ProcessId, String)>> {
     for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;

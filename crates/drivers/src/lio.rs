@@ -31,7 +31,7 @@ pub struct ExportVhostScsi {
 impl ExportVhostScsi {
     pub fn lun(&self) -> Result<Lun<'_>> {
         let store = Store {
-            backing: self.backing.path()?,
+            backing: self.backing.resolved_path()?,
             block: self.block,
             bytes: self.bytes,
             read_only: self.read_only,
@@ -87,10 +87,10 @@ pub fn port(wwn: &str) -> PathBuf {
 /// # Errors
 /// When the kernel has no such target, or refuses a part.
 pub fn export(lun: &Lun) -> Result<Option<PathBuf>> {
-    ready(&["vhost_scsi"])?;
+    load_target_modules(&["vhost_scsi"])?;
     let store = make_store(&lun.store)?;
     let group = port(lun.wwn).join("tpgt_1");
-    let made = export::make(&fabric())?;
+    let made = export::make_folder(&fabric())?;
     for folder in [port(lun.wwn), group.clone(), group.join("lun/lun_0")] {
         export::make_new(&folder)?;
     }
@@ -105,14 +105,14 @@ fn nexus(wwn: &str) -> String {
     wwn.replacen("naa.5", "naa.6", 1)
 }
 
-fn ready(fabric: &[&str]) -> Result<()> {
+fn load_target_modules(fabric: &[&str]) -> Result<()> {
     let modules = [&["target_core_mod", "target_core_iblock", "target_core_file"], fabric].concat();
-    export::ready(Path::new(TARGET), &modules)
+    export::load_configfs(Path::new(TARGET), &modules)
 }
 
 fn make_store(store: &Store) -> Result<PathBuf> {
     let folder = backstore(store.block, store.name);
-    export::make(&adapter(store.block))?;
+    export::make_folder(&adapter(store.block))?;
     export::make_new(&folder)?;
     write_sysfs(&folder.join("control"), &control(store)?)?;
     write_sysfs(&folder.join("wwn/vpd_unit_serial"), store.serial)?;
@@ -207,7 +207,7 @@ mod tests {
             if there_before {
                 fs::create_dir(&fabric).unwrap();
             }
-            let made = export::make(&fabric).unwrap().then_some(fabric.as_path());
+            let made = export::make_folder(&fabric).unwrap().then_some(fabric.as_path());
             assert_eq!(made.is_some(), !there_before);
             fs::create_dir(&port).unwrap();
             remove_fabric(made, target.path());

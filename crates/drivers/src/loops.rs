@@ -3,7 +3,7 @@
 
 use super::tool::tool;
 use crate::refusal::NotOurs;
-use crate::tool::run;
+use crate::tool::run_tool;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, bail};
 use iotax_sys::loopdev;
@@ -41,7 +41,7 @@ pub fn attach(of: &LoopOf, direct_io: bool, read_only: bool) -> Result<PathBuf> 
     if read_only {
         command.arg("--read-only");
     }
-    let device = PathBuf::from(run(command.arg(of.backing))?.trim());
+    let device = PathBuf::from(run_tool(command.arg(of.backing))?.trim());
     if direct_io && !loop_is_direct(&device) {
         let detached = detach(&device, &LoopOf { file: None, ..*of });
         let left = detached.err().map(|e| format!("; and {e:#}")).unwrap_or_default();
@@ -70,7 +70,7 @@ pub fn detach(device: &Path, of: &LoopOf) -> Result<()> {
     match loop_backing(&sysfs) {
         None => Ok(()),
         Some(_) if is_loop_of(&sysfs, of) => {
-            run(tool("losetup", ["--detach"]).arg(device))?;
+            run_tool(tool("losetup", ["--detach"]).arg(device))?;
             wait_until(Duration::from_secs(10), || loop_backing(&sysfs).is_none()).with_context(
                 || format!("{} is still attached: something holds it", device.display()),
             )

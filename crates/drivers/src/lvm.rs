@@ -6,7 +6,7 @@
 use super::settings::{self, ThingSettings};
 use super::tool::{output, tool};
 use crate::refusal::{NotOurs, NothingMade};
-use crate::tool::run;
+use crate::tool::run_tool;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
@@ -52,7 +52,7 @@ impl VolumeGroup<'_> {
     /// # Errors
     /// What LVM says. A name that is taken is somebody else's, and an old LVM sees too much: then
     /// nothing was made.
-    pub fn make(&self, bytes: u64, volumes: &[Vec<String>]) -> Result<PathBuf> {
+    pub fn make_group(&self, bytes: u64, volumes: &[Vec<String>]) -> Result<PathBuf> {
         let node = self.node();
         if node.parent().is_some_and(Path::exists) {
             return Err(
@@ -65,15 +65,18 @@ impl VolumeGroup<'_> {
             let device = member
                 .canonicalize()
                 .with_context(|| format!("cannot look at {}", member.display()))?;
-            self.run(&devices, &physical_words(&self.uuid(number), bytes, &device))
+            self.run_lvm(&devices, &physical_words(&self.uuid(number), bytes, &device))
                 .map_err(with_hint)?;
         }
         let names = devices.iter().map(|device| device.display().to_string());
         let group =
             ["vgcreate", "--setautoactivation", "n", "--physicalextentsize", "4m", self.name];
-        self.run(&devices, &group.into_iter().map(str::to_owned).chain(names).collect::<Vec<_>>())?;
+        self.run_lvm(
+            &devices,
+            &group.into_iter().map(str::to_owned).chain(names).collect::<Vec<_>>(),
+        )?;
         for words in volumes {
-            self.run(&devices, words)?;
+            self.run_lvm(&devices, words)?;
         }
         wait_until(Duration::from_secs(30), || node.exists())
             .with_context(|| format!("{} does not appear", node.display()))?;
@@ -85,8 +88,8 @@ impl VolumeGroup<'_> {
     ///
     /// # Errors
     /// When LVM cannot be asked.
-    pub fn find(&self) -> Result<Option<Option<PathBuf>>> {
-        Ok((!self.ours()?.is_empty()).then(|| self.node().canonicalize().ok()))
+    pub fn find_volume(&self) -> Result<Option<Option<PathBuf>>> {
+        Ok((!self.labelled_volumes()?.is_empty()).then(|| self.node().canonicalize().ok()))
     }
 
     /// Removes the group, whole or in parts; what is gone is fine.
@@ -94,8 +97,8 @@ impl VolumeGroup<'_> {
     /// # Errors
     /// [`NotOurs`] when a physical volume of ours is in another's group; what LVM says, when
     /// something is in use.
-    pub fn unmake(&self) -> Result<()> {
-        let ours = self.ours()?;
+    pub fn remove_group(&self) -> Result<()> {
+        let ours = self.labelled_volumes()?;
         let all = self.present();
         if let Some(other) = ours.iter().find(|one| !one.group.is_empty() && one.group != self.name)
         {
@@ -113,16 +116,19 @@ impl VolumeGroup<'_> {
         if within > 0 {
             if within < self.members.len() {
                 let rest: Vec<String> = words(&["vgreduce", "--removemissing", "--force"]);
-                self.run(&all, &rest)?;
+                self.run_lvm(&all, &rest)?;
             }
             let remove: Vec<String> = words(&["vgremove", "--force", "--force"]);
-            self.run(&all, &remove)?;
+            self.run_lvm(&all, &remove)?;
         }
         if ours.is_empty() {
             return Ok(());
         }
         let devices = ours.iter().map(|one| one.device.display().to_string());
-        self.run(&all, &std::iter::once("pvremove".to_owned()).chain(devices).collect::<Vec<_>>())
+        self.run_lvm(
+            &all,
+            &std::iter::once("pvremove".to_owned()).chain(devices).collect::<Vec<_>>(),
+        )
     }
 
     pub fn node(&self) -> PathBuf {
@@ -133,14 +139,14 @@ impl VolumeGroup<'_> {
         present(&self.members)
     }
 
-    fn ours(&self) -> Result<Vec<Physical>> {
+    fn labelled_volumes(&self) -> Result<Vec<Physical>> {
         let devices = self.present();
         if devices.is_empty() {
             return Ok(Vec::new());
         }
         let known: Vec<String> = (0..self.members.len()).map(|number| self.uuid(number)).collect();
         let words = ["pvs", "--reportformat", "json", "-o", "pv_name,pv_uuid,vg_name"];
-        match run(&mut command(&devices, &words.map(str::to_owned))) {
+        match run_tool(&mut command(&devices, &words.map(str::to_owned))) {
             Ok(text) => physical_of(&text, &known),
             // Then nothing was made either.
             Err(error) if is_too_old(&format!("{error:#}")) => Ok(Vec::new()),
@@ -148,8 +154,8 @@ impl VolumeGroup<'_> {
         }
     }
 
-    fn run(&self, devices: &[PathBuf], words: &[String]) -> Result<()> {
-        run(&mut command(devices, words)).map(drop)
+    fn run_lvm(&self, devices: &[PathBuf], words: &[String]) -> Result<()> {
+        run_tool(&mut command(devices, words)).map(drop)
     }
 }
 
@@ -178,7 +184,10 @@ pub fn settings_of(group: &str, members: &[&Path]) -> Result<ThingSettings> {
         fields,
         group,
     ];
-    settings::volumes(&run(&mut command(&present(members), &words.map(str::to_owned)))?, VOLUME)
+    settings::volumes(
+        &run_tool(&mut command(&present(members), &words.map(str::to_owned)))?,
+        VOLUME,
+    )
 }
 
 /// Returns the words of `pvcreate`, which asks before it wipes what the guard has let it.
@@ -380,8 +389,8 @@ mod tests {
     #[test]
     fn members_that_are_gone_took_all_of_it_along() {
         // Neither of the two is there, so LVM is not even asked.
-        assert_eq!(group().find().unwrap(), None);
-        group().unmake().unwrap();
+        assert_eq!(group().find_volume().unwrap(), None);
+        group().remove_group().unwrap();
         assert_eq!(group().node(), Path::new("/dev/iotax-r-lvm0/data"));
     }
 }

@@ -11,7 +11,7 @@ use crate::path_ref::PathRef;
 use crate::plain_file::write_sysfs;
 use crate::refusal::{NotOurs, NothingMade};
 use crate::system::ProgressFn;
-use crate::tool::run;
+use crate::tool::run_tool;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_facts::array::ArrayState;
@@ -134,13 +134,13 @@ pub fn create_words(array: &CreateArray) -> Vec<String> {
 /// # Errors
 /// What is wrong with a member, before anything is changed ([`NothingMade`]); mdadm's words.
 pub fn create(array: &CreateArray) -> Result<StepOutput> {
-    let members = ready(array).context(NothingMade)?;
-    run(tool("mdadm", create_words(array)).args(members.iter().map(node_path)))?;
+    let members = check_array_members(array).context(NothingMade)?;
+    run_tool(tool("mdadm", create_words(array)).args(members.iter().map(node_path)))?;
     settle();
     let device =
         arrays_of(array)?.pop().context("mdadm has made it, and no array of that name is there")?;
     bounds(array, &device)?;
-    let there = block::disk(&host_probe(), &device).context("the array has no size")?.bytes;
+    let there = block::disk_by_name(&host_probe(), &device).context("the array has no size")?.bytes;
     ensure!(
         there >= array.bytes,
         "the array has {}, and the plan counts on {}",
@@ -155,7 +155,7 @@ pub fn create(array: &CreateArray) -> Result<StepOutput> {
 ///
 /// # Errors
 /// When mdadm cannot be run, or nothing is found and a member cannot be read.
-pub fn find(array: &CreateArray) -> Result<Option<StepOutput>> {
+pub fn find_array(array: &CreateArray) -> Result<Option<StepOutput>> {
     if let Some(device) = arrays_of(array)?.pop() {
         return Ok(Some(yield_of(&device)));
     }
@@ -175,18 +175,18 @@ fn any_of(known: Vec<Result<bool>>) -> Result<bool> {
 }
 
 fn has_superblock(array: &CreateArray, member: &BlockNode) -> Result<bool> {
-    Ok(superblock(&node_path(member))?.is_some_and(|of| of.is(&array.name)))
+    Ok(superblock(&node_path(member))?.is_some_and(|of| of.has_name(&array.name)))
 }
 
 /// Stops the array and zeroes the superblock of each member, in it or failed out of it.
 ///
 /// # Errors
 /// When something holds it; when another array has a member by now ([`NotOurs`]).
-pub fn unmake(array: &CreateArray) -> Result<()> {
+pub fn remove_array(array: &CreateArray) -> Result<()> {
     let start = Instant::now();
     loop {
         match unmake_once(array) {
-            Ok(()) if find(array)?.is_none() => return not_anothers(array),
+            Ok(()) if find_array(array)?.is_none() => return not_anothers(array),
             Err(error) if start.elapsed() > PATIENCE => return Err(error),
             Ok(()) if start.elapsed() > PATIENCE => {
                 bail!("array {} comes back whenever it is stopped", array.name)
@@ -201,12 +201,14 @@ pub fn unmake(array: &CreateArray) -> Result<()> {
 fn unmake_once(array: &CreateArray) -> Result<()> {
     settle();
     for device in arrays_of(array)? {
-        run(&mut tool("mdadm", ["--stop", &format!("/dev/{device}")]))?;
+        run_tool(&mut tool("mdadm", ["--stop", &format!("/dev/{device}")]))?;
     }
     // One that cannot be read keeps nobody from cleaning the others.
     let cleaned =
         members_there(array).into_iter().map(|member| match has_superblock(array, &member)? {
-            true => run(tool("mdadm", ["--zero-superblock"]).arg(node_path(&member))).map(drop),
+            true => {
+                run_tool(tool("mdadm", ["--zero-superblock"]).arg(node_path(&member))).map(drop)
+            }
             false => Ok(()),
         });
     let cleaned = all_of(cleaned.collect());
@@ -241,7 +243,7 @@ pub fn fail(array: &Path, member: &Path) -> Result<()> {
         member.display(),
         array.display()
     );
-    let manage = |what: &str| run(tool("mdadm", [&array]).arg(what).arg(&member)).map(drop);
+    let manage = |what: &str| run_tool(tool("mdadm", [&array]).arg(what).arg(&member)).map(drop);
     manage("--fail")?;
     // What was under way on it ends first.
     let mut last = Ok(());
@@ -262,15 +264,15 @@ pub fn rebuild(array: &Path, member: &Path) -> Result<()> {
     let array = node(array)?;
     let member = node(member)?;
     let (array_path, path) = (node_path(&array), node_path(&member));
-    let name = of_export(&run(tool("mdadm", ["--detail", "--export"]).arg(&array_path))?)
+    let name = of_export(&run_tool(tool("mdadm", ["--detail", "--export"]).arg(&array_path))?)
         .with_context(|| format!("{} has no name", array_path.display()))?
         .name;
     if let Some(of) = superblock(&path)? {
-        ensure!(of.is(&name), "{} carries a superblock of array {}", path.display(), of.name);
-        run(tool("mdadm", ["--zero-superblock"]).arg(&path))?;
+        ensure!(of.has_name(&name), "{} carries a superblock of array {}", path.display(), of.name);
+        run_tool(tool("mdadm", ["--zero-superblock"]).arg(&path))?;
         settle();
     }
-    run(tool("mdadm", ["--manage"]).arg(&array_path).arg("--add").arg(&path)).map(drop)
+    run_tool(tool("mdadm", ["--manage"]).arg(&array_path).arg("--add").arg(&path)).map(drop)
 }
 
 /// Waits until every member is whole, as fast as the drives go; passes `progress` the share that
@@ -284,7 +286,9 @@ pub fn await_sync(array: &Path, progress: ProgressFn<'_>) -> Result<()> {
     let was: Vec<(PathBuf, String)> = ["sync_speed_max", "sync_speed_min"]
         .map(|file| folder.join(file))
         .into_iter()
-        .filter_map(|file| Some((file.clone(), set_value(&host_probe().read(&file)?).to_owned())))
+        .filter_map(|file| {
+            Some((file.clone(), set_value(&host_probe().read_trimmed(&file)?).to_owned()))
+        })
         .collect();
     for (file, _) in &was {
         write_sysfs(file, UNBOUND)?;
@@ -349,7 +353,7 @@ impl Position {
 
 /// Reads the position from /proc/mdstat, as the value of `sync_completed` may be five minutes old.
 fn position(probe: &Probe, name: &str) -> Position {
-    if probe.read(sys_block(name).join("md/sync_completed")).as_deref() == Some("delayed") {
+    if probe.read_trimmed(sys_block(name).join("md/sync_completed")).as_deref() == Some("delayed") {
         return Position::Waits;
     }
     let text = std::fs::read_to_string(probe.path_below("/proc/mdstat")).unwrap_or_default();
@@ -368,16 +372,17 @@ pub fn state_of(device: &Path) -> Option<ArrayState> {
 /// Reads the state of an array from sysfs, by its kernel name (`md127`); `None`: there is no array.
 pub fn observe(probe: &Probe, name: &str) -> Option<ArrayState> {
     let folder = sys_block(name).join("md");
-    let word = |file: &str| probe.read(folder.join(file));
+    let word = |file: &str| probe.read_trimmed(folder.join(file));
     let state = word("array_state")?;
     if ["clear", "inactive", "broken"].contains(&state.as_str()) {
         return Some(ArrayState::Down { word: state });
     }
     // RAID 0 has neither of these.
-    let missing = probe.number(folder.join("degraded")).unwrap_or(0) as u32;
+    let missing = probe.read_number(folder.join("degraded")).unwrap_or(0) as u32;
     let action = word("sync_action").unwrap_or_default();
     let done = word("sync_completed").and_then(|text| share(&text)).unwrap_or(0.0);
-    let waits = || probe.names(&folder).iter().any(|file| is_spare(probe, &folder.join(file)));
+    let waits =
+        || probe.folder_names(&folder).iter().any(|file| is_spare(probe, &folder.join(file)));
     Some(match (missing, action.as_str()) {
         (0, "" | "idle" | "frozen") => match word("resync_start").is_none_or(|from| from == "none")
         {
@@ -397,7 +402,7 @@ fn is_spare(probe: &Probe, member: &Path) -> bool {
         member.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"dev-"));
     is_member
         && probe
-            .read(member.join("state"))
+            .read_trimmed(member.join("state"))
             .is_some_and(|words| words.split(',').any(|word| word == "spare"))
 }
 
@@ -415,7 +420,7 @@ struct ArrayReport {
 
 impl ArrayReport {
     /// Compares the name. mdadm writes the home host before it, where there is room.
-    fn is(&self, name: &str) -> bool {
+    fn has_name(&self, name: &str) -> bool {
         bare(&self.name) == bare(name)
     }
 }
@@ -455,7 +460,7 @@ fn arrays_of(array: &CreateArray) -> Result<Vec<String>> {
     let is_md = |name: &String| probe.path_below(sys_block(name).join("md")).exists();
     let mut found = Vec::new();
     for name in candidates.into_iter().filter(is_md) {
-        if named(&name)?.is_some_and(|said| said.is(&array.name)) {
+        if read_array_report(&name)?.is_some_and(|said| said.has_name(&array.name)) {
             found.push(name);
         }
     }
@@ -463,14 +468,14 @@ fn arrays_of(array: &CreateArray) -> Result<Vec<String>> {
 }
 
 /// Asks an array for its name and UUID; `None`: it has no superblock, or is gone meanwhile.
-fn named(array: &str) -> Result<Option<ArrayReport>> {
+fn read_array_report(array: &str) -> Result<Option<ArrayReport>> {
     let mut command = tool("mdadm", ["--detail", "--export"]);
     let output = output(command.arg(format!("/dev/{array}")))?;
     Ok(of_export(&String::from_utf8_lossy(&output.stdout)))
 }
 
 /// Returns the members, after checks of each and of the array's name.
-fn ready(array: &CreateArray) -> Result<Vec<BlockNode>> {
+fn check_array_members(array: &CreateArray) -> Result<Vec<BlockNode>> {
     let probe = host_probe();
     let module = match array.level {
         0 => "raid0",
@@ -481,7 +486,8 @@ fn ready(array: &CreateArray) -> Result<Vec<BlockNode>> {
     if !probe.path_below(Path::new("/sys/module").join(module)).exists() {
         load_modules(&[module])?;
     }
-    let paths = array.members.iter().map(|member| member.path()).collect::<Result<Vec<_>>>()?;
+    let paths =
+        array.members.iter().map(|member| member.resolved_path()).collect::<Result<Vec<_>>>()?;
     let members = paths.iter().map(|path| node(path)).collect::<Result<Vec<_>>>()?;
     for (at, member) in members.iter().enumerate() {
         if let Some(twin) = members[..at].iter().position(|other| other.devnum == member.devnum) {
@@ -548,18 +554,18 @@ fn bounds(array: &CreateArray, device: &str) -> Result<()> {
 }
 
 fn members_there(array: &CreateArray) -> Vec<BlockNode> {
-    array.members.iter().filter_map(|member| node(member.path().ok()?).ok()).collect()
+    array.members.iter().filter_map(|member| node(member.resolved_path().ok()?).ok()).collect()
 }
 
 fn node(path: &Path) -> Result<BlockNode> {
     let meta =
         std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
-    block::node(&host_probe(), meta.rdev())
+    block::node_by_number(&host_probe(), meta.rdev())
         .ok_or_else(|| anyhow!("{} is no block device", path.display()))
 }
 
 fn holders(probe: &Probe, name: &str) -> Vec<String> {
-    probe.names(Path::new("/sys/class/block").join(name).join("holders"))
+    probe.folder_names(Path::new("/sys/class/block").join(name).join("holders"))
 }
 
 fn yield_of(device: &str) -> StepOutput {

@@ -57,11 +57,15 @@ fn an_array_is_known_by_its_name_with_and_without_the_home_host() {
     let of_member = "MD_LEVEL=raid5\nMD_DEVICES=4\nMD_NAME=any:iotax-abc-md0\nMD_ARRAY_SIZE=201.33MB\n\
                      MD_UUID=584e76a1:8e53c57a:fbbebe14:62debcd0\nMD_EVENTS=18\n";
     let said = of_export(of_member).unwrap();
-    assert!(said.is("iotax-abc-md0") && !said.is("iotax-abc-md1") && !said.is("abc-md0"));
+    assert!(
+        said.has_name("iotax-abc-md0")
+            && !said.has_name("iotax-abc-md1")
+            && !said.has_name("abc-md0")
+    );
     assert_eq!(said.uuid, "584e76a1:8e53c57a:fbbebe14:62debcd0");
     // Report of an array that udev has begun to make of two members.
     let inactive = "MD_METADATA=1.2\nMD_UUID=584e76a1:8e53c57a:fbbebe14:62debcd0\nMD_DEVNAME=x\nMD_NAME=iotax-abc-md0\n";
-    assert!(of_export(inactive).unwrap().is("iotax-abc-md0"));
+    assert!(of_export(inactive).unwrap().has_name("iotax-abc-md0"));
     assert!(of_export("").is_none());
 }
 

@@ -4,7 +4,7 @@
 use super::process;
 use super::tool::{load_modules, run_within, settle, tool};
 use crate::process::ProcessId;
-use crate::tool::run;
+use crate::tool::run_tool;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, bail};
 use iotax_host::probe::Probe;
@@ -36,7 +36,7 @@ pub fn connect(export: &str, server: NbdAddress, connections: u32) -> Result<Pat
         let device =
             free(&probe).context("all NBD devices are in use; hint: modprobe nbd nbds_max=64")?;
         match run_within(
-            tool("nbd-client", words(export, server, connections, &device)),
+            tool("nbd-client", nbd_client_args(export, server, connections, &device)),
             CONNECTS_WITHIN,
         ) {
             Ok(_) => break,
@@ -53,7 +53,12 @@ pub fn connect(export: &str, server: NbdAddress, connections: u32) -> Result<Pat
 
 /// Returns the arguments for a connection that a process of its own holds: one made by netlink
 /// would belong to nobody that bears a name.
-fn words(export: &str, server: NbdAddress, connections: u32, device: &Path) -> Vec<String> {
+fn nbd_client_args(
+    export: &str,
+    server: NbdAddress,
+    connections: u32,
+    device: &Path,
+) -> Vec<String> {
     let mut words: Vec<String> = match server {
         NbdAddress::Tcp(at) => vec![at.ip().to_string(), at.port().to_string()],
         NbdAddress::Unix(socket) => vec!["-unix".into(), socket.display().to_string()],
@@ -65,7 +70,7 @@ fn words(export: &str, server: NbdAddress, connections: u32, device: &Path) -> V
 }
 
 fn devices(probe: &Probe) -> impl Iterator<Item = PathBuf> + '_ {
-    let names = probe.names("/sys/block").into_iter();
+    let names = probe.folder_names("/sys/block").into_iter();
     let of_driver =
         |name: &String| name.strip_prefix("nbd").is_some_and(|rest| rest.parse::<u32>().is_ok());
     names.filter(of_driver).map(|name| Path::new("/dev").join(name))
@@ -76,7 +81,7 @@ fn attribute(device: &Path, name: &str) -> PathBuf {
 }
 
 fn size(probe: &Probe, device: &Path) -> u64 {
-    probe.number(attribute(device, "size")).unwrap_or(0)
+    probe.read_number(attribute(device, "size")).unwrap_or(0)
 }
 
 /// Finds a device that nobody has: it has no process, and no size.
@@ -89,7 +94,7 @@ fn free(probe: &Probe) -> Option<PathBuf> {
 
 pub fn device_of(probe: &Probe, export: &str) -> Option<PathBuf> {
     let is_of = |device: &PathBuf| {
-        let pid = probe.number(attribute(device, "pid"));
+        let pid = probe.read_number(attribute(device, "pid"));
         let command = pid
             .and_then(|pid| std::fs::read(probe.path_below(format!("/proc/{pid}/cmdline"))).ok());
         command.is_some_and(|command| {
@@ -122,7 +127,7 @@ fn is_client(words: &[&str], export: &str) -> bool {
 pub fn disconnect(export: &str) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
     if let Some(device) = device_of(&probe, export) {
-        run(&mut tool("nbd-client", [OsStr::new("-d"), device.as_os_str()]))?;
+        run_tool(&mut tool("nbd-client", [OsStr::new("-d"), device.as_os_str()]))?;
     }
     let gone = || matches!(is_connected(export), Ok(false));
     if wait_until(Duration::from_secs(5), gone).is_ok() {
@@ -143,7 +148,8 @@ mod tests {
 
     #[test]
     fn the_client_is_told_where_and_what() {
-        let told = |server| words("iotax-r-nbd0", server, 2, Path::new("/dev/nbd3")).join(" ");
+        let told =
+            |server| nbd_client_args("iotax-r-nbd0", server, 2, Path::new("/dev/nbd3")).join(" ");
         let at = NbdAddress::Tcp("127.0.0.1:10809".parse().unwrap());
         assert_eq!(
             told(at),

@@ -63,11 +63,11 @@ fn modules(transport: &str) -> Vec<&'static str> {
 /// # Errors
 /// When something is in the way, the kernel has no such target, or refuses a part.
 pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
-    export::check_free(subsystem.device.path()?)?;
+    export::check_free(subsystem.device.resolved_path()?)?;
     if let Some((address, service)) = subsystem.at {
         export::check_address(address, (subsystem.transport == "tcp").then_some(service))?;
     }
-    export::ready(&root(), &modules(&subsystem.transport))?;
+    export::load_configfs(&root(), &modules(&subsystem.transport))?;
     let folder = folder(&subsystem.nqn);
     let taken = [&folder, &host(&subsystem.host_nqn), &port(subsystem.port_id)];
     if let Some(there) = taken.into_iter().find(|there| there.exists()) {
@@ -86,7 +86,7 @@ pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
 }
 
 fn show(subsystem: &ExportNvmf, namespace: &Path) -> Result<()> {
-    let device = subsystem.device.path()?.to_str().context("a path that is not UTF-8")?;
+    let device = subsystem.device.resolved_path()?.to_str().context("a path that is not UTF-8")?;
     export::make_new(namespace)?;
     write_sysfs(&namespace.join("device_path"), device)?;
     write_sysfs(&namespace.join("enable"), "1").with_context(|| {
@@ -169,5 +169,10 @@ pub fn unexport_by_hand(subsystem: &ExportNvmf) -> String {
         format!("subsystems/{nqn}"),
         format!("hosts/{host}"),
     ];
-    format!("cd {}; rm {}; rmdir {}", shell::path(root()), shell::line(links), shell::line(folders))
+    format!(
+        "cd {}; rm {}; rmdir {}",
+        shell::path(root()),
+        shell::quote_line(links),
+        shell::quote_line(folders)
+    )
 }

@@ -30,7 +30,7 @@ pub struct ConnectNvmf {
 const SHOWS_WITHIN: Duration = Duration::from_secs(30);
 
 /// Returns the words that /dev/nvme-fabrics takes.
-fn words(connection: &ConnectNvmf) -> String {
+fn connect_words(connection: &ConnectNvmf) -> String {
     let ConnectNvmf { nqn, transport, host_nqn, host_id, .. } = connection;
     let mut words = vec![format!("nqn={nqn}"), format!("transport={transport}")];
     if let Some((address, service)) = connection.at {
@@ -50,7 +50,7 @@ fn words(connection: &ConnectNvmf) -> String {
 pub fn connect(connection: &ConnectNvmf) -> Result<PathBuf> {
     let module = format!("nvme-{}", connection.transport);
     load_modules(&[module.as_str()])?;
-    let words = words(connection);
+    let words = connect_words(connection);
     ask_kernel(&words).with_context(|| {
         let nqn = &connection.nqn;
         match connection.at {
@@ -87,7 +87,7 @@ pub fn device(probe: &Probe, nqn: &str) -> Option<PathBuf> {
         nqn,
     ));
     let mut names =
-        folders.flat_map(|folder| probe.names(folder)).filter(|name| is_namespace(name));
+        folders.flat_map(|folder| probe.folder_names(folder)).filter(|name| is_namespace(name));
     names.next().map(|name| Path::new("/dev").join(name))
 }
 
@@ -137,8 +137,10 @@ fn of_nqn<'a>(
     class: &'static str,
     nqn: &'a str,
 ) -> impl Iterator<Item = PathBuf> + 'a {
-    let folders = probe.names(class).into_iter().map(move |name| Path::new(class).join(name));
-    folders.filter(move |folder| probe.read(folder.join("subsysnqn")).as_deref() == Some(nqn))
+    let folders =
+        probe.folder_names(class).into_iter().map(move |name| Path::new(class).join(name));
+    folders
+        .filter(move |folder| probe.read_trimmed(folder.join("subsysnqn")).as_deref() == Some(nqn))
 }
 
 /// Ends all that is connected to a subsystem.
@@ -174,10 +176,13 @@ mod tests {
             options: vec!["nr_io_queues=2".to_owned(), "hdr_digest".to_owned()],
         };
         let expected = "nqn=nqn.x:run-nvmf0,transport=tcp,traddr=10.0.0.1,trsvcid=4420,hostnqn=nqn.h,hostid=1-2,nr_io_queues=2,hdr_digest";
-        assert_eq!(words(&connection), expected);
+        assert_eq!(connect_words(&connection), expected);
         let inside =
             ConnectNvmf { transport: "loop".into(), at: None, options: Vec::new(), ..connection };
-        assert_eq!(words(&inside), "nqn=nqn.x:run-nvmf0,transport=loop,hostnqn=nqn.h,hostid=1-2");
+        assert_eq!(
+            connect_words(&inside),
+            "nqn=nqn.x:run-nvmf0,transport=loop,hostnqn=nqn.h,hostid=1-2"
+        );
     }
 
     #[test]

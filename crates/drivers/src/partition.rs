@@ -7,7 +7,7 @@ use super::tool::{guid, output, run_with, settle, tool};
 use crate::drives::Drives;
 use crate::path_ref::PathRef;
 use crate::refusal::{NotOurs, NothingMade};
-use crate::tool::run;
+use crate::tool::run_tool;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_host::block::{self, BlockNode, node_path};
@@ -47,7 +47,7 @@ pub fn id_from(table: &str, name: &str) -> String {
 /// # Errors
 /// When there is a table, or the device can have none ([`NothingMade`]); sfdisk's words.
 pub fn create(wanted: &MakePartition) -> Result<StepOutput> {
-    let disk = ready(wanted).context(NothingMade)?;
+    let disk = check_partitionable(wanted).context(NothingMade)?;
     let script = script(wanted, disk.logical_block_bytes)?;
     // Nothing but the table is written: what else lies there was the guard's to judge.
     let quiet = ["--quiet", "--wipe", "never", "--wipe-partitions", "never"];
@@ -55,7 +55,7 @@ pub fn create(wanted: &MakePartition) -> Result<StepOutput> {
     settle();
     if the_one(&disk).is_none() {
         // A loop device without partscan is not looked at again by itself.
-        run(&mut with_disk(tool("partx", ["--add", "--nr", "1"]), &disk))?;
+        run_tool(&mut with_disk(tool("partx", ["--add", "--nr", "1"]), &disk))?;
     }
     wait_until(PATIENCE, || the_one(&disk).is_some()).context("the kernel shows no partition")?;
     settle();
@@ -76,7 +76,7 @@ pub fn create(wanted: &MakePartition) -> Result<StepOutput> {
 ///
 /// # Errors
 /// When sfdisk cannot be run.
-pub fn find(wanted: &MakePartition) -> Result<Option<StepOutput>> {
+pub fn find_own_table(wanted: &MakePartition) -> Result<Option<StepOutput>> {
     let Ok(disk) = disk_of(wanted) else { return Ok(None) };
     let ours = id_on(&disk)?.is_some_and(|id| id.eq_ignore_ascii_case(&wanted.id));
     Ok(ours.then(|| the_one(&disk).map_or_else(StepOutput::default, |made| yield_of(&made))))
@@ -107,13 +107,13 @@ pub fn remove(wanted: &MakePartition) -> Result<()> {
     }
     if the_one(&disk).is_some() {
         let gone = wait_until(PATIENCE, || {
-            let _ = run(&mut with_disk(tool("partx", ["--delete", "--nr", "1"]), &disk));
+            let _ = run_tool(&mut with_disk(tool("partx", ["--delete", "--nr", "1"]), &disk));
             the_one(&disk).is_none()
         });
         gone.with_context(|| format!("the partition on /dev/{} is in use", disk.name))?;
     }
     let types = if wanted.table == "gpt" { "gpt,PMBR" } else { "dos" };
-    run(&mut with_disk(tool("wipefs", ["--all", "--quiet", "--types", types]), &disk))?;
+    run_tool(&mut with_disk(tool("wipefs", ["--all", "--quiet", "--types", types]), &disk))?;
     settle();
     match id_on(&disk)? {
         None => Ok(()),
@@ -121,7 +121,7 @@ pub fn remove(wanted: &MakePartition) -> Result<()> {
     }
 }
 
-fn ready(wanted: &MakePartition) -> Result<BlockNode> {
+fn check_partitionable(wanted: &MakePartition) -> Result<BlockNode> {
     let disk = disk_of(wanted)?;
     ensure!(
         disk.parent.is_none() && !disk.name.starts_with("dm-"),
@@ -182,10 +182,10 @@ fn the_one(disk: &BlockNode) -> Option<BlockNode> {
 }
 
 fn disk_of(wanted: &MakePartition) -> Result<BlockNode> {
-    let path = wanted.device.path()?;
+    let path = wanted.device.resolved_path()?;
     let meta =
         std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
-    block::node(&host_probe(), meta.rdev())
+    block::node_by_number(&host_probe(), meta.rdev())
         .ok_or_else(|| anyhow!("{} is no block device", path.display()))
 }
 

@@ -36,7 +36,7 @@ impl PathRef {
     ///
     /// # Errors
     /// When an earlier step has not yielded it yet, only a guest can know it, or it has none.
-    pub fn path(&self) -> anyhow::Result<&Path> {
+    pub fn resolved_path(&self) -> anyhow::Result<&Path> {
         match self {
             PathRef::Path(path) => Ok(path),
             PathRef::Yield(step) => {

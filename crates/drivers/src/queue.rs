@@ -15,14 +15,16 @@ pub type QueueSettings = BTreeMap<String, String>;
 const SCHEDULER: &str = "scheduler";
 
 /// Reads the writable settings of a disk's queue.
-pub fn settings(probe: &Probe, disk: &str) -> QueueSettings {
+pub fn queue_settings(probe: &Probe, disk: &str) -> QueueSettings {
     let folder = sys_block(disk).join("queue");
     let can_be_written = |name: &String| {
         let meta = fs::metadata(probe.path_below(folder.join(name)));
         meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o600 == 0o600)
     };
-    let names = probe.names(&folder).into_iter().filter(can_be_written);
-    names.filter_map(|name| Some((name.clone(), chosen(&probe.read(folder.join(name))?)))).collect()
+    let names = probe.folder_names(&folder).into_iter().filter(can_be_written);
+    names
+        .filter_map(|name| Some((name.clone(), chosen(&probe.read_trimmed(folder.join(name))?))))
+        .collect()
 }
 
 /// Returns the word in brackets of `[none] mq-deadline kyber`, or all of a text without brackets
@@ -57,7 +59,7 @@ fn restore(probe: &Probe, disk: &str, was: &QueueSettings) -> Vec<String> {
     let mut notes = Vec::new();
     for (name, value) in first.into_iter().chain(others) {
         let file = sys_block(disk).join("queue").join(name);
-        let now = probe.read(&file).map(|text| chosen(&text));
+        let now = probe.read_trimmed(&file).map(|text| chosen(&text));
         if now.as_ref() == Some(value) {
             continue;
         }
@@ -93,7 +95,7 @@ mod tests {
         for name in ["max_hw_sectors_kb", "logical_block_size", "rotational"] {
             fs::set_permissions(machine.probe.path_below(file(name)), read_only.clone()).unwrap();
         }
-        let was = settings(&machine.probe, "nvme0n1");
+        let was = queue_settings(&machine.probe, "nvme0n1");
         let expected =
             [("nr_requests", "64"), ("scheduler", "mq-deadline"), ("write_cache", "write back")];
         assert_eq!(was, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());

@@ -14,7 +14,7 @@ pub type ThingSettings = BTreeMap<String, String>;
 /// Reads the named files of a kernel folder, without those that are missing or empty.
 pub fn files(probe: &Probe, folder: &Path, names: &[&str]) -> ThingSettings {
     let setting = |name: &&str| {
-        let value = probe.read(folder.join(name)).filter(|value| !value.is_empty())?;
+        let value = probe.read_trimmed(folder.join(name)).filter(|value| !value.is_empty())?;
         Some(((*name).to_owned(), value))
     };
     names.iter().filter_map(setting).collect()

@@ -4,7 +4,7 @@
 
 use super::export;
 use super::tool::{load_modules, tool};
-use crate::tool::run;
+use crate::tool::run_tool;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_host::probe::Probe;
 use iotax_units::shell;
@@ -37,22 +37,22 @@ pub fn names(short: &str) -> RdmaNames {
 /// When the address or a name is taken, or a tool fails.
 pub fn make_own(names: &RdmaNames, address: IpAddr, prefix: u8) -> Result<PathBuf> {
     let net = format!("{address}/{prefix}");
-    let taken = run(&mut tool("ip", ["-o", "addr", "show", "to", &net]))?;
+    let taken = run_tool(&mut tool("ip", ["-o", "addr", "show", "to", &net]))?;
     ensure!(
         taken.trim().is_empty(),
         "{net} is in use: {}; hint: name an address of this machine, address=...",
         taken.trim()
     );
     load()?;
-    run(&mut tool(
+    run_tool(&mut tool(
         "ip",
         ["link", "add", &names.card, "type", "veth", "peer", "name", &names.peer],
     ))?;
-    run(&mut tool("ip", ["addr", "add", &net, "dev", &names.card]))?;
+    run_tool(&mut tool("ip", ["addr", "add", &net, "dev", &names.card]))?;
     for card in [&names.card, &names.peer] {
-        run(&mut tool("ip", ["link", "set", card, "up"]))?;
+        run_tool(&mut tool("ip", ["link", "set", card, "up"]))?;
     }
-    add(names, &names.card)
+    add_rdma_link(names, &names.card)
 }
 
 /// Returns the RDMA device on the card that has an address; one in software is made where there is
@@ -62,10 +62,10 @@ pub fn make_own(names: &RdmaNames, address: IpAddr, prefix: u8) -> Result<PathBu
 /// When no card has it, or a tool fails.
 pub fn device_at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
     export::check_address(address, None)?;
-    let addresses = run(&mut tool("ip", ["-o", "addr", "show", "to", &address.to_string()]))?;
+    let addresses = run_tool(&mut tool("ip", ["-o", "addr", "show", "to", &address.to_string()]))?;
     let card = card_with(&addresses)
         .ok_or_else(|| anyhow!("no network card has {address}: {}", addresses.trim()))?;
-    on(names, card)
+    device_on_card(names, card)
 }
 
 /// Returns the RDMA device on the card by which an address is reached, as [`device_at`] does.
@@ -73,21 +73,21 @@ pub fn device_at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
 /// # Errors
 /// When it is not reached, or a tool fails.
 pub fn toward(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
-    let route = run(&mut tool("ip", ["-o", "route", "get", &address.to_string()]))
+    let route = run_tool(&mut tool("ip", ["-o", "route", "get", &address.to_string()]))
         .with_context(|| format!("{address} is not reached from here"))?;
     let card = card_to(&route)
         .ok_or_else(|| anyhow!("no network card leads to {address}: {}", route.trim()))?;
-    on(names, card)
+    device_on_card(names, card)
 }
 
-fn on(names: &RdmaNames, card: &str) -> Result<PathBuf> {
+fn device_on_card(names: &RdmaNames, card: &str) -> Result<PathBuf> {
     ensure!(
         card != "lo",
         "the loopback device has no RDMA; hint: leave address out, or name that of a network card"
     );
     match device_of(&Probe::of_files(Path::new("/")), card) {
         Some(found) => Ok(found),
-        None => load().and_then(|()| add(names, card)),
+        None => load().and_then(|()| add_rdma_link(names, card)),
     }
 }
 
@@ -96,13 +96,13 @@ fn on(names: &RdmaNames, card: &str) -> Result<PathBuf> {
 fn load() -> Result<()> {
     for module in ["crc32_generic", "crc32_pclmul"] {
         // A module that is not there is built in, or not of this machine.
-        drop(run(&mut tool("modprobe", ["-q", module])));
+        drop(run_tool(&mut tool("modprobe", ["-q", module])));
     }
     load_modules(&["rdma_rxe"])
 }
 
-fn add(names: &RdmaNames, card: &str) -> Result<PathBuf> {
-    run(&mut tool("rdma", ["link", "add", &names.rdma, "type", "rxe", "netdev", card]))?;
+fn add_rdma_link(names: &RdmaNames, card: &str) -> Result<PathBuf> {
+    run_tool(&mut tool("rdma", ["link", "add", &names.rdma, "type", "rxe", "netdev", card]))?;
     Ok(Path::new(DEVICES).join(&names.rdma))
 }
 
@@ -120,15 +120,18 @@ fn card_to(route: &str) -> Option<&str> {
 }
 
 fn device_of(probe: &Probe, card: &str) -> Option<PathBuf> {
-    let devices = probe.names(DEVICES).into_iter().map(|name| Path::new(DEVICES).join(name));
+    let devices = probe.folder_names(DEVICES).into_iter().map(|name| Path::new(DEVICES).join(name));
     devices.into_iter().find(|device| cards_of(probe, device).iter().any(|name| name == card))
 }
 
 fn cards_of(probe: &Probe, device: &Path) -> Vec<String> {
-    let ports = probe.names(device.join("ports")).into_iter();
+    let ports = probe.folder_names(device.join("ports")).into_iter();
     let folders = ports.map(|port| device.join("ports").join(port).join("gid_attrs/ndevs"));
     let of = |folder: PathBuf| {
-        probe.names(&folder).into_iter().filter_map(move |gid| probe.read(folder.join(gid)))
+        probe
+            .folder_names(&folder)
+            .into_iter()
+            .filter_map(move |gid| probe.read_trimmed(folder.join(gid)))
     };
     let mut cards: Vec<String> = folders.flat_map(of).collect();
     cards.dedup();
@@ -154,10 +157,10 @@ pub fn note(probe: &Probe, device: &Path) -> String {
 
 pub fn is_there(names: &RdmaNames) -> bool {
     Path::new(DEVICES).join(&names.rdma).exists()
-        || [&names.card, &names.peer].into_iter().any(|card| has(card))
+        || [&names.card, &names.peer].into_iter().any(|card| card_exists(card))
 }
 
-fn has(card: &str) -> bool {
+fn card_exists(card: &str) -> bool {
     Path::new(CARDS).join(card).exists()
 }
 
@@ -165,13 +168,13 @@ fn has(card: &str) -> bool {
 ///
 /// # Errors
 /// When a tool fails, or something stays.
-pub fn unmake(names: &RdmaNames) -> Result<()> {
+pub fn remove_rdma(names: &RdmaNames) -> Result<()> {
     if Path::new(DEVICES).join(&names.rdma).exists() {
-        run(&mut tool("rdma", ["link", "delete", &names.rdma]))?;
+        run_tool(&mut tool("rdma", ["link", "delete", &names.rdma]))?;
     }
     // Both ends go together.
-    if let Some(card) = [&names.card, &names.peer].into_iter().find(|card| has(card)) {
-        run(&mut tool("ip", ["link", "delete", card]))?;
+    if let Some(card) = [&names.card, &names.peer].into_iter().find(|card| card_exists(card)) {
+        run_tool(&mut tool("ip", ["link", "delete", card]))?;
     }
     match is_there(names) {
         true => bail!("{} or {} is still there", names.rdma, names.card),
@@ -182,8 +185,8 @@ pub fn unmake(names: &RdmaNames) -> Result<()> {
 pub fn unmake_by_hand(names: &RdmaNames) -> String {
     format!(
         "rdma link delete {}; ip link delete {}",
-        shell::word(&names.rdma),
-        shell::word(&names.card)
+        shell::quote_word(&names.rdma),
+        shell::quote_word(&names.card)
     )
 }
 

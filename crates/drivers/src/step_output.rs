@@ -30,7 +30,7 @@ impl StepOutput {
     }
 
     /// Shows the path or the process to a reader.
-    pub fn shown(&self) -> String {
+    pub fn shown_thing(&self) -> String {
         match (&self.path, &self.process) {
             (Some(path), _) => path.display().to_string(),
             (None, Some(process)) => format!("process {}", process.pid),

@@ -20,7 +20,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// When it cannot be run, does not end, or fails: its words.
-pub fn run(command: &mut Command) -> Result<String> {
+pub fn run_tool(command: &mut Command) -> Result<String> {
     checked_output(&typed(command), output(command)?)
 }
 
@@ -107,7 +107,7 @@ pub(super) fn typed(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words: Vec<_> =
         std::iter::once(program).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
-    shell::line(&words)
+    shell::quote_line(&words)
 }
 
 /// Runs a program to its end, however it ends, within the time limit for what it does.
@@ -189,7 +189,7 @@ pub fn load_modules(modules: &[&str]) -> Result<()> {
     let lacking: Vec<&str> = modules.iter().filter(|module| !is_loaded(module)).copied().collect();
     match lacking.is_empty() {
         true => Ok(()),
-        false => run(&mut tool("modprobe", ["-a"].into_iter().chain(lacking))).map(drop),
+        false => run_tool(&mut tool("modprobe", ["-a"].into_iter().chain(lacking))).map(drop),
     }
 }
 
@@ -291,7 +291,7 @@ mod tests {
         assert!(start.elapsed() < Duration::from_secs(60));
         let pid = daemon.trim().parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it runs still");
-        let error = run(&mut tool("yes", ["a"])).unwrap_err().to_string();
+        let error = run_tool(&mut tool("yes", ["a"])).unwrap_err().to_string();
         assert!(
             error.starts_with("yes a wrote more than 16 MiB and was killed; hint: "),
             "{error}"

@@ -7,7 +7,7 @@ use super::tool::tool;
 use crate::plain_file::write_sysfs;
 use crate::queue::QueueSettings;
 use crate::refusal::{NotOurs, NothingMade};
-use crate::tool::run;
+use crate::tool::run_tool;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, bail, ensure};
 use iotax_host::guard::admit::{Hold, claim_free};
@@ -47,7 +47,7 @@ const LINK_FOLLOWS: Duration = Duration::from_secs(5);
 
 impl PassThrough {
     fn is_bound_to(&self, probe: &Probe, driver: &str) -> bool {
-        pci::driver(probe, &self.address).as_deref() == Some(driver)
+        pci::bound_driver(probe, &self.address).as_deref() == Some(driver)
     }
 
     /// Returns true if the disk is there under its name, on this very function.
@@ -70,7 +70,7 @@ impl PassThrough {
     }
 
     fn unbind(&self, probe: &Probe) -> Result<()> {
-        let bound = probe.path_below(pci::folder(&self.address).join("driver"));
+        let bound = probe.path_below(pci::function_folder(&self.address).join("driver"));
         if !bound.exists() {
             return Ok(());
         }
@@ -80,7 +80,10 @@ impl PassThrough {
     /// Moves the function from this host's driver to vfio-pci. The hold is on a disk that is gone
     /// with the unbind.
     fn hand_over(&self, probe: &Probe, hold: Hold) -> Result<()> {
-        write_sysfs(&probe.path_below(pci::folder(&self.address).join("driver_override")), DRIVER)?;
+        write_sysfs(
+            &probe.path_below(pci::function_folder(&self.address).join("driver_override")),
+            DRIVER,
+        )?;
         self.unbind(probe)?;
         drop(hold);
         self.bind(probe, DRIVER)
@@ -98,7 +101,7 @@ impl PassThrough {
 
     /// Claims the disk. Whatever is refused here is refused before anything was changed. From here
     /// on nobody can mount the disk, or use it for RAID, LVM or swap.
-    fn claim(&self, probe: &Probe) -> Result<Hold> {
+    fn claim_disk(&self, probe: &Probe) -> Result<Hold> {
         if let Some(other) = wanted_driver(probe, &self.address) {
             bail!("somebody else keeps {} for {other} (driver_override)", self.address);
         }
@@ -131,20 +134,22 @@ impl PassThrough {
 
 /// Returns the only driver that may have a function, if anybody said so.
 fn wanted_driver(probe: &Probe, address: &str) -> Option<String> {
-    probe.read(pci::folder(address).join("driver_override")).filter(|driver| driver != "(null)")
+    probe
+        .read_trimmed(pci::function_folder(address).join("driver_override"))
+        .filter(|driver| driver != "(null)")
 }
 
 /// Finds who has a function's IOMMU group open, or the function itself (iommufd), as the QEMU of a
 /// guest does.
 fn users(probe: &Probe, address: &str) -> Vec<String> {
-    let group = pci::group(probe, address).map(|group| Path::new("/dev/vfio").join(group));
-    let own = probe.names(pci::folder(address).join("vfio-dev")).into_iter();
+    let group = pci::group_number(probe, address).map(|group| Path::new("/dev/vfio").join(group));
+    let own = probe.folder_names(pci::function_folder(address).join("vfio-dev")).into_iter();
     let files = group.into_iter().chain(own.map(|name| Path::new("/dev/vfio/devices").join(name)));
     let number = |file: PathBuf| {
         Some((fs::metadata(probe.path_below(&file)).ok()?.rdev(), file.display().to_string()))
     };
     let (found, _) =
-        openers::find(probe, &OpenTarget::Character(files.filter_map(number).collect()));
+        openers::find_openers(probe, &OpenTarget::Character(files.filter_map(number).collect()));
     found.into_iter().map(|finding| finding.text).collect()
 }
 
@@ -152,7 +157,7 @@ fn users(probe: &Probe, address: &str) -> Vec<String> {
 fn let_udev_finish(probe: &Probe) {
     if probe.path_below("/run/udev/control").exists() {
         // Where it does not within 10 s, or is not there, the disk is there all the same.
-        let _ = run(&mut tool("udevadm", ["settle", "--timeout=10"]));
+        let _ = run_tool(&mut tool("udevadm", ["settle", "--timeout=10"]));
     }
 }
 
@@ -162,14 +167,14 @@ fn let_udev_finish(probe: &Probe) {
 /// # Errors
 /// [`NothingMade`] when somebody uses the disk, the group or a neighbour in it, or another driver
 /// has the function. When vfio-pci does not take it.
-pub fn take(probe: &Probe, drive: &PassThrough) -> Result<PathBuf> {
+pub fn take_function(probe: &Probe, drive: &PassThrough) -> Result<PathBuf> {
     // What takes long comes before the last look.
     if !probe.path_below("/sys/bus/pci/drivers").join(DRIVER).exists() {
-        run(&mut tool("modprobe", [DRIVER])).context(NothingMade)?;
+        run_tool(&mut tool("modprobe", [DRIVER])).context(NothingMade)?;
     }
-    let hold = drive.claim(probe).context(NothingMade)?;
+    let hold = drive.claim_disk(probe).context(NothingMade)?;
     drive.hand_over(probe, hold)?;
-    let group = pci::group(probe, &drive.address)
+    let group = pci::group_number(probe, &drive.address)
         .with_context(|| format!("{} is in no IOMMU group", drive.address))?;
     let file = Path::new("/dev/vfio").join(group);
     wait_until(Duration::from_secs(5), || file.exists())
@@ -181,7 +186,7 @@ pub fn take(probe: &Probe, drive: &PassThrough) -> Result<PathBuf> {
 /// changes.
 pub fn is_taken(probe: &Probe, address: &str) -> bool {
     wanted_driver(probe, address).as_deref() == Some(DRIVER)
-        || pci::driver(probe, address).as_deref() == Some(DRIVER)
+        || pci::bound_driver(probe, address).as_deref() == Some(DRIVER)
 }
 
 /// Gives a function back to the driver that it had, and waits until its disk is there again. A name
@@ -191,7 +196,7 @@ pub fn is_taken(probe: &Probe, address: &str) -> bool {
 /// [`NotOurs`] when a third driver or a guest has it: it is left alone. When the old driver does
 /// not take it, or no disk comes back.
 pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
-    let driver = pci::driver(probe, &drive.address);
+    let driver = pci::bound_driver(probe, &drive.address);
     if let Some(other) =
         driver.as_deref().filter(|driver| ![DRIVER, &*drive.driver].contains(driver))
     {
@@ -206,7 +211,10 @@ pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
         return Err(NotOurs(format!("a guest has {}: left alone ({users})", drive.address)).into());
     }
     // A lone end of line empties the file.
-    write_sysfs(&probe.path_below(pci::folder(&drive.address).join("driver_override")), "\n")?;
+    write_sysfs(
+        &probe.path_below(pci::function_folder(&drive.address).join("driver_override")),
+        "\n",
+    )?;
     if driver.as_deref() != Some(&*drive.driver) {
         drive.unbind(probe)?;
         drive.bind(probe, &drive.driver)?;
@@ -229,7 +237,7 @@ pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
 mod tests {
     use super::*;
     use crate::settings::ThingSettings;
-    use iotax_host::guard::admit::claim;
+    use iotax_host::guard::admit::claim_device;
     use iotax_host::guard::rig::{Loop, run as try_run};
     use iotax_host::made_up::{MadeUpMachine, server};
 
@@ -264,7 +272,7 @@ mod tests {
     }
 
     fn refused(machine: &MadeUpMachine) -> String {
-        let error = take(&machine.probe, &drive()).unwrap_err();
+        let error = take_function(&machine.probe, &drive()).unwrap_err();
         assert!(error.is::<NothingMade>(), "{error:#}");
         format!("{error:#}")
     }
@@ -298,15 +306,16 @@ mod tests {
             // The first change is made; the next waits for a reader of the pipe.
             let begun = wait_until(LETS_GO, || wanted_driver(&probe, ADDRESS).is_some());
             std::thread::sleep(Duration::from_millis(100));
-            let meanwhile = claim(&path).map(drop).map_err(|error| error.to_string());
+            let meanwhile = claim_device(&path).map(drop).map_err(|error| error.to_string());
             fs::read_to_string(pipe).unwrap();
             begun.map(|()| meanwhile)
         });
-        let error = drive().hand_over(&machine.probe, claim(&device.path).unwrap()).unwrap_err();
+        let error =
+            drive().hand_over(&machine.probe, claim_device(&device.path).unwrap()).unwrap_err();
         assert!(error.to_string().contains("was not taken by vfio-pci"), "{error:#}");
         let meanwhile = kernel.join().unwrap().unwrap().unwrap_err();
         assert!(meanwhile.contains("busy"), "{meanwhile}");
-        assert!(claim(&device.path).is_ok(), "it is let go of");
+        assert!(claim_device(&device.path).is_ok(), "it is let go of");
     }
 
     #[test]

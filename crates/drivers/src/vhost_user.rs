@@ -46,7 +46,7 @@ const SECTOR: u64 = 512;
 /// # Errors
 /// There is no socket, it belongs to another user, no process listens there, or none that speaks
 /// vhost-user.
-pub fn look(path: &Path) -> Result<VhostDisk> {
+pub fn query_socket(path: &Path) -> Result<VhostDisk> {
     is_safe(path)?;
     let stream = connect(path)?;
     talk(stream)
@@ -80,7 +80,7 @@ pub fn server(path: &Path) -> Option<u32> {
 
 /// Describes in a clause the sockets that nobody listens on any more; `None` if all have a
 /// listener. Makes no connection, as the server of a disk would see it.
-pub fn lost(watched: &[PathBuf]) -> Option<String> {
+pub fn describe_lost_sockets(watched: &[PathBuf]) -> Option<String> {
     let listening = if watched.is_empty() { BTreeMap::new() } else { listening() };
     let gone = watched.iter().find(|path| !listening.contains_key(*path))?;
     Some(format!(
@@ -169,12 +169,12 @@ fn number(stream: &mut UnixStream, request: u32) -> Result<u64> {
 
 fn send(stream: &mut UnixStream, request: u32, payload: &[u8]) -> Result<()> {
     let header = [request, VERSION, payload.len() as u32].map(u32::to_le_bytes).concat();
-    stream.write_all(&[&header, payload].concat()).map_err(|error| why(&error))
+    stream.write_all(&[&header, payload].concat()).map_err(|error| explain_socket_error(&error))
 }
 
 fn receive(stream: &mut UnixStream, request: u32) -> Result<Vec<u8>> {
     let mut header = [0; 12];
-    stream.read_exact(&mut header).map_err(|error| why(&error))?;
+    stream.read_exact(&mut header).map_err(|error| explain_socket_error(&error))?;
     let word = |at: usize| {
         u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
@@ -185,11 +185,11 @@ fn receive(stream: &mut UnixStream, request: u32) -> Result<Vec<u8>> {
         String::from_utf8_lossy(&header)
     );
     let mut payload = vec![0; size];
-    stream.read_exact(&mut payload).map_err(|error| why(&error))?;
+    stream.read_exact(&mut payload).map_err(|error| explain_socket_error(&error))?;
     Ok(payload)
 }
 
-fn why(error: &std::io::Error) -> anyhow::Error {
+fn explain_socket_error(error: &std::io::Error) -> anyhow::Error {
     match error.kind() {
         ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
             anyhow::anyhow!("it closed the connection")
@@ -221,7 +221,7 @@ mod tests {
             stream.read_exact(&mut [0; 12]).unwrap();
             stream.write_all(answer).unwrap();
         });
-        let told = look(&path).unwrap_err();
+        let told = query_socket(&path).unwrap_err();
         server.join().unwrap();
         format!("{told:#}")
     }
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn what_is_no_socket_of_vhost_user_is_named_with_its_path() {
         let folder = tempfile::tempdir().unwrap();
-        let refused = |path: &Path| format!("{:#}", look(path).unwrap_err());
+        let refused = |path: &Path| format!("{:#}", query_socket(path).unwrap_err());
         let path = folder.path().join("x");
         assert!(refused(&path).starts_with("there is no /"));
         fs::write(&path, "").unwrap();
@@ -250,11 +250,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, other) = (folder.path().join("x"), folder.path().join("y"));
         let listener = UnixListener::bind(&path).unwrap();
-        assert_eq!(lost(std::slice::from_ref(&path)), None);
+        assert_eq!(describe_lost_sockets(std::slice::from_ref(&path)), None);
         assert_eq!((server(&path), server(&other)), (Some(std::process::id()), None));
         drop(listener);
         assert_eq!(server(&path), None);
-        let why = lost(&[path.clone(), other]).unwrap();
+        let why = describe_lost_sockets(&[path.clone(), other]).unwrap();
         assert!(
             why.starts_with(&format!("no process listens on {} any more", path.display())),
             "{why}"

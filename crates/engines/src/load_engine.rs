@@ -13,23 +13,23 @@ pub trait LoadEngine {
     /// Returns the name for the record: `null`, `sync`, `uring`, `fio 3.33`.
     fn name(&self) -> String;
     /// Returns a clause that says why this engine was chosen.
-    fn why(&self) -> String;
+    fn choice_reason(&self) -> String;
     /// Returns the exact command of a slice, for engines that are programs.
-    fn command(&self) -> Option<Vec<String>> {
+    fn slice_command(&self) -> Option<Vec<String>> {
         None
     }
     /// Runs one slice and leaves the queue empty.
     ///
     /// # Errors
     /// When the engine died. I/O errors are counted in the result.
-    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError>;
+    fn run_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError>;
     /// Returns the worker of our own generator, which may take part in a series, or `None` for
     /// another engine.
-    fn worker(&self) -> Option<&Worker> {
+    fn own_worker(&self) -> Option<&Worker> {
         None
     }
     /// Returns what a network probe saw besides the result of its last slice.
-    fn exchange(&self) -> Option<Exchange> {
+    fn probe_exchange(&self) -> Option<Exchange> {
         None
     }
     /// Returns what was found of what it wrote; with `read`, all of it is read back now.
@@ -37,7 +37,7 @@ pub trait LoadEngine {
     ///
     /// # Errors
     /// [`EngineError::Unfit`] for an engine that does not verify. Fails too if the engine died.
-    fn verify(
+    fn verify_writes(
         &mut self,
         _read: bool,
         _progress: &mut dyn FnMut(f64) -> ControlFlow<()>,

@@ -33,19 +33,19 @@ impl LoadEngine for Native {
         self.0.engine().name.to_string()
     }
 
-    fn why(&self) -> String {
+    fn choice_reason(&self) -> String {
         self.0.engine().why.clone()
     }
 
-    fn worker(&self) -> Option<&Worker> {
+    fn own_worker(&self) -> Option<&Worker> {
         Some(&self.0)
     }
 
-    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
-        Ok(self.0.slice(spec)?)
+    fn run_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+        Ok(self.0.measure_slice(spec)?)
     }
 
-    fn verify(
+    fn verify_writes(
         &mut self,
         read: bool,
         progress: &mut dyn FnMut(f64) -> ControlFlow<()>,

@@ -23,20 +23,20 @@ impl LoadEngine for Probed {
         self.probe.name()
     }
 
-    fn why(&self) -> String {
+    fn choice_reason(&self) -> String {
         self.why.clone()
     }
 
-    fn command(&self) -> Option<Vec<String>> {
-        self.probe.command()
+    fn slice_command(&self) -> Option<Vec<String>> {
+        self.probe.slice_command()
     }
 
-    fn exchange(&self) -> Option<Exchange> {
-        self.probe.exchange()
+    fn probe_exchange(&self) -> Option<Exchange> {
+        self.probe.last_exchange()
     }
 
-    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
-        Ok(self.probe.slice(spec)?)
+    fn run_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+        Ok(self.probe.run_probe_slice(spec)?)
     }
 }
 

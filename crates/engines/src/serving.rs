@@ -103,30 +103,30 @@ impl ProgressLine {
 pub trait Handler {
     /// Receives, once and before all requests, the line on which a step reports while it is
     /// performed.
-    fn attach(&mut self, _line: ProgressLine) {}
+    fn attach_progress_line(&mut self, _line: ProgressLine) {}
     /// Gathers the facts of this place.
     ///
     /// # Errors
     /// Like all methods here: what failed, with its exit code in the chain where it matters.
-    fn facts(&mut self, devices: &[PathBuf], programs: &[String]) -> Result<Facts>;
-    fn step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
-    fn inspect(&mut self, path: &Path) -> Result<serde_json::Value>;
-    fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
+    fn gather_facts(&mut self, devices: &[PathBuf], programs: &[String]) -> Result<Facts>;
+    fn handle_step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
+    fn inspect_path(&mut self, path: &Path) -> Result<serde_json::Value>;
+    fn ask_guard(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
     /// Takes the guard's last look at a target, just before a worker that writes is prepared.
     ///
     /// # Errors
     /// Why the target must not be written.
-    fn permit(&mut self, target: &TargetSpec) -> Result<()>;
+    fn permit_write(&mut self, target: &TargetSpec) -> Result<()>;
     /// Finds a block device.
     ///
     /// # Errors
     /// Fails if there is no such device, or several.
-    fn disk(&mut self, key: &DiskKey) -> Result<PathBuf>;
+    fn find_block_device(&mut self, key: &DiskKey) -> Result<PathBuf>;
     /// Waits until nothing is owed to the paths.
     ///
     /// # Errors
     /// What could not be read.
-    fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate>;
+    fn await_quiet(&mut self, paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate>;
     fn cpu_times(&mut self) -> Result<CpuTimes>;
     /// Returns the nanoseconds that each of these has computed; `None`: it has ended, or it is not
     /// reported.
@@ -135,7 +135,7 @@ pub trait Handler {
     }
     /// Reads CLOCK_MONOTONIC, nanoseconds; tests put a clock of their own in.
     fn clock_ns(&mut self) -> u64 {
-        clock::now()
+        clock::monotonic_ns()
     }
     /// Returns the bytes of a file before `end` that are holes or unwritten extents; `None` if that
     /// is not known.
@@ -150,7 +150,7 @@ pub trait Handler {
     ///
     /// # Errors
     /// Why the job cannot run there.
-    fn prepare(
+    fn prepare_load_worker(
         &mut self,
         targets: &[TargetSpec],
         jobs: &[Job],
@@ -168,7 +168,7 @@ pub trait Handler {
     ///
     /// # Errors
     /// Why it cannot run here.
-    fn probe(&mut self, probe: &ProbeSpec) -> Result<Box<dyn LoadEngine>> {
+    fn prepare_probe_worker(&mut self, probe: &ProbeSpec) -> Result<Box<dyn LoadEngine>> {
         Ok(crate::probe::prepare(probe).map_err(Failed::from)?)
     }
 }
@@ -183,7 +183,7 @@ pub fn serve(
     handler: &mut dyn Handler,
 ) -> Result<()> {
     let line = ProgressLine::from_reader(&reader)?;
-    handler.attach(line.clone());
+    handler.attach_progress_line(line.clone());
     writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
     let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));
     let (workers, paths, servers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -209,7 +209,7 @@ fn answer_all<W: Write>(
     agent: &mut ServingAgent,
 ) -> Result<()> {
     loop {
-        let frame = match frame::read(reader) {
+        let frame = match frame::read_frame(reader) {
             Ok(frame) => frame,
             Err(FrameError::Eof) => return Ok(()),
             Err(error) => return Err(error).context("cannot read the host's request"),
@@ -313,7 +313,7 @@ impl ServingAgent<'_> {
         let worked = asked.and_then(|request| {
             let name = request.name();
             catch_unwind(AssertUnwindSafe(|| self.perform(request, report))).unwrap_or_else(
-                |panic| Err(anyhow!("the agent panicked in \"{name}\": {}", words(&*panic))),
+                |panic| Err(anyhow!("the agent panicked in \"{name}\": {}", panic_words(&*panic))),
             )
         });
         worked.unwrap_or_else(|error| (error_response(&error), Vec::new()))
@@ -323,7 +323,7 @@ impl ServingAgent<'_> {
         let response = match request {
             WireRequest::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
             WireRequest::Facts { devices, programs } => {
-                Response::Facts { facts: self.handler.facts(&devices, &programs)? }
+                Response::Facts { facts: self.handler.gather_facts(&devices, &programs)? }
             }
             WireRequest::Clock => Response::Clock { monotonic_ns: self.handler.clock_ns() },
             WireRequest::Prepare { worker, targets, jobs, engine, probe } => {
@@ -353,8 +353,10 @@ impl ServingAgent<'_> {
             WireRequest::Verify { worker, read } => {
                 let line = self.line.clone();
                 let mut progress = |share: f64| line.report(json!({ "read_back": share }));
-                let found =
-                    self.worker(worker)?.verify(read, &mut progress).map_err(Failed::from)?;
+                let found = self
+                    .worker(worker)?
+                    .verify_writes(read, &mut progress)
+                    .map_err(Failed::from)?;
                 Response::Verified { found }
             }
             WireRequest::End { worker } => {
@@ -377,22 +379,22 @@ impl ServingAgent<'_> {
                 Response::DurableVerified { found, unreadable }
             }
             WireRequest::Step { payload } => {
-                Response::Step { payload: self.handler.step(payload)? }
+                Response::Step { payload: self.handler.handle_step(payload)? }
             }
             WireRequest::Inspect { path } => {
-                Response::Inspect { payload: self.handler.inspect(&path)? }
+                Response::Inspect { payload: self.handler.inspect_path(&path)? }
             }
             WireRequest::Judge { payload } => {
-                Response::Judge { payload: self.handler.judge(payload)? }
+                Response::Judge { payload: self.handler.ask_guard(payload)? }
             }
             WireRequest::DiskAtPci { address } => {
-                Response::Disk { path: self.handler.disk(&DiskKey::Pci(address))? }
+                Response::Disk { path: self.handler.find_block_device(&DiskKey::Pci(address))? }
             }
             WireRequest::DiskBySerial { serial } => {
-                Response::Disk { path: self.handler.disk(&DiskKey::Serial(serial))? }
+                Response::Disk { path: self.handler.find_block_device(&DiskKey::Serial(serial))? }
             }
             WireRequest::Gate { paths, limit_ns } => {
-                Response::Gate(self.handler.gate(&paths, Duration::from_nanos(limit_ns))?)
+                Response::Gate(self.handler.await_quiet(&paths, Duration::from_nanos(limit_ns))?)
             }
             WireRequest::UnwrittenBytes { path, end } => {
                 Response::UnwrittenBytes { bytes: self.handler.unwritten_bytes(&path, end) }
@@ -425,17 +427,20 @@ impl ServingAgent<'_> {
             return Err(Failed::input(format!("worker {number} exists already")).into());
         }
         if jobs.iter().any(|job| job.rw.writes()) {
-            targets.iter().try_for_each(|target| self.handler.permit(target))?;
+            targets.iter().try_for_each(|target| self.handler.permit_write(target))?;
         }
         let worker = match probe {
-            Some(probe) => self.handler.probe(probe)?,
+            Some(probe) => self.handler.prepare_probe_worker(probe)?,
             None => {
-                let beside = self.workers.values().find_map(|other| other.worker());
-                self.handler.prepare(targets, jobs, engine, beside)?
+                let beside = self.workers.values().find_map(|other| other.own_worker());
+                self.handler.prepare_load_worker(targets, jobs, engine, beside)?
             }
         };
-        let prepared =
-            Prepared { engine: worker.name(), why: worker.why(), command: worker.command() };
+        let prepared = Prepared {
+            engine: worker.name(),
+            why: worker.choice_reason(),
+            command: worker.slice_command(),
+        };
         self.workers.insert(number, worker);
         self.paths.insert(number, targets.iter().map(|target| target.path.clone()).collect());
         Ok(Response::Prepared(prepared))
@@ -462,7 +467,7 @@ impl ServingAgent<'_> {
         spec: &TrialSpec,
         report: AckReporter,
     ) -> Result<Response> {
-        self.handler.permit(target)?;
+        self.handler.permit_write(target)?;
         let disk = DirectDisk::open(&target.path, true)?;
         Ok(Response::DurableWritten { acknowledged: writer::write(&disk, spec, report)? })
     }
@@ -473,17 +478,18 @@ impl ServingAgent<'_> {
         self.worker(worker)?;
         if let Some(begin_ns) = spec.begin_ns {
             thread::sleep(Duration::from_nanos(
-                begin_ns.saturating_sub(clock::now() + READY_BEFORE_NS),
+                begin_ns.saturating_sub(clock::monotonic_ns() + READY_BEFORE_NS),
             ));
         }
         let paths = self.paths.get(&worker).cloned().unwrap_or_default();
         let devices_before = self.handler.device_reading(&paths);
         // A place without /proc/stat has none, and the record says so.
         let before = self.handler.cpu_times().ok();
-        let result = self.worker(worker)?.slice(spec).map_err(Failed::from)?;
-        let cpu = before.zip(self.handler.cpu_times().ok()).map(|(from, to)| to.since(from));
+        let result = self.worker(worker)?.run_slice(spec).map_err(Failed::from)?;
+        let cpu =
+            before.zip(self.handler.cpu_times().ok()).map(|(from, to)| to.elapsed_since(from));
         let devices = [devices_before, self.handler.device_reading(&paths)];
-        let exchange = self.worker(worker)?.exchange();
+        let exchange = self.worker(worker)?.probe_exchange();
         Ok(Ran { result, cpu, exchange, devices })
     }
 
@@ -496,11 +502,13 @@ impl ServingAgent<'_> {
         });
         let mut native = Vec::with_capacity(numbers.len());
         for number in numbers {
-            native.push(self.worker(*number)?.worker().is_some());
+            native.push(self.worker(*number)?.own_worker().is_some());
         }
         if native.iter().all(|native| *native) {
-            let workers: Vec<&Worker> =
-                numbers.iter().filter_map(|number| self.workers.get(number)?.worker()).collect();
+            let workers: Vec<&Worker> = numbers
+                .iter()
+                .filter_map(|number| self.workers.get(number)?.own_worker())
+                .collect();
             return Ok(run_series(&workers, spec, read.as_ref())
                 .map_err(EngineError::from)
                 .map_err(Failed::from)?);
@@ -521,8 +529,8 @@ impl ServingAgent<'_> {
                 numbers.get(*at).zip(spec.lengths.get(*at)).context("the order names no worker")?;
             let is_last = !spec.order[position + 1..].contains(at);
             let bound = SliceBound::Time { ns: length.window_ns };
-            let asked = SliceSpec::now(bound, length.discard_ns, spec.flush && is_last);
-            let slice = self.worker(*number)?.slice(&asked).map_err(Failed::from)?;
+            let asked = SliceSpec::starting_now(bound, length.discard_ns, spec.flush && is_last);
+            let slice = self.worker(*number)?.run_slice(&asked).map_err(Failed::from)?;
             let (discarded_ns, window_ns) = (slice.discarded_ns, slice.window_ns);
             result.slices.push(ShortSlice {
                 worker: *at,
@@ -552,9 +560,9 @@ impl ServingAgent<'_> {
 /// Measures how long a reading takes, in nanoseconds.
 fn timed(read: &ReadMachine) -> u64 {
     let once = || {
-        let began_ns = clock::now();
+        let began_ns = clock::monotonic_ns();
         let _ = read();
-        clock::now() - began_ns
+        clock::monotonic_ns() - began_ns
     };
     (0..5).map(|_| once()).min().unwrap_or(u64::MAX)
 }
@@ -591,7 +599,7 @@ fn error_response(error: &anyhow::Error) -> Response {
     Response::Error { message: format!("{error:#}"), code: iotax_units::exit::code_of(error) }
 }
 
-fn words(panic: &(dyn std::any::Any + Send)) -> String {
+fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "without words".into())

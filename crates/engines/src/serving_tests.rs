@@ -46,7 +46,7 @@ fn a_whole_conversation() {
         (result.window_ns, result.read.latency.count(), result.flush_ns),
         (10_000_000, 100, Some(5))
     );
-    peer.end(2).unwrap();
+    peer.end_worker(2).unwrap();
     assert_eq!(alive.load(Ordering::SeqCst), 2);
     let again = peer.slice(2, &spec(), QUICK_LIMIT).unwrap_err();
     assert!(again.to_string().contains("there is no worker 2"), "{again}");
@@ -136,7 +136,7 @@ fn an_unknown_request_is_answered_under_its_number() {
     let mut from_agent = ours;
     frame::skip_to_preamble(&mut from_agent).unwrap();
     for (id, words) in [(9, "make_coffee"), (0, "cannot parse")] {
-        let frame = frame::read(&mut from_agent).unwrap();
+        let frame = frame::read_frame(&mut from_agent).unwrap();
         let envelope: Envelope = serde_json::from_slice(&frame.json).unwrap();
         assert_eq!(envelope.id, id);
         assert!(envelope.body.get().contains(words), "{}", envelope.body);
@@ -243,7 +243,10 @@ fn a_trial_is_watched_and_read_back() {
     let Response::DurableVerified { found, .. } = peer.call(verify, QUICK_LIMIT).unwrap() else {
         panic!("another answer")
     };
-    assert!(found.broken() == 0 && found.kept == found.blocks && found.blocks >= 60, "{found:?}");
+    assert!(
+        found.broken_blocks() == 0 && found.kept == found.blocks && found.blocks >= 60,
+        "{found:?}"
+    );
     // Whoever watches may stop; what is still on its way counts.
     let answer = peer.watch(request(true), &mut |_| ControlFlow::Break(()));
     assert_eq!(answer.unwrap(), None);

@@ -48,11 +48,11 @@ impl LoadEngine for FakeEngine {
         "fake".into()
     }
 
-    fn why(&self) -> String {
+    fn choice_reason(&self) -> String {
         "a test".into()
     }
 
-    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+    fn run_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
         let SliceBound::Time { ns } = spec.bound else {
             return Err(EngineError::Unfit("no bytes here".into()));
         };
@@ -67,7 +67,7 @@ impl LoadEngine for FakeEngine {
     }
 
     /// Takes an hour, if somebody wants all of it.
-    fn verify(
+    fn verify_writes(
         &mut self,
         read: bool,
         tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
@@ -85,15 +85,15 @@ impl LoadEngine for FakeEngine {
 
 impl Handler for FakeHandler {
     #[allow(clippy::needless_update, reason = "facts grow")]
-    fn facts(&mut self, _devices: &[PathBuf], _programs: &[String]) -> Result<Facts> {
+    fn gather_facts(&mut self, _devices: &[PathBuf], _programs: &[String]) -> Result<Facts> {
         Ok(Facts { hostname: Some("fake".into()), ..Facts::default() })
     }
 
-    fn attach(&mut self, line: ProgressLine) {
+    fn attach_progress_line(&mut self, line: ProgressLine) {
         self.line = line;
     }
 
-    fn step(&mut self, payload: Value) -> Result<Value> {
+    fn handle_step(&mut self, payload: Value) -> Result<Value> {
         for ms in 0..payload["work_ms"].as_u64().unwrap_or(0) {
             if self.line.report(ms.into()).is_break() {
                 bail!("stopped");
@@ -115,15 +115,15 @@ impl Handler for FakeHandler {
         }
     }
 
-    fn inspect(&mut self, path: &Path) -> Result<Value> {
+    fn inspect_path(&mut self, path: &Path) -> Result<Value> {
         Ok(serde_json::json!({ "path": path }))
     }
 
-    fn judge(&mut self, payload: Value) -> Result<Value> {
+    fn ask_guard(&mut self, payload: Value) -> Result<Value> {
         Ok(payload)
     }
 
-    fn permit(&mut self, target: &TargetSpec) -> Result<()> {
+    fn permit_write(&mut self, target: &TargetSpec) -> Result<()> {
         if !target.writable {
             bail!(Failed::input("no consent for it"));
         }
@@ -131,11 +131,11 @@ impl Handler for FakeHandler {
         Ok(())
     }
 
-    fn disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
+    fn find_block_device(&mut self, key: &DiskKey) -> Result<PathBuf> {
         Ok(Path::new("/dev/disk").join(key.value()))
     }
 
-    fn gate(&mut self, _paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate> {
+    fn await_quiet(&mut self, _paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate> {
         Ok(QuiesceGate { waited_ns: limit.as_nanos() as u64, ..QuiesceGate::NOTHING_OWED })
     }
 
@@ -143,7 +143,7 @@ impl Handler for FakeHandler {
         Ok(CpuTimes { idle_ns: 9, ..CpuTimes::default() })
     }
 
-    fn prepare(
+    fn prepare_load_worker(
         &mut self,
         _targets: &[TargetSpec],
         _jobs: &[Job],

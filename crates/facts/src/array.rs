@@ -36,7 +36,7 @@ pub enum ArrayState {
 
 impl ArrayState {
     /// Returns the fraction of a rebuild that is done, 0 to 1, or `None` if no rebuild is running.
-    pub fn rebuilt(&self) -> Option<f64> {
+    pub fn rebuilt_fraction(&self) -> Option<f64> {
         match self {
             ArrayState::Rebuilding { done, .. } => Some(*done),
             _ => None,

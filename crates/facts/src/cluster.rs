@@ -38,21 +38,21 @@ impl ClusterStatus {
 
     /// Returns true if all OSDs are up and in, and every placement group is exactly `active+clean`.
     pub fn is_healthy(&self) -> bool {
-        self.lost() == 0
+        self.unavailable_osds() == 0
             && !self.groups.is_empty()
             && self.groups.iter().all(|(state, _)| state == "active+clean")
     }
 
     /// Returns the names of health checks that report a full or nearly full OSD or pool.
-    pub fn full(&self) -> Vec<&str> {
+    pub fn full_checks(&self) -> Vec<&str> {
         self.checks.iter().map(String::as_str).filter(|check| check.ends_with("FULL")).collect()
     }
 
-    fn lost(&self) -> u32 {
+    fn unavailable_osds(&self) -> u32 {
         self.osds - self.up.min(self.within).min(self.osds)
     }
 
-    pub fn state(&self) -> ArrayState {
+    pub fn overall_state(&self) -> ArrayState {
         let all = |is: fn(&str) -> bool| {
             !self.groups.is_empty() && self.groups.iter().all(|(state, _)| is(state))
         };
@@ -61,7 +61,7 @@ impl ClusterStatus {
             let words: Vec<&str> = state.split('+').collect();
             words.contains(&"active") && !words.contains(&"stale") && !words.contains(&"peering")
         });
-        match self.lost() {
+        match self.unavailable_osds() {
             _ if !serves => ArrayState::Down { word: self.to_string() },
             0 if self.is_healthy() => ArrayState::Healthy,
             0 => {
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_state_is_that_of_all_parts_together() {
         let shown = |osds, groups: &[(&str, u64)], degraded: f64| {
-            status(osds, groups, degraded).state().to_string()
+            status(osds, groups, degraded).overall_state().to_string()
         };
         assert_eq!(shown([3, 3, 3], &[("active+clean", 16)], 0.0), "healthy");
         let stale = shown([3, 2, 3], &[("active+clean", 12), ("stale+active+clean", 4)], 0.0);
@@ -160,17 +160,17 @@ mod tests {
         let mut out = status([3, 3, 2], &[("active+clean+remapped", 16)], 0.0);
         (out.health, out.checks, out.misplaced) = ("HEALTH_OK".into(), Vec::new(), 1.0 / 3.0);
         assert!(!out.is_healthy());
-        assert_eq!(out.state(), ArrayState::Out { members: 1 });
+        assert_eq!(out.overall_state(), ArrayState::Out { members: 1 });
         let shown = "HEALTH_OK, 3 OSDs: 3 up, 2 in, 16 active+clean+remapped, misplaced 33.3 %";
         assert_eq!(out.to_string(), shown);
         // Its data were moved to others, and it is still out.
         assert_eq!(
-            status([5, 5, 4], &[("active+clean", 16)], 0.0).state(),
+            status([5, 5, 4], &[("active+clean", 16)], 0.0).overall_state(),
             ArrayState::Out { members: 1 }
         );
         // Out and down is not the state that was asked for.
         let both = status([3, 2, 2], &[("active+undersized+degraded", 16)], 1.0 / 3.0);
-        assert_eq!(both.state(), ArrayState::Degraded { missing: 1 });
+        assert_eq!(both.overall_state(), ArrayState::Degraded { missing: 1 });
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
         low.checks =
             ["OSD_NEARFULL", "POOL_NEARFULL", "POOL_NO_REDUNDANCY"].map(str::to_owned).to_vec();
         low.recovering = 2.5e6;
-        assert_eq!(low.full(), ["OSD_NEARFULL", "POOL_NEARFULL"]);
+        assert_eq!(low.full_checks(), ["OSD_NEARFULL", "POOL_NEARFULL"]);
         assert!(low.to_string().ends_with("POOL_NO_REDUNDANCY, recovering 2.5 MB/s"));
         let kept = serde_json::to_string(&low).unwrap();
         assert_eq!(serde_json::from_str::<ClusterStatus>(&kept).unwrap(), low);

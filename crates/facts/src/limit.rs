@@ -34,7 +34,7 @@ impl LimitUnit {
         }
     }
 
-    fn word(self) -> &'static str {
+    fn unit_phrase(self) -> &'static str {
         match self {
             LimitUnit::ReadIos => "reads a second",
             LimitUnit::ReadBytes => "bytes read a second",
@@ -65,7 +65,7 @@ pub struct SetLimit {
 
 impl fmt::Display for SetLimit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {} {}", self.on, self.rate, self.of.word())?;
+        write!(out, "{}: {} {}", self.on, self.rate, self.of.unit_phrase())?;
         if let Some(burst) = self.burst {
             write!(out, ", bursts of {burst}")?;
         }

@@ -46,7 +46,7 @@ impl Facts {
     /// Returns the network that contains an address or through which it is reached. `None`: the
     /// address is not IPv4, or no such network is recorded.
     pub fn network_of(&self, address: &str) -> Option<&Network> {
-        toward(&self.networks, address.parse().ok()?)
+        network_toward(&self.networks, address.parse().ok()?)
     }
 }
 
@@ -169,7 +169,7 @@ pub struct Network {
 
 /// Returns the network that contains an address or through which it is reached: the one with the
 /// longest matching prefix.
-pub fn toward(networks: &[Network], address: Ipv4Addr) -> Option<&Network> {
+pub fn network_toward(networks: &[Network], address: Ipv4Addr) -> Option<&Network> {
     let leads =
         |one: &&Network| (u32::from(address) ^ u32::from(one.address)) & mask(one.bits) == 0;
     networks.iter().filter(leads).max_by_key(|one| one.bits)

@@ -40,7 +40,7 @@ impl Place {
     }
 
     /// Returns the written form as a prefix and a name.
-    fn parts(&self) -> [&str; 2] {
+    fn prefix_and_name(&self) -> [&str; 2] {
         match self {
             Place::Host => [HOST, ""],
             Place::Ssh(host) => [SSH, host],
@@ -48,8 +48,8 @@ impl Place {
         }
     }
 
-    fn bytes(&self) -> impl Iterator<Item = u8> {
-        self.parts().into_iter().flat_map(str::bytes)
+    fn written_bytes(&self) -> impl Iterator<Item = u8> {
+        self.prefix_and_name().into_iter().flat_map(str::bytes)
     }
 }
 
@@ -74,7 +74,7 @@ impl From<&str> for Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts().into_iter().try_for_each(|part| f.write_str(part))
+        self.prefix_and_name().into_iter().try_for_each(|part| f.write_str(part))
     }
 }
 
@@ -92,7 +92,7 @@ impl Serialize for Place {
 
 impl Ord for Place {
     fn cmp(&self, other: &Place) -> Ordering {
-        self.bytes().cmp(other.bytes())
+        self.written_bytes().cmp(other.written_bytes())
     }
 }
 

@@ -47,7 +47,7 @@ fn is_zero(ns: &u64) -> bool {
 impl CpuTimes {
     /// Returns the time since an earlier reading. A counter that ran backwards, as iowait may,
     /// gives 0.
-    pub fn since(self, earlier: CpuTimes) -> CpuTimes {
+    pub fn elapsed_since(self, earlier: CpuTimes) -> CpuTimes {
         CpuTimes {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
             system_ns: self.system_ns.saturating_sub(earlier.system_ns),
@@ -61,7 +61,7 @@ impl CpuTimes {
         }
     }
 
-    pub fn plus(self, other: CpuTimes) -> CpuTimes {
+    pub fn sum_times(self, other: CpuTimes) -> CpuTimes {
         CpuTimes {
             user_ns: self.user_ns.saturating_add(other.user_ns),
             system_ns: self.system_ns.saturating_add(other.system_ns),
@@ -93,11 +93,11 @@ pub struct DeviceCounts {
 }
 
 impl DeviceCounts {
-    pub fn since(&self, earlier: &DeviceCounts) -> DeviceCounts {
+    pub fn completed_since(&self, earlier: &DeviceCounts) -> DeviceCounts {
         self.each_with(earlier, u64::saturating_sub)
     }
 
-    pub fn plus(&self, other: &DeviceCounts) -> DeviceCounts {
+    pub fn sum_device_counts(&self, other: &DeviceCounts) -> DeviceCounts {
         self.each_with(other, u64::saturating_add)
     }
 
@@ -125,21 +125,21 @@ pub struct DeviceReading {
 impl DeviceReading {
     /// Returns the nanoseconds since an earlier reading, and the counts of devices that are in both
     /// readings.
-    pub fn since(&self, earlier: &DeviceReading) -> DeviceReading {
+    pub fn difference_since(&self, earlier: &DeviceReading) -> DeviceReading {
         let before =
             |one: &DeviceCounts| earlier.devices.iter().find(|known| known.device == one.device);
-        let devices = self.devices.iter().filter_map(|one| Some(one.since(before(one)?)));
+        let devices = self.devices.iter().filter_map(|one| Some(one.completed_since(before(one)?)));
         DeviceReading {
             at_ns: self.at_ns.saturating_sub(earlier.at_ns),
             devices: devices.collect(),
         }
     }
 
-    pub fn add(&mut self, other: &DeviceReading) {
+    pub fn add_reading(&mut self, other: &DeviceReading) {
         self.at_ns = self.at_ns.saturating_add(other.at_ns);
         for one in &other.devices {
             match self.devices.iter_mut().find(|known| known.device == one.device) {
-                Some(known) => *known = known.plus(one),
+                Some(known) => *known = known.sum_device_counts(one),
                 None => self.devices.push(one.clone()),
             }
         }
@@ -180,7 +180,7 @@ impl QuiesceGate {
     /// Combines two gates before one slice: waits add up, of the other values the worse one counts,
     /// and a value that one gate does not know is unknown.
     #[must_use]
-    pub fn and(self, other: QuiesceGate) -> QuiesceGate {
+    pub fn combine_gates(self, other: QuiesceGate) -> QuiesceGate {
         QuiesceGate {
             waited_ns: self.waited_ns + other.waited_ns,
             dirty_bytes: self.dirty_bytes.max(other.dirty_bytes),

@@ -159,7 +159,7 @@ pub fn pieces(word: &str) -> Result<Vec<WordPiece<'_>>, String> {
 }
 
 /// Returns a word with its placeholders replaced, or `None` if one of them has no value.
-pub fn filled(word: &str, slots: &PlaceholderSlots) -> Option<String> {
+pub fn fill_slots(word: &str, slots: &PlaceholderSlots) -> Option<String> {
     let fill = |piece: WordPiece<'_>| match piece {
         WordPiece::Text(text) => Some(text),
         WordPiece::Slot(name) => slots.get(name).cloned(),
@@ -194,7 +194,7 @@ pub fn has_slot(words: &[String], names: &[&str]) -> bool {
 
 /// Returns a command with its placeholders replaced. An argument whose placeholder has no value is
 /// omitted, since its option was not written.
-pub fn command(
+pub fn expand_command(
     argv: &[String],
     slots: &PlaceholderSlots,
     members: &[String],
@@ -205,13 +205,13 @@ pub fn command(
     slots.insert(MEMBERS.to_owned(), members.join(separator.unwrap_or(",")));
     let word = |word: &String| match *word == whole && separator.is_none() {
         true => members.to_vec(),
-        false => filled(word, &slots).into_iter().collect(),
+        false => fill_slots(word, &slots).into_iter().collect(),
     };
     argv.iter().flat_map(word).collect()
 }
 
 impl ToolCommands {
-    pub fn all(&self) -> impl Iterator<Item = &Argv> {
+    pub fn all_commands(&self) -> impl Iterator<Item = &Argv> {
         let lists = [&self.make, &self.undo, &self.find, &self.fail, &self.bring_back];
         let asked = self.state.iter().map(|state| &state.command);
         let settings = self.settings.iter().map(|settings| &settings.command);
@@ -222,12 +222,12 @@ impl ToolCommands {
     pub fn names_pci(&self) -> bool {
         let member =
             self.member.iter().any(|member| has_slot(std::slice::from_ref(member), &[PCI]));
-        member || self.all().any(|argv| has_slot(argv, &[PCI]))
+        member || self.all_commands().any(|argv| has_slot(argv, &[PCI]))
     }
 
     pub fn programs(&self) -> Vec<&str> {
         let mut programs: Vec<&str> =
-            self.all().filter_map(|argv| argv.first()).map(String::as_str).collect();
+            self.all_commands().filter_map(|argv| argv.first()).map(String::as_str).collect();
         programs.sort_unstable();
         programs.dedup();
         programs
@@ -256,11 +256,11 @@ mod tests {
         ];
         let argv = argv.map(str::to_owned);
         let members = ["/dev/a", "/dev/b"].map(str::to_owned);
-        let words = command(&argv, &slots(&[("name", "iotax-r-tool0")]), &members, None);
+        let words = expand_command(&argv, &slots(&[("name", "iotax-r-tool0")]), &members, None);
         let wanted =
             ["make", "-n", "iotax-r-tool0", "-d", "/dev/a", "/dev/b", "--all=/dev/a,/dev/b", "{x}"];
         assert_eq!(words, wanted, "an option that was not written is left out with its argument");
-        let listed = command(&argv[3..6], &slots(&[]), &members, Some(" "));
+        let listed = expand_command(&argv[3..6], &slots(&[]), &members, Some(" "));
         assert_eq!(listed, ["-d", "/dev/a /dev/b", "--all=/dev/a /dev/b"]);
     }
 
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_a_placeholder_stands_for_is_not_read_again() {
-        let words = command(
+        let words = expand_command(
             &["{label}".to_owned()],
             &slots(&[("label", "{members} $(reboot)")]),
             &[],

@@ -19,7 +19,7 @@ pub enum Kill {
 impl Kill {
     pub const ALL: [Kill; 3] = [Kill::Guest, Kill::Qemu, Kill::Daemon];
 
-    pub fn word(self) -> &'static str {
+    pub fn kill_word(self) -> &'static str {
         match self {
             Kill::Guest => "guest",
             Kill::Qemu => "qemu",
@@ -102,12 +102,12 @@ pub struct Example {
 impl ReadBack {
     /// Returns the number of blocks that break the promise of a flush. Blocks in flight may be old
     /// or new, but not torn.
-    pub fn broken(&self) -> u64 {
+    pub fn broken_blocks(&self) -> u64 {
         self.lost + self.torn + self.unreadable + self.under_way_torn
     }
 
     #[must_use]
-    pub fn and(mut self, other: ReadBack) -> ReadBack {
+    pub fn combine_results(mut self, other: ReadBack) -> ReadBack {
         self.blocks += other.blocks;
         self.kept += other.kept;
         self.later += other.later;

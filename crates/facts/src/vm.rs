@@ -18,7 +18,7 @@ pub enum Manager {
 impl Manager {
     pub const ALL: [Manager; 3] = [Manager::Libvirt, Manager::Proxmox, Manager::Esxi];
 
-    pub fn word(self) -> &'static str {
+    pub fn manager_word(self) -> &'static str {
         match self {
             Manager::Libvirt => "libvirt",
             Manager::Proxmox => "proxmox",
@@ -102,7 +102,7 @@ pub fn transport_of(uri: &str) -> Result<&str, String> {
 impl std::fmt::Display for Vm {
     /// Writes the name as in a consent: `libvirt:NAME`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.manager.word(), self.name)
+        write!(f, "{}:{}", self.manager.manager_word(), self.name)
     }
 }
 

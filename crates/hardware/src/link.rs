@@ -18,7 +18,7 @@ pub struct Rate {
 impl Rate {
     /// Returns the rate of this many such links side by side.
     #[must_use]
-    pub fn times(self, links: f64) -> Rate {
+    pub fn side_by_side(self, links: f64) -> Rate {
         Rate {
             line: self.line * links,
             practical: self.practical.scaled(links),
@@ -95,7 +95,7 @@ impl HardwareLink {
     }
 
     /// Parses the name of a link as [`HardwareLink::name`] writes it.
-    pub fn named(text: &str) -> Option<HardwareLink> {
+    pub fn parse_link_name(text: &str) -> Option<HardwareLink> {
         let (name, lanes) = text.rsplit_once(" x").unwrap_or((text, "1"));
         let link =
             HardwareLink::all().find(|link| link.known.name == name)?.lanes(lanes.parse().ok()?)?;
@@ -121,7 +121,7 @@ impl HardwareLink {
     /// Returns the capacity in one direction, or of both directions together if the link is half
     /// duplex.
     pub fn rate(self) -> Rate {
-        self.known.rate.times(f64::from(self.lanes))
+        self.known.rate.side_by_side(f64::from(self.lanes))
     }
 
     /// Returns the name in the standard: `PCIe 3.0 x4`, `SATA 6 Gb/s`, `40GbE`.
@@ -158,13 +158,13 @@ mod tests {
             ("InfiniBand FDR", 6818.0),
         ] {
             assert_eq!(
-                (HardwareLink::named(name).unwrap().rate().line / 1e6).round(),
+                (HardwareLink::parse_link_name(name).unwrap().rate().line / 1e6).round(),
                 megabytes,
                 "{name}"
             );
         }
         for none in ["PCIe 3.0 x5", "PCIe 7.0 x4", "PCIe 3.0", "SATA 6 Gb/s x2", "7GbE"] {
-            assert_eq!(HardwareLink::named(none), None, "{none}");
+            assert_eq!(HardwareLink::parse_link_name(none), None, "{none}");
         }
         let names = |link: Option<HardwareLink>| link.map(HardwareLink::name).unwrap_or_default();
         assert_eq!(names(HardwareLink::of_card(true, 56_000)), "InfiniBand FDR");

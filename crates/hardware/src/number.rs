@@ -13,7 +13,7 @@ mod words;
 
 pub use scan::{DecimalSign, Style, hedges, quantities, quantities_in, quantity, shows};
 pub use unit::cyrillic;
-pub use unit::{Measure, NumberUnit, PrefixBase, whole as measure};
+pub use unit::{Measure, NumberUnit, PrefixBase, whole_unit as measure};
 
 /// All values between two ends, both included; a printed figure represents one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,13 +34,13 @@ impl Interval {
 
     /// Returns true if both have a value in common; ends that differ by the rounding of a double
     /// touch.
-    pub fn meets(self, other: Interval) -> bool {
+    pub fn overlaps_with(self, other: Interval) -> bool {
         let reaches = |low: f64, high: f64| low <= high + 1e-12 * low.abs().max(high.abs());
         reaches(self.low, other.high) && reaches(other.low, self.high)
     }
 
-    pub fn has(self, value: f64) -> bool {
-        self.meets(Interval::exact(value))
+    pub fn contains_value(self, value: f64) -> bool {
+        self.overlaps_with(Interval::exact(value))
     }
 
     /// Returns the interval, widened by a fraction of its ends.
@@ -56,7 +56,7 @@ impl Interval {
     }
 
     /// Returns all products of two intervals without negative values.
-    pub fn times(self, other: Interval) -> Interval {
+    pub fn product_with(self, other: Interval) -> Interval {
         Interval { low: self.low * other.low, high: self.high * other.high }
     }
 
@@ -64,12 +64,12 @@ impl Interval {
         Interval { low: self.low * factor, high: self.high * factor }
     }
 
-    pub fn plus(self, other: Interval) -> Interval {
+    pub fn sum_with(self, other: Interval) -> Interval {
         Interval { low: self.low + other.low, high: self.high + other.high }
     }
 
     /// Returns all ratios of two intervals; `None` if the divisor may be zero or negative.
-    pub fn over(self, other: Interval) -> Option<Interval> {
+    pub fn ratio_to(self, other: Interval) -> Option<Interval> {
         // For a negative value the smallest divisor gives the lowest ratio.
         let least = if self.low < 0.0 { other.low } else { other.high };
         let most = if self.high < 0.0 { other.high } else { other.low };

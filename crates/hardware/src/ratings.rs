@@ -14,7 +14,7 @@ mod name;
 mod tests;
 
 pub use file::Fault;
-pub use name::words;
+pub use name::words_with_spans;
 
 /// Values that data sheets rate, in the words of a scenario's `[rating]`, which also uses this
 /// type.
@@ -100,14 +100,14 @@ impl DriveMatch<'_> {
     /// Returns the largest rating of the possible capacities; `None` if one of them is not rated,
     /// since it may have more.
     pub fn most(&self, rated: DriveRatings) -> Option<f64> {
-        self.over(rated, f64::max)
+        self.over_sizes(rated, f64::max)
     }
 
     pub fn least(&self, rated: DriveRatings) -> Option<f64> {
-        self.over(rated, f64::min)
+        self.over_sizes(rated, f64::min)
     }
 
-    fn over(&self, rated: DriveRatings, pick: fn(f64, f64) -> f64) -> Option<f64> {
+    fn over_sizes(&self, rated: DriveRatings, pick: fn(f64, f64) -> f64) -> Option<f64> {
         let values: Option<Vec<f64>> =
             self.sizes.iter().map(|size| size.figures[rated as usize]).collect();
         values?.into_iter().reduce(pick)
@@ -123,7 +123,7 @@ pub struct Ratings {
     own: usize,
 }
 
-pub fn known() -> &'static Ratings {
+pub fn builtin_ratings() -> &'static Ratings {
     static KNOWN: OnceLock<Ratings> = OnceLock::new();
     KNOWN.get_or_init(|| Ratings::read(include_str!("ratings.toml")).unwrap_or_default())
 }
@@ -162,7 +162,7 @@ impl Ratings {
     ///
     /// # Errors
     /// Fails like [`Ratings::read`].
-    pub fn with(&self, text: &str) -> Result<Ratings, Fault> {
+    pub fn with_user_file(&self, text: &str) -> Result<Ratings, Fault> {
         let mut drives = file::drives(text)?;
         let kept = |old: &RatedDrive| drives.iter().all(|new| new.name != old.name);
         let own = drives.len() + self.drives[..self.own].iter().filter(|old| kept(old)).count();
@@ -180,7 +180,7 @@ impl Ratings {
     /// one that the string names, otherwise all that exist. `None` if no drive or more than one is
     /// named, or the drive is not rated in that capacity.
     pub fn rating_of(&self, model: &str, capacity: Option<f64>) -> Option<DriveMatch<'_>> {
-        let found = self.find(model);
+        let found = self.find_drives(model);
         let first = found.first()?;
         if found.iter().any(|other| other.drive != first.drive) {
             return None;
@@ -219,7 +219,7 @@ impl Ratings {
             .or_else(|| sizes.iter().position(|size| size.capacity.is_none()))
     }
 
-    pub fn find(&self, text: &str) -> Vec<NamedDrive> {
+    pub fn find_drives(&self, text: &str) -> Vec<NamedDrive> {
         self.names.find(text)
     }
 }

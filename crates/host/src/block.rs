@@ -79,11 +79,11 @@ pub fn devnum(rdev: u64) -> String {
     format!("{}:{}", rustix::fs::major(rdev), rustix::fs::minor(rdev))
 }
 
-pub fn node(probe: &Probe, rdev: u64) -> Option<BlockNode> {
+pub fn node_by_number(probe: &Probe, rdev: u64) -> Option<BlockNode> {
     node_at(probe, &Path::new("/sys/dev/block").join(devnum(rdev)))
 }
 
-pub fn disk(probe: &Probe, name: &str) -> Option<BlockNode> {
+pub fn disk_by_name(probe: &Probe, name: &str) -> Option<BlockNode> {
     node_at(probe, &sys_block(name))
 }
 
@@ -106,17 +106,17 @@ fn node_at(probe: &Probe, dir: &Path) -> Option<BlockNode> {
     let real = probe.path_below(dir).canonicalize().ok()?;
     let name = real.file_name()?.to_str()?.to_owned();
     let parent = probe
-        .number(dir.join("partition"))
+        .read_number(dir.join("partition"))
         .and_then(|_| Some(real.parent()?.file_name()?.to_str()?.to_owned()));
     let queue = sys_block(parent.as_deref().unwrap_or(&name)).join("queue");
     Some(BlockNode {
-        devnum: probe.read(dir.join("dev"))?,
+        devnum: probe.read_trimmed(dir.join("dev"))?,
         // Both are in units of 512 bytes, whatever the device's block
         // (Documentation/ABI/stable/sysfs-block).
-        bytes: probe.number(dir.join("size"))?.checked_mul(512)?,
-        start: probe.number(dir.join("start")).unwrap_or(0).checked_mul(512)?,
-        logical_block_bytes: probe.number(queue.join("logical_block_size")).unwrap_or(512),
-        read_only: probe.number(dir.join("ro")) == Some(1),
+        bytes: probe.read_number(dir.join("size"))?.checked_mul(512)?,
+        start: probe.read_number(dir.join("start")).unwrap_or(0).checked_mul(512)?,
+        logical_block_bytes: probe.read_number(queue.join("logical_block_size")).unwrap_or(512),
+        read_only: probe.read_number(dir.join("ro")) == Some(1),
         name,
         parent,
     })
@@ -129,9 +129,9 @@ pub fn partitions(probe: &Probe, disk: &BlockNode) -> Vec<BlockNode> {
         return Vec::new();
     }
     probe
-        .names(&dir)
+        .folder_names(&dir)
         .into_iter()
-        .filter(|name| probe.number(dir.join(name).join("partition")).is_some())
+        .filter(|name| probe.read_number(dir.join(name).join("partition")).is_some())
         .filter_map(|name| node_at(probe, &dir.join(name)))
         .collect()
 }
@@ -139,7 +139,7 @@ pub fn partitions(probe: &Probe, disk: &BlockNode) -> Vec<BlockNode> {
 /// Returns the numbers and names of devices whose use counts as use of the target: for a disk also
 /// its partitions, for a partition also its disk, but not its siblings.
 pub fn numbers_in_question(probe: &Probe, node: &BlockNode) -> Vec<(String, String)> {
-    let parent = node.parent.as_deref().and_then(|name| disk(probe, name));
+    let parent = node.parent.as_deref().and_then(|name| disk_by_name(probe, name));
     std::iter::once(node.clone())
         .chain(partitions(probe, node))
         .chain(parent)
@@ -166,13 +166,14 @@ pub fn identity(probe: &Probe, node: &BlockNode) -> Identity {
         wwn,
         transient,
         serial_shared_with,
-        part: part(probe, node),
+        part: partition_extent(probe, node),
         inode: None,
     }
 }
 
-fn part(probe: &Probe, node: &BlockNode) -> Option<PartitionExtent> {
-    let number = probe.number(Path::new("/sys/dev/block").join(&node.devnum).join("partition"))?;
+fn partition_extent(probe: &Probe, node: &BlockNode) -> Option<PartitionExtent> {
+    let number =
+        probe.read_number(Path::new("/sys/dev/block").join(&node.devnum).join("partition"))?;
     Some(PartitionExtent { number, start: node.start, bytes: node.bytes })
 }
 
@@ -201,7 +202,7 @@ pub fn hangs_on(probe: &Probe, name: &str, address: &str) -> bool {
 }
 
 fn first_of(probe: &Probe, dir: &Path, files: &[&str]) -> Option<String> {
-    files.iter().find_map(|file| probe.read(dir.join(file))).map(|text| one_space(&text))
+    files.iter().find_map(|file| probe.read_trimmed(dir.join(file))).map(|text| one_space(&text))
 }
 
 /// Joins words by single blanks: SCSI pads its fields with blanks, also inside, and users type
@@ -236,8 +237,8 @@ fn vpd_serial(probe: &Probe, dir: &Path) -> Option<String> {
 }
 
 fn udev(probe: &Probe, dir: &Path, keys: &[&str]) -> Option<String> {
-    let number = probe.read(dir.join("dev"))?;
-    let data = probe.read(format!("/run/udev/data/b{number}"))?;
+    let number = probe.read_trimmed(dir.join("dev"))?;
+    let data = probe.read_trimmed(format!("/run/udev/data/b{number}"))?;
     keys.iter().find_map(|key| {
         let line = data
             .lines()
@@ -250,8 +251,8 @@ fn udev(probe: &Probe, dir: &Path, keys: &[&str]) -> Option<String> {
 /// The kernel increments `diskseq` at every attachment and never reuses a value within a boot, so
 /// the name of an earlier boot or attachment matches nothing.
 fn transient(probe: &Probe, name: &str) -> Option<String> {
-    let sequence = probe.number(sys_block(name).join("diskseq"))?;
-    let boot = probe.read("/proc/sys/kernel/random/boot_id")?;
+    let sequence = probe.read_number(sys_block(name).join("diskseq"))?;
+    let boot = probe.read_trimmed("/proc/sys/kernel/random/boot_id")?;
     Some(format!("boot-{}-diskseq-{sequence}", boot.get(..8)?))
 }
 
@@ -273,10 +274,12 @@ pub fn others_with_wwn(probe: &Probe, name: &str, own: &str) -> Vec<String> {
 }
 
 fn other_disks(probe: &Probe, name: &str) -> Vec<String> {
-    let mut names = probe.names("/sys/block");
+    let mut names = probe.folder_names("/sys/block");
     // `hidden`: the paths below a natively multipathed NVMe disk, which nobody can open.
     // Device-mapper and md inherit nothing, but a virtual disk may; loops report no serial.
-    names.retain(|other| other != name && probe.number(sys_block(other).join("hidden")) != Some(1));
+    names.retain(|other| {
+        other != name && probe.read_number(sys_block(other).join("hidden")) != Some(1)
+    });
     names
 }
 
@@ -286,7 +289,7 @@ mod tests {
     use crate::made_up::server;
 
     fn named(probe: &Probe, name: &str) -> Identity {
-        identity(probe, &disk(probe, name).expect("disk"))
+        identity(probe, &disk_by_name(probe, name).expect("disk"))
     }
 
     #[test]
@@ -367,7 +370,7 @@ mod tests {
         let dir = "/sys/devices/pci0000:00/0000:00:17.0/ata16/block/sdb";
         let second = [("partition", "2\n"), ("start", "4194304\n")];
         machine.block(&format!("{dir}/sdb2"), "8:18", &second);
-        let disk = disk(&machine.probe, "sdb").unwrap();
+        let disk = disk_by_name(&machine.probe, "sdb").unwrap();
         let parts: Vec<Identity> = partitions(&machine.probe, &disk)
             .iter()
             .map(|part| identity(&machine.probe, part))
@@ -410,7 +413,7 @@ mod tests {
     #[test]
     fn a_partition_is_named_by_its_disk_and_knows_what_matters() {
         let machine = server();
-        let disk = disk(&machine.probe, "sda").expect("disk");
+        let disk = disk_by_name(&machine.probe, "sda").expect("disk");
         let part = partitions(&machine.probe, &disk).remove(0);
         assert_eq!(
             (part.name.as_str(), part.parent.as_deref(), part.start),

@@ -51,11 +51,12 @@ impl CpuReading {
     /// Reads the CPU time of all programs; `None` if this system has no /proc/stat.
     pub fn now(probe: &Probe) -> Option<CpuReading> {
         let gauges = Gauges::seen_by(probe.clone());
-        let pids = probe.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
+        let pids =
+            probe.folder_names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
         let program = |pid: u32| {
-            let (name, parent) = parse_stat(&probe.read(format!("/proc/{pid}/stat"))?)?;
+            let (name, parent) = parse_stat(&probe.read_trimmed(format!("/proc/{pid}/stat"))?)?;
             // Of all threads: the time of the first alone is not enough, and ticks are too coarse.
-            let threads = probe.names(format!("/proc/{pid}/task")).into_iter();
+            let threads = probe.folder_names(format!("/proc/{pid}/task")).into_iter();
             let ns = threads
                 .filter_map(|tid| gauges.thread_ns(ThreadId { pid, tid: tid.parse().ok()? }));
             Some((pid, Program { name, parent, ns: ns.sum() }))
@@ -68,10 +69,10 @@ impl CpuReading {
     }
 
     /// Returns the load since an earlier reading, without the program `own` and its descendants.
-    pub fn since(&self, earlier: &CpuReading, own: u32) -> BusyCpus {
+    pub fn load_since(&self, earlier: &CpuReading, own: u32) -> BusyCpus {
         let passed_ns = (self.read_at - earlier.read_at).as_nanos().max(1) as f64;
         let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, .. } =
-            self.times.since(earlier.times);
+            self.times.elapsed_since(earlier.times);
         let all_ns = (user_ns + system_ns + steal_ns + idle_ns).max(1) as f64;
         let is_anothers =
             |pid: &u32| ![own, KTHREADD].iter().any(|from| self.descends(*pid, *from));
@@ -169,14 +170,14 @@ mod tests {
                 (21, program("mkfs.xfs", 20, 300_000_000)),
             ]),
         };
-        let found = after.since(&before, 20);
+        let found = after.load_since(&before, 20);
         let named: Vec<&str> = found.programs.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!((named, found.cpus), (vec!["rustc (pid 7)", "cc1 (pid 8)"], 2.0));
         assert_eq!(
             found.sentence().unwrap(),
             "1.1 of 2 CPUs are busy: rustc (pid 7), cc1 (pid 8); a hypervisor takes 10 % of the CPU time for others"
         );
-        assert_eq!(before.since(&before, 20).sentence(), None);
+        assert_eq!(before.load_since(&before, 20).sentence(), None);
     }
 
     #[test]
@@ -190,7 +191,7 @@ mod tests {
         let after = CpuReading::now(&probe).unwrap();
         let named = |own| {
             after
-                .since(&before, own)
+                .load_since(&before, own)
                 .programs
                 .iter()
                 .any(|(name, _)| name.ends_with(&format!("(pid {})", std::process::id())))

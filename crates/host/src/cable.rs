@@ -14,37 +14,38 @@ pub(super) fn disk_cable(probe: &Probe, disk_dir: &Path, above: &[PathBuf]) -> O
     let nearest = |found: LaneSpeed| above.iter().find_map(|dir| found(dir));
     let (kind, speeds) = nearest(sas).or_else(|| nearest(sata)).or_else(|| nearest(usb))?;
     // The vendor that libata and SAT give a SATA drive on a SAS port shows what it is.
-    let is_sata = probe.read(disk_dir.join("device/vendor")).is_some_and(|vendor| vendor == "ATA");
+    let is_sata =
+        probe.read_trimmed(disk_dir.join("device/vendor")).is_some_and(|vendor| vendor == "ATA");
     let kind = if kind == "sas" && is_sata { "sata" } else { kind };
     let speed = speeds.first().filter(|first| speeds.iter().all(|other| other == *first))?;
     let known = speed.starts_with(|first: char| first.is_ascii_digit());
     known.then(|| Cable { kind: kind.into(), speed: speed.clone(), lanes: speeds.len() as u64 })
 }
 
-fn text(path: &Path) -> Option<String> {
+fn sysfs_text(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-fn name(dir: &Path) -> &str {
+fn dir_name(dir: &Path) -> &str {
     dir.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
 fn sata(dir: &Path) -> Option<(&'static str, Vec<String>)> {
-    let number = name(dir).strip_prefix("ata")?.parse::<u32>().ok()?;
+    let number = dir_name(dir).strip_prefix("ata")?.parse::<u32>().ok()?;
     let link = format!("link{number}");
-    let speed = text(&dir.join(&link).join("ata_link").join(&link).join("sata_spd"))?;
+    let speed = sysfs_text(&dir.join(&link).join("ata_link").join(&link).join("sata_spd"))?;
     Some(("sata", vec![speed]))
 }
 
 /// Reads `port-0:0/phy-0:0/sas_phy/phy-0:0/negotiated_linkrate` of each phy of the port.
 fn sas(dir: &Path) -> Option<(&'static str, Vec<String>)> {
-    name(dir).strip_prefix("port-")?;
+    dir_name(dir).strip_prefix("port-")?;
     let phys = std::fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path());
     let rate = |phy: PathBuf| {
-        let own = name(&phy).to_owned();
+        let own = dir_name(&phy).to_owned();
         own.starts_with("phy-")
-            .then(|| text(&phy.join("sas_phy").join(&own).join("negotiated_linkrate")))
+            .then(|| sysfs_text(&phy.join("sas_phy").join(&own).join("negotiated_linkrate")))
     };
     let speeds: Option<Vec<String>> = phys.filter_map(rate).collect();
     Some(("sas", speeds.filter(|speeds| !speeds.is_empty())?))
@@ -53,12 +54,12 @@ fn sas(dir: &Path) -> Option<(&'static str, Vec<String>)> {
 /// Reads the speed of a USB device, whose folder has a `busnum`.
 fn usb(dir: &Path) -> Option<(&'static str, Vec<String>)> {
     dir.join("busnum").exists().then_some(())?;
-    Some(("usb", vec![text(&dir.join("speed"))?]))
+    Some(("usb", vec![sysfs_text(&dir.join("speed"))?]))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::facts::device;
+    use super::super::facts::device_facts;
     use super::super::made_up::{MadeUpMachine, server};
     use super::Cable;
 
@@ -66,7 +67,7 @@ mod tests {
         let machine: MadeUpMachine = server();
         machine.put(files);
         machine.block(disk, "8:64", own);
-        device(&machine.probe, disk.rsplit('/').next().unwrap()).cable
+        device_facts(&machine.probe, disk.rsplit('/').next().unwrap()).cable
     }
 
     fn cable(kind: &str, speed: &str, lanes: u64) -> Option<Cable> {

@@ -11,14 +11,14 @@ use iotax_units::show_bytes;
 /// the kernel). `None` if the kernel does not report it.
 pub fn page_cache(probe: &Probe) -> Option<WriteCache> {
     let whose = "the page cache of this host";
-    if let Some(bytes) = probe.number("/proc/sys/vm/dirty_bytes").filter(|bytes| *bytes > 0) {
+    if let Some(bytes) = probe.read_number("/proc/sys/vm/dirty_bytes").filter(|bytes| *bytes > 0) {
         return Some(WriteCache {
             name: format!("{whose} (vm.dirty_bytes)"),
             bytes,
             stacks: Vec::new(),
         });
     }
-    let ratio = probe.number("/proc/sys/vm/dirty_ratio")?;
+    let ratio = probe.read_number("/proc/sys/vm/dirty_ratio")?;
     let available = memory_bytes(probe, "MemAvailable")?;
     let name =
         format!("{whose} (vm.dirty_ratio, {ratio} % of {} available)", show_bytes(available));
@@ -30,8 +30,9 @@ pub fn page_cache(probe: &Probe) -> Option<WriteCache> {
 /// module is not loaded yet, the default (a tenth of the memory, at most 4 GiB: zfs(4)). `None` if
 /// the memory is not known.
 pub fn zfs(probe: &Probe) -> Option<WriteCache> {
-    let set =
-        probe.number("/sys/module/zfs/parameters/zfs_dirty_data_max").filter(|bytes| *bytes > 0);
+    let set = probe
+        .read_number("/sys/module/zfs/parameters/zfs_dirty_data_max")
+        .filter(|bytes| *bytes > 0);
     let usual = || memory_bytes(probe, "MemTotal").map(|bytes| (bytes / 10).min(4 << 30));
     let bytes = set.or_else(usual)?;
     let name = "ZFS's dirty data (zfs_dirty_data_max)".to_owned();

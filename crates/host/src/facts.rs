@@ -65,20 +65,21 @@ pub fn gather(targets: &[PathBuf], programs: &[String]) -> Facts {
 
 pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> Facts {
     Facts {
-        hostname: probe.read("/proc/sys/kernel/hostname"),
+        hostname: probe.read_trimmed("/proc/sys/kernel/hostname"),
         os: os_name(probe),
-        kernel: probe.read("/proc/sys/kernel/osrelease"),
-        kernel_build: probe.read("/proc/sys/kernel/version"),
-        command_line: probe.read("/proc/cmdline"),
-        boot_id: probe.read("/proc/sys/kernel/random/boot_id"),
+        kernel: probe.read_trimmed("/proc/sys/kernel/osrelease"),
+        kernel_build: probe.read_trimmed("/proc/sys/kernel/version"),
+        command_line: probe.read_trimmed("/proc/cmdline"),
+        boot_id: probe.read_trimmed("/proc/sys/kernel/random/boot_id"),
         cpu: Box::new(cpu(probe)),
         memory_bytes: memory_bytes(probe, "MemTotal"),
         huge_pages: huge_pages(probe),
         transparent_huge_pages: chosen_word(
-            probe.read("/sys/kernel/mm/transparent_hugepage/enabled"),
+            probe.read_trimmed("/sys/kernel/mm/transparent_hugepage/enabled"),
         ),
-        clocksource: probe.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        targets: targets.iter().map(|path| target(probe, path)).collect(),
+        clocksource: probe
+            .read_trimmed("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        targets: targets.iter().map(|path| target_facts(probe, path)).collect(),
         networks: net::networks(probe),
         limits: [limits::of_groups(probe, targets), limits::of_interfaces(probe)].concat(),
         tools: versions(probe, programs),
@@ -92,25 +93,27 @@ fn versions(probe: &Probe, programs: &[String]) -> BTreeMap<String, String> {
     std::thread::scope(|scope| {
         let asked: Vec<_> = programs
             .iter()
-            .map(|name| (name.clone(), scope.spawn(move || probe.version(name))))
+            .map(|name| (name.clone(), scope.spawn(move || probe.program_version(name))))
             .collect();
         asked.into_iter().filter_map(|(name, asked)| Some((name, asked.join().ok()??))).collect()
     })
 }
 
 fn os_name(probe: &Probe) -> Option<String> {
-    let text = probe.read("/etc/os-release").or_else(|| probe.read("/usr/lib/os-release"))?;
+    let text = probe
+        .read_trimmed("/etc/os-release")
+        .or_else(|| probe.read_trimmed("/usr/lib/os-release"))?;
     let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Reads a line of /proc/meminfo, which counts in KiB.
 pub fn memory_bytes(probe: &Probe, key: &str) -> Option<u64> {
-    bytes_in(&probe.read("/proc/meminfo")?, key)
+    bytes_in(&probe.read_trimmed("/proc/meminfo")?, key)
 }
 
 pub fn node_memory_bytes(probe: &Probe, node: u32, key: &str) -> Option<u64> {
-    bytes_in(&probe.read(node_dir(node).join("meminfo"))?, &format!("Node {node} {key}"))
+    bytes_in(&probe.read_trimmed(node_dir(node).join("meminfo"))?, &format!("Node {node} {key}"))
 }
 
 fn bytes_in(text: &str, key: &str) -> Option<u64> {
@@ -140,7 +143,7 @@ pub fn node_huge_pages(probe: &Probe, node: u32) -> Vec<HugePages> {
 fn huge_pages_in(probe: &Probe, dir: &Path) -> Vec<HugePages> {
     let of_size = |name: &String| {
         let kib: u64 = name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;
-        let count = |file| probe.number(dir.join(name).join(file));
+        let count = |file| probe.read_number(dir.join(name).join(file));
         Some(HugePages {
             size: kib.checked_mul(1024)?,
             total: count("nr_hugepages"),
@@ -148,13 +151,13 @@ fn huge_pages_in(probe: &Probe, dir: &Path) -> Vec<HugePages> {
             reserved: count("resv_hugepages"),
         })
     };
-    let mut pages: Vec<HugePages> = probe.names(dir).iter().filter_map(of_size).collect();
+    let mut pages: Vec<HugePages> = probe.folder_names(dir).iter().filter_map(of_size).collect();
     pages.sort_by_key(|pages| pages.size);
     pages
 }
 
 pub fn cpu(probe: &Probe) -> Processor {
-    let info = probe.read("/proc/cpuinfo").unwrap_or_default();
+    let info = probe.read_trimmed("/proc/cpuinfo").unwrap_or_default();
     let field = |key: &str| {
         info.lines()
             .filter_map(|line| line.split_once(':'))
@@ -162,18 +165,22 @@ pub fn cpu(probe: &Probe) -> Processor {
             .map(|(_, value)| value.trim())
     };
     let dir = Path::new("/sys/devices/system/cpu");
-    let cpus: Vec<PathBuf> =
-        probe.names(dir).iter().filter(|name| is_cpu(name)).map(|name| dir.join(name)).collect();
+    let cpus: Vec<PathBuf> = probe
+        .folder_names(dir)
+        .iter()
+        .filter(|name| is_cpu(name))
+        .map(|name| dir.join(name))
+        .collect();
     let distinct = |file: &str| -> BTreeSet<String> {
-        cpus.iter().filter_map(|cpu| probe.read(cpu.join(file))).collect()
+        cpus.iter().filter_map(|cpu| probe.read_trimmed(cpu.join(file))).collect()
     };
     let packages = distinct("topology/physical_package_id");
     let cores: BTreeSet<(String, String)> = cpus
         .iter()
         .filter_map(|cpu| {
             Some((
-                probe.read(cpu.join("topology/physical_package_id"))?,
-                probe.read(cpu.join("topology/core_id"))?,
+                probe.read_trimmed(cpu.join("topology/physical_package_id"))?,
+                probe.read_trimmed(cpu.join("topology/core_id"))?,
             ))
         })
         .collect();
@@ -204,18 +211,20 @@ fn numa_nodes(probe: &Probe) -> BTreeMap<String, String> {
     let dir = Path::new("/sys/devices/system/node");
     let of_node = |name: String| {
         let number = name.strip_prefix("node")?.parse::<u32>().ok()?;
-        Some((number.to_string(), probe.read(dir.join(&name).join("cpulist"))?))
+        Some((number.to_string(), probe.read_trimmed(dir.join(&name).join("cpulist"))?))
     };
-    probe.names(dir).into_iter().filter_map(of_node).collect()
+    probe.folder_names(dir).into_iter().filter_map(of_node).collect()
 }
 
 fn l3_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
     let mut groups: Vec<String> = Vec::new();
     for cpu in cpus {
-        let caches =
-            probe.names(cpu.join("cache")).into_iter().map(|index| cpu.join("cache").join(index));
-        for cache in caches.filter(|cache| probe.number(cache.join("level")) == Some(3)) {
-            let shared = probe.read(cache.join("shared_cpu_list"));
+        let caches = probe
+            .folder_names(cpu.join("cache"))
+            .into_iter()
+            .map(|index| cpu.join("cache").join(index));
+        for cache in caches.filter(|cache| probe.read_number(cache.join("level")) == Some(3)) {
+            let shared = probe.read_trimmed(cache.join("shared_cpu_list"));
             groups.extend(shared.filter(|shared| !groups.contains(shared)));
         }
     }
@@ -224,7 +233,7 @@ fn l3_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
 
 fn smt_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
     let siblings =
-        cpus.iter().filter_map(|cpu| probe.read(cpu.join("topology/thread_siblings_list")));
+        cpus.iter().filter_map(|cpu| probe.read_trimmed(cpu.join("topology/thread_siblings_list")));
     let mut seen = BTreeSet::new();
     siblings.filter(|core| core.contains([',', '-']) && seen.insert(core.clone())).collect()
 }
@@ -232,33 +241,33 @@ fn smt_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
 /// Reads whether turbo is allowed; intel_pstate reports the inverse of acpi-cpufreq.
 fn turbo(probe: &Probe) -> Option<bool> {
     let dir = Path::new("/sys/devices/system/cpu");
-    let forbidden = probe.number(dir.join("intel_pstate/no_turbo")).map(|value| value == 0);
-    forbidden.or_else(|| probe.number(dir.join("cpufreq/boost")).map(|value| value == 1))
+    let forbidden = probe.read_number(dir.join("intel_pstate/no_turbo")).map(|value| value == 0);
+    forbidden.or_else(|| probe.read_number(dir.join("cpufreq/boost")).map(|value| value == 1))
 }
 
 fn mitigations(probe: &Probe) -> BTreeMap<String, String> {
     let dir = Path::new("/sys/devices/system/cpu/vulnerabilities");
     probe
-        .names(dir)
+        .folder_names(dir)
         .into_iter()
-        .filter_map(|name| Some((name.clone(), probe.read(dir.join(name))?)))
+        .filter_map(|name| Some((name.clone(), probe.read_trimmed(dir.join(name))?)))
         .collect()
 }
 
-fn target(probe: &Probe, path: &Path) -> TargetFacts {
+fn target_facts(probe: &Probe, path: &Path) -> TargetFacts {
     let is_device = match std::fs::metadata(probe.path_below(path)) {
         Ok(meta) => meta.file_type().is_block_device(),
         Err(_) => named_device(probe, path).is_some(),
     };
     let file_system = if is_device { None } else { file_system(probe, path) };
-    let devices = device_chain(probe, path).iter().map(|name| device(probe, name)).collect();
+    let devices = device_chain(probe, path).iter().map(|name| device_facts(probe, name)).collect();
     TargetFacts { path: path.to_owned(), file_system, devices }
 }
 
 /// Reads the device at a path of this machine from sysfs; `None` if there is no such device.
 pub fn device_here(path: &Path) -> Option<Device> {
     let probe = Probe::of_files(Path::new("/"));
-    device_at(&probe, path).map(|name| device(&probe, &name))
+    device_at(&probe, path).map(|name| device_facts(&probe, &name))
 }
 
 /// Returns the kernel names of the device at a path (or below the file at it) and of all devices
@@ -278,8 +287,8 @@ pub fn logical_block_below(path: &Path) -> u64 {
     let blocks = device_chain(&probe, path).into_iter().filter_map(|name| {
         // A partition has the queue of its disk.
         let dir = device_dir(&probe, &name);
-        let own = probe.number(dir.join("queue/logical_block_size"));
-        own.or_else(|| probe.number(dir.parent()?.join("queue/logical_block_size")))
+        let own = probe.read_number(dir.join("queue/logical_block_size"));
+        own.or_else(|| probe.read_number(dir.parent()?.join("queue/logical_block_size")))
     });
     blocks.max().unwrap_or(0).max(512)
 }
@@ -290,18 +299,18 @@ fn descend(probe: &Probe, name: String, chain: &mut Vec<String>) {
         return;
     }
     chain.push(name.clone());
-    for name in below(probe, &name) {
+    for name in devices_below(probe, &name) {
         descend(probe, name, chain);
     }
 }
 
 /// Returns the devices directly below a device: its slaves, the disk of a partition, the device
 /// with a loop device's file.
-pub(super) fn below(probe: &Probe, name: &str) -> Vec<String> {
+pub(super) fn devices_below(probe: &Probe, name: &str) -> Vec<String> {
     let dir = device_dir(probe, name);
-    let mut below = probe.names(dir.join("slaves"));
+    let mut below = probe.folder_names(dir.join("slaves"));
     below.extend(parent_of(probe, &dir));
-    let backing = probe.read(dir.join("loop/backing_file"));
+    let backing = probe.read_trimmed(dir.join("loop/backing_file"));
     below.extend(backing.into_iter().flat_map(|file| devices_of(probe, Path::new(&file))));
     below
 }
@@ -313,7 +322,7 @@ fn device_dir(probe: &Probe, name: &str) -> PathBuf {
 }
 
 fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
-    probe.number(dir.join("partition"))?;
+    probe.read_number(dir.join("partition"))?;
     let real = probe.path_below(dir).canonicalize().ok()?;
     Some(real.parent()?.file_name()?.to_str()?.to_owned())
 }
@@ -322,9 +331,9 @@ fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
 /// several.
 fn devices_of(probe: &Probe, path: &Path) -> Vec<String> {
     let Some(first) = device_of(probe, path) else { return Vec::new() };
-    let pools = probe.names("/sys/fs/btrfs").into_iter();
+    let pools = probe.folder_names("/sys/fs/btrfs").into_iter();
     let mut pools =
-        pools.map(|id| probe.names(Path::new("/sys/fs/btrfs").join(id).join("devices")));
+        pools.map(|id| probe.folder_names(Path::new("/sys/fs/btrfs").join(id).join("devices")));
     match pools.find(|devices| devices.contains(&first) && device_at(probe, path).is_none()) {
         Some(devices) => devices,
         None => vec![first],
@@ -372,7 +381,7 @@ fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
 /// last.
 fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
     let real = if probe.root == Path::new("/") { real_path(path) } else { path.to_owned() };
-    mounts::parse(&probe.read("/proc/self/mountinfo")?)
+    mounts::parse(&probe.read_trimmed("/proc/self/mountinfo")?)
         .into_iter()
         .filter(|mount| real.starts_with(&mount.point))
         .max_by_key(|mount| mount.point.components().count())
@@ -385,13 +394,13 @@ fn real_path(path: &Path) -> PathBuf {
         .unwrap_or_else(|| path.to_owned())
 }
 
-pub fn device(probe: &Probe, name: &str) -> Device {
+pub fn device_facts(probe: &Probe, name: &str) -> Device {
     let dir = device_dir(probe, name);
     let disk = parent_of(probe, &dir).unwrap_or_else(|| name.to_owned());
     let disk_dir = device_dir(probe, &disk);
     let above = ancestors(probe, &disk_dir);
-    let read = |file: &str| probe.read(disk_dir.join(file));
-    let queue = |file: &str| probe.read(disk_dir.join("queue").join(file));
+    let read = |file: &str| probe.read_trimmed(disk_dir.join(file));
+    let queue = |file: &str| probe.read_trimmed(disk_dir.join("queue").join(file));
     Device {
         name: name.to_owned(),
         model: read("device/model"),
@@ -399,12 +408,12 @@ pub fn device(probe: &Probe, name: &str) -> Device {
         wwn: block::wwn(probe, &disk),
         firmware: read("device/firmware_rev").or_else(|| read("device/rev")),
         driver: driver(probe, &disk_dir),
-        bytes: probe.number(dir.join("size")).and_then(|sectors| sectors.checked_mul(512)),
-        read_only: probe.number(dir.join("ro")).map(|number| number == 1),
+        bytes: probe.read_number(dir.join("size")).and_then(|sectors| sectors.checked_mul(512)),
+        read_only: probe.read_number(dir.join("ro")).map(|number| number == 1),
         rotational: queue("rotational").map(|word| word == "1"),
         scheduler: chosen_word(queue("scheduler")),
         write_cache: queue("write_cache"),
-        hardware_queues: Some(probe.names(disk_dir.join("mq")).len() as u64)
+        hardware_queues: Some(probe.folder_names(disk_dir.join("mq")).len() as u64)
             .filter(|count| *count > 0),
         queue: QUEUE.iter().filter_map(|file| Some(((*file).to_owned(), queue(file)?))).collect(),
         md: MD

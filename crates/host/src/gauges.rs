@@ -1,7 +1,7 @@
 //! Gauges that are read around every slice: CPU time, dirty memory, I/Os in flight. Each is `None`
 //! where the kernel does not report it; never a zero in its place.
 
-use super::facts::{below, device_chain, memory_bytes};
+use super::facts::{device_chain, devices_below, memory_bytes};
 use super::limits;
 use super::probe::{GuestProbe, Probe};
 use iotax_facts::slice::{CpuTimes, DeviceCounts, ThreadId};
@@ -49,22 +49,23 @@ impl Gauges {
 
     /// Reads the CPU time of all CPUs since boot.
     pub fn cpu_times(&self) -> Option<CpuTimes> {
-        let times = parse_stat(&self.probe.read("/proc/stat")?)?;
-        let held = self.quotas.iter().filter_map(|file| parse_throttled(&self.probe.read(file)?));
+        let times = parse_stat(&self.probe.read_trimmed("/proc/stat")?)?;
+        let held =
+            self.quotas.iter().filter_map(|file| parse_throttled(&self.probe.read_trimmed(file)?));
         Some(CpuTimes { throttled_ns: held.sum(), ..times })
     }
 
     /// Returns the CPU time of a thread in nanoseconds; `None` if it has ended, or this kernel does
     /// not report it.
     pub fn thread_ns(&self, ThreadId { pid, tid }: ThreadId) -> Option<u64> {
-        let schedstat = self.probe.read(format!("/proc/{pid}/task/{tid}/schedstat"))?;
+        let schedstat = self.probe.read_trimmed(format!("/proc/{pid}/task/{tid}/schedstat"))?;
         schedstat.split_whitespace().next()?.parse().ok()
     }
 
     /// Returns the bytes that wait for or are under writeback: of these files and devices if the
     /// kernel reports that (cachestat, 6.5 and newer), else of the whole machine, to which others
     /// contribute.
-    pub fn owed(&self, paths: &[PathBuf]) -> Option<OwedBytes> {
+    pub fn pending_bytes(&self, paths: &[PathBuf]) -> Option<OwedBytes> {
         let of_paths: std::io::Result<u64> =
             paths.iter().map(|path| iotax_sys::cachestat::owed_bytes(File::open(path)?)).sum();
         match of_paths {
@@ -119,10 +120,10 @@ impl Gauges {
         let folder = PathBuf::from("/sys/class/block").join(name.replace('/', "!"));
         // A device whose statistics are turned off counts nothing; a partition has no queue of its
         // own but its disk's.
-        if self.probe.number(folder.join("queue/iostats")) == Some(0) {
+        if self.probe.read_number(folder.join("queue/iostats")) == Some(0) {
             return None;
         }
-        let text = self.probe.read(folder.join("stat"))?;
+        let text = self.probe.read_trimmed(folder.join("stat"))?;
         let figures: Vec<u64> =
             text.split_whitespace().map_while(|word| word.parse().ok()).collect();
         let [reads, reads_merged, read_sectors, _, writes, writes_merged, write_sectors, ..] =
@@ -132,7 +133,7 @@ impl Gauges {
         };
         Some(DeviceCounts {
             device: name.to_owned(),
-            lowest: below(&self.probe, name).is_empty(),
+            lowest: devices_below(&self.probe, name).is_empty(),
             reads,
             // These sectors have 512 bytes, whatever the device's block size.
             read_bytes: read_sectors.checked_mul(512)?,
@@ -145,7 +146,11 @@ impl Gauges {
     fn in_flight_on(&self, name: &str) -> Option<u64> {
         let file = PathBuf::from("/sys/class/block").join(name.replace('/', "!")).join("inflight");
         // Reads and writes, as two numbers.
-        self.probe.read(file)?.split_whitespace().map(|number| number.parse::<u64>().ok()).sum()
+        self.probe
+            .read_trimmed(file)?
+            .split_whitespace()
+            .map(|number| number.parse::<u64>().ok())
+            .sum()
     }
 }
 
@@ -202,10 +207,11 @@ mod tests {
         let before = gauges.cpu_times().expect("cpu times");
         assert!(before.user_ns > 0 && before.idle_ns > 0);
         assert!(gauges.dirty_bytes().is_some());
-        let of_all = gauges.owed(&["/no/such/path".into()]).expect("the machine's own counters");
+        let of_all =
+            gauges.pending_bytes(&["/no/such/path".into()]).expect("the machine's own counters");
         assert!(of_all.of_all);
         let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
-        let own = gauges.owed(&[file.path().to_owned()]).unwrap();
+        let own = gauges.pending_bytes(&[file.path().to_owned()]).unwrap();
         assert!(own.of_all || own.bytes == 0, "an empty file owes nothing: {own:?}");
     }
 

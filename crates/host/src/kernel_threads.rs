@@ -25,14 +25,14 @@ pub struct KernelThreads {
 
 impl KernelThreads {
     /// Looks up the threads again if the last lookup is some time ago.
-    pub fn look(&mut self, probe: &Probe) {
+    pub fn refresh_threads(&mut self, probe: &Probe) {
         let now = Instant::now();
         if self.looked.is_some_and(|(at, took)| now.duration_since(at) < took * LOOK_ONE_IN) {
             return;
         }
         let pids: Vec<u32> =
-            probe.names("/proc").iter().filter_map(|name| name.parse().ok()).collect();
-        let stat = |pid: u32| probe.read(format!("/proc/{pid}/stat"));
+            probe.folder_names("/proc").iter().filter_map(|name| name.parse().ok()).collect();
+        let stat = |pid: u32| probe.read_trimmed(format!("/proc/{pid}/stat"));
         let is_kernels = |pid: u32| {
             self.seen
                 .get(&pid)
@@ -85,7 +85,7 @@ mod tests {
         let probe = Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED);
         let mut threads = KernelThreads::default();
         assert_eq!(threads.sum_ns(), None, "before the first look");
-        threads.look(&probe);
+        threads.refresh_threads(&probe);
         if let Some(first) = threads.sum_ns() {
             assert!(threads.sum_ns() > Some(first));
         }

@@ -41,7 +41,9 @@ struct ControlGroup {
 pub fn of_groups(probe: &Probe, targets: &[PathBuf]) -> Vec<SetLimit> {
     let mut devices = BTreeMap::new();
     for name in targets.iter().flat_map(|target| device_chain(probe, target)) {
-        if let Some(number) = probe.read(Path::new("/sys/class/block").join(&name).join("dev")) {
+        if let Some(number) =
+            probe.read_trimmed(Path::new("/sys/class/block").join(&name).join("dev"))
+        {
             devices.insert(number, name);
         }
     }
@@ -65,8 +67,8 @@ pub fn quota_stats(probe: &Probe) -> Vec<PathBuf> {
 
 /// Returns the own group of a controller and its ancestors, of both versions if both are mounted.
 fn groups(probe: &Probe, controller: &str) -> Vec<ControlGroup> {
-    let mounts = mounts::parse(&probe.read("/proc/self/mountinfo").unwrap_or_default());
-    let own = probe.read("/proc/self/cgroup").unwrap_or_default();
+    let mounts = mounts::parse(&probe.read_trimmed("/proc/self/mountinfo").unwrap_or_default());
+    let own = probe.read_trimmed("/proc/self/cgroup").unwrap_or_default();
     let mut groups = Vec::new();
     for line in own.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -108,7 +110,7 @@ fn on_devices(
     };
     if group.version == 2 {
         let file = group.folder.join("io.max");
-        for line in probe.read(&file).unwrap_or_default().lines() {
+        for line in probe.read_trimmed(&file).unwrap_or_default().lines() {
             let mut words = line.split_ascii_whitespace();
             let number = words.next().unwrap_or_default();
             for (word, rate) in words.filter_map(|word| word.split_once('=')) {
@@ -119,7 +121,7 @@ fn on_devices(
     } else {
         for (name, of) in THROTTLES {
             let file = group.folder.join(name);
-            for line in probe.read(&file).unwrap_or_default().lines() {
+            for line in probe.read_trimmed(&file).unwrap_or_default().lines() {
                 if let Some((number, rate)) = line.split_once(' ') {
                     add(&file, number, *of, rate.trim());
                 }
@@ -134,21 +136,21 @@ fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     let (file, quota, period, burst) = match group.version {
         2 => {
             let file = group.folder.join("cpu.max");
-            let text = probe.read(&file)?;
+            let text = probe.read_trimmed(&file)?;
             let (quota, period) = text.split_once(' ')?;
             (
                 file,
                 quota.parse().ok()?,
                 period.parse().ok()?,
-                probe.number(group.folder.join("cpu.max.burst")),
+                probe.read_number(group.folder.join("cpu.max.burst")),
             )
         }
         _ => {
             let file = group.folder.join("cpu.cfs_quota_us");
             // -1 is no quota.
-            let quota = probe.number(&file)?;
-            let period = probe.number(group.folder.join("cpu.cfs_period_us"))?;
-            (file, quota, period, probe.number(group.folder.join("cpu.cfs_burst_us")))
+            let quota = probe.read_number(&file)?;
+            let period = probe.read_number(group.folder.join("cpu.cfs_period_us"))?;
+            (file, quota, period, probe.read_number(group.folder.join("cpu.cfs_burst_us")))
         }
     };
     let (quota, period): (u64, u64) = (quota, period);
@@ -171,7 +173,7 @@ pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
             .iter()
             .map(|file| group.folder.join(file))
             .find(|file| probe.path_below(file).exists())?;
-        Some((probe.read(&file)?, file))
+        Some((probe.read_trimmed(&file)?, file))
     };
     own.iter().find_map(of)
 }
@@ -179,11 +181,14 @@ pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
 /// Finds a limit to fewer processors than are online, set by a cpuset or by whoever started iotax
 /// (taskset).
 fn allowed(probe: &Probe) -> Option<SetLimit> {
-    let status = probe.read("/proc/self/status")?;
+    let status = probe.read_trimmed("/proc/self/status")?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim();
-    let (online, mine) = (count(&probe.read("/sys/devices/system/cpu/online")?)?, count(list)?);
+    let (online, mine) = (
+        count_in_list(&probe.read_trimmed("/sys/devices/system/cpu/online")?)?,
+        count_in_list(list)?,
+    );
     let set_in = match processors(probe) {
-        Some((group, file)) if count(&group) == Some(mine) => file.display().to_string(),
+        Some((group, file)) if count_in_list(&group) == Some(mine) => file.display().to_string(),
         _ => "Cpus_allowed_list of /proc/self/status; taskset -p".to_owned(),
     };
     let limit = SetLimit {
@@ -197,7 +202,7 @@ fn allowed(probe: &Probe) -> Option<SetLimit> {
 }
 
 /// Counts the numbers of a list such as `0-3,8`.
-fn count(list: &str) -> Option<u64> {
+fn count_in_list(list: &str) -> Option<u64> {
     let one = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
         let (from, to) = (from.parse::<u64>().ok()?, to.parse::<u64>().ok()?);
@@ -386,7 +391,10 @@ mod tests {
         assert_eq!(texts(), [by_taskset]);
         machine.put(&[("/proc/self/status", "Cpus_allowed_list:\t0-7\n")]);
         assert_eq!(texts(), [""; 0]);
-        assert_eq!(["0", "0-3,8", "", "3-1", "x"].map(count), [Some(1), Some(5), None, None, None]);
+        assert_eq!(
+            ["0", "0-3,8", "", "3-1", "x"].map(count_in_list),
+            [Some(1), Some(5), None, None, None]
+        );
     }
 
     #[test]

@@ -251,7 +251,7 @@ fn lacks_iommu(probe: &Probe) -> Option<String> {
     if pci::has_iommu(probe) {
         return None;
     }
-    let cpu = probe.read("/proc/cpuinfo").unwrap_or_default();
+    let cpu = probe.read_trimmed("/proc/cpuinfo").unwrap_or_default();
     let has_table =
         |name: &str| probe.path_below(format!("/sys/firmware/acpi/tables/{name}")).exists();
     let is_amd = ["AuthenticAMD", "HygonGenuine"].iter().any(|vendor| cpu.contains(vendor));
@@ -277,19 +277,19 @@ fn lacks_iommu(probe: &Probe) -> Option<String> {
 }
 
 /// Returns which of these needs this machine does not meet. Files would be placed in `dir`.
-pub fn missing(needs: &[Need], dir: &Path, guest: GuestProbe) -> Vec<Missing> {
+pub fn missing_from_host(needs: &[Need], dir: &Path, guest: GuestProbe) -> Vec<Missing> {
     let probe = Probe::this_machine(dir, guest);
-    needs.iter().filter_map(|need| need.missing(&probe)).collect()
+    needs.iter().filter_map(|need| need.find_missing(&probe)).collect()
 }
 
 impl Need {
     /// Returns what is missing on this machine, with the command that supplies it.
-    pub fn missing(&self, probe: &Probe) -> Option<Missing> {
-        Some(self.lacking(&distribution(probe), self.asked().lacking(probe)?))
+    pub fn find_missing(&self, probe: &Probe) -> Option<Missing> {
+        Some(self.describe_missing(&distribution(probe), self.remote_form().missing_thing(probe)?))
     }
 
     /// Returns the need in the form that is sent to another place.
-    pub fn asked(&self) -> AskedNeed {
+    pub fn remote_form(&self) -> AskedNeed {
         let finds = match self.check {
             NeedCheck::By(_) => Vec::new(),
             NeedCheck::Finds(finds) => finds.iter().map(|find| (*find).into()).collect(),
@@ -299,15 +299,15 @@ impl Need {
 
     /// Describes what is missing on a machine of this distribution, where `what` was found out. A
     /// hint within `what` takes precedence over the table.
-    pub fn lacking(&self, distribution: &[String], what: String) -> Missing {
+    pub fn describe_missing(&self, distribution: &[String], what: String) -> Missing {
         let (what, command) = match what.split_once("; hint: ") {
             Some((what, hint)) => (what.to_owned(), hint.to_owned()),
-            None => (what, self.command(distribution).to_owned()),
+            None => (what, self.supply_command(distribution).to_owned()),
         };
         Missing { what, why: self.why.into(), command, reboot: self.reboot }
     }
 
-    pub fn command(&self, distribution: &[String]) -> &'static str {
+    pub fn supply_command(&self, distribution: &[String]) -> &'static str {
         let fits = |supply: &&Supply| {
             supply.distribution.is_empty()
                 || distribution.iter().any(|word| word == supply.distribution)
@@ -326,7 +326,7 @@ pub struct AskedNeed {
 
 impl AskedNeed {
     /// Returns what is missing on the probed machine, in words with the object.
-    pub fn lacking(&self, probe: &Probe) -> Option<String> {
+    pub fn missing_thing(&self, probe: &Probe) -> Option<String> {
         let own = OWN.iter().find(|need| need.id == self.id).map(|need| need.check);
         match own {
             Some(NeedCheck::By(check)) => check(probe),
@@ -337,7 +337,7 @@ impl AskedNeed {
 
 /// Returns `ID` and `ID_LIKE` of os-release, by which packages are named.
 pub fn distribution(probe: &Probe) -> Vec<String> {
-    let text = probe.read("/etc/os-release").unwrap_or_default();
+    let text = probe.read_trimmed("/etc/os-release").unwrap_or_default();
     text.lines()
         .filter_map(|line| line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE=")))
         .flat_map(|value| value.trim_matches(['"', '\'']).split(' '))
@@ -387,11 +387,12 @@ fn not_found(probe: &Probe, find: &SearchedThing<String>) -> Option<String> {
 /// Checks for a module that is loaded (its path `there` exists), or that `modprobe` would find.
 /// Returns the message for a missing one.
 fn no_module(probe: &Probe, name: &str, there: &str) -> Option<String> {
-    let release = probe.read("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = probe.read_trimmed("/proc/sys/kernel/osrelease").unwrap_or_default();
     let lists =
         ["modules.dep", "modules.builtin"].map(|list| format!("/lib/modules/{release}/{list}"));
     let file = format!("/{name}.ko");
-    let listed = lists.iter().filter_map(|list| probe.read(list)).any(|list| list.contains(&file));
+    let listed =
+        lists.iter().filter_map(|list| probe.read_trimmed(list)).any(|list| list.contains(&file));
     let found = probe.path_below(there).exists() || listed;
     (!found).then(|| format!("{NO_MODULE}{name} for this kernel ({release})"))
 }
@@ -412,7 +413,7 @@ fn root(probe: &Probe) -> Option<String> {
 
 fn io_uring(probe: &Probe) -> Option<String> {
     let why = probe.io_uring.as_ref().err()?;
-    Some(match probe.number("/proc/sys/kernel/io_uring_disabled") {
+    Some(match probe.read_number("/proc/sys/kernel/io_uring_disabled") {
         Some(value @ 1..) => {
             format!("io_uring is switched off: kernel.io_uring_disabled = {value}")
         }

@@ -15,7 +15,7 @@ const INFINIBAND: u64 = 32;
 
 /// Returns the networks of the routing table; empty if no card reports its speed.
 pub(super) fn networks(probe: &Probe) -> Vec<Network> {
-    let table = probe.read("/proc/net/route").unwrap_or_default();
+    let table = probe.read_trimmed("/proc/net/route").unwrap_or_default();
     let all: Vec<Network> = table.lines().skip(1).filter_map(|line| network(probe, line)).collect();
     let of_use = all.len() <= MANY && all.iter().any(|one| one.megabits.is_some());
     if of_use { all } else { Vec::new() }
@@ -31,11 +31,11 @@ fn network(probe: &Probe, line: &str) -> Option<Network> {
     };
     let card = (*fields.first()?).to_owned();
     let dir = Path::new("/sys/class/net").join(&card);
-    let kind = probe.number(dir.join("type"));
+    let kind = probe.read_number(dir.join("type"));
     let is_card = probe.path_below(dir.join("device")).exists()
         && matches!(kind, Some(ETHERNET | INFINIBAND));
     // -1 is unknown.
-    let megabits = probe.number(dir.join("speed")).filter(|speed| is_card && *speed > 0);
+    let megabits = probe.read_number(dir.join("speed")).filter(|speed| is_card && *speed > 0);
     Some(Network {
         address: address(1)?,
         bits: u32::from(address(7)?).count_ones() as u8,
@@ -49,7 +49,7 @@ fn network(probe: &Probe, line: &str) -> Option<Network> {
 mod tests {
     use super::super::made_up::server;
     use super::*;
-    use iotax_facts::machine::toward;
+    use iotax_facts::machine::network_toward;
 
     /// As `/proc/net/route` of a little-endian machine has them.
     const TABLE: &str = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n\
@@ -74,14 +74,14 @@ mod tests {
         }
         let all = networks(&machine.probe);
         let by = |address: [u8; 4]| {
-            let found = toward(&all, address.into()).unwrap();
+            let found = network_toward(&all, address.into()).unwrap();
             (found.card.as_str(), found.megabits)
         };
         assert_eq!(by([10, 1, 2, 3]), ("eth1", Some(25_000)));
         // A bridge is no card, whatever speed it reports.
         assert_eq!(by([10, 1, 5, 3]), ("br0", None));
         assert_eq!((by([192, 0, 2, 9]), by([8, 8, 8, 8])), (("eth0", None), ("eth0", None)));
-        assert_eq!(toward(&all[1..], Ipv4Addr::new(8, 8, 8, 8)), None);
+        assert_eq!(network_toward(&all[1..], Ipv4Addr::new(8, 8, 8, 8)), None);
         let text = serde_json::to_string(&all).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Network>>(&text).unwrap(), all);
         let many: String =

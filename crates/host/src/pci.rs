@@ -25,7 +25,7 @@ impl Function {
     }
 
     /// Returns the kind of function in a word or two.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind_name(&self) -> &'static str {
         match (self.class >> 16, self.class >> 8 & 0xff) {
             (0x01, 0x08) => "an NVMe drive",
             (0x01, _) => "a storage controller",
@@ -62,38 +62,38 @@ pub struct PciDrive {
 }
 
 /// Returns the folder of a function in sysfs.
-pub fn folder(address: &str) -> PathBuf {
+pub fn function_folder(address: &str) -> PathBuf {
     Path::new("/sys/bus/pci/devices").join(address)
 }
 
 pub fn function(probe: &Probe, address: &str) -> Option<Function> {
-    let dir = folder(address);
-    let class = probe.read(dir.join("class"))?;
+    let dir = function_folder(address);
+    let class = probe.read_trimmed(dir.join("class"))?;
     Some(Function {
         address: address.to_owned(),
         class: u64::from_str_radix(class.trim_start_matches("0x"), 16).ok()?,
-        driver: driver(probe, address),
+        driver: bound_driver(probe, address),
     })
 }
 
-pub fn driver(probe: &Probe, address: &str) -> Option<String> {
-    probe.link_name(folder(address).join("driver"))
+pub fn bound_driver(probe: &Probe, address: &str) -> Option<String> {
+    probe.link_name(function_folder(address).join("driver"))
 }
 
-pub fn group(probe: &Probe, address: &str) -> Option<String> {
-    probe.link_name(folder(address).join("iommu_group"))
+pub fn group_number(probe: &Probe, address: &str) -> Option<String> {
+    probe.link_name(function_folder(address).join("iommu_group"))
 }
 
 /// Returns why the group of this function cannot be given to a guest: members in use here, or no
 /// group although this machine has an IOMMU.
 pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
-    let Some(group) = group(probe, address) else {
+    let Some(group) = group_number(probe, address) else {
         return has_iommu(probe)
             .then(|| format!("{address} is in no IOMMU group"))
             .into_iter()
             .collect();
     };
-    let members = probe.names(Path::new(GROUPS).join(&group).join("devices"));
+    let members = probe.folder_names(Path::new(GROUPS).join(&group).join("devices"));
     let others = members.iter().filter(|member| *member != address);
     let others = others.filter_map(|member| function(probe, member));
     others.filter(|other| !other.is_bridge()).filter_map(|other| in_use(&other, &group)).collect()
@@ -107,14 +107,14 @@ fn in_use(other: &Function, group: &str) -> Option<String> {
         format!(
             "IOMMU group {group} also holds {}, {} bound to {driver}",
             other.address,
-            other.kind()
+            other.kind_name()
         )
     })
 }
 
 /// Returns true if this machine isolates its devices by an IOMMU.
 pub fn has_iommu(probe: &Probe) -> bool {
-    !probe.names(GROUPS).is_empty()
+    !probe.folder_names(GROUPS).is_empty()
 }
 
 /// Returns the function of a disk: the last address on its path from the root complex. A disk with
@@ -129,8 +129,11 @@ pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
     let direct = below(block::sys_block(name));
     direct.or_else(|| {
         let subsystem = block::sys_block(name).join("device");
-        let controllers: Vec<String> =
-            probe.names(&subsystem).into_iter().filter(|entry| is_controller(entry)).collect();
+        let controllers: Vec<String> = probe
+            .folder_names(&subsystem)
+            .into_iter()
+            .filter(|entry| is_controller(entry))
+            .collect();
         match controllers.as_slice() {
             [one] => below(subsystem.join(one)),
             _ => None,
@@ -145,9 +148,9 @@ pub fn disks_at(probe: &Probe, address: &str) -> Vec<String> {
 
 /// Returns every disk of a PCI function, with the function's address.
 fn all_disks(probe: &Probe) -> Vec<(String, String)> {
-    let names = probe.names("/sys/block").into_iter();
+    let names = probe.folder_names("/sys/block").into_iter();
     names
-        .filter(|name| probe.number(block::sys_block(name).join("hidden")) != Some(1))
+        .filter(|name| probe.read_number(block::sys_block(name).join("hidden")) != Some(1))
         .filter_map(|name| Some((of_disk(probe, &name)?, name)))
         .collect()
 }
@@ -175,10 +178,13 @@ fn is_address(part: &str) -> bool {
 pub fn drives(probe: &Probe) -> Vec<PciDrive> {
     let disks = all_disks(probe);
     let links = links(probe);
-    disks.iter().filter_map(|(address, name)| drive(probe, address, name, &disks, &links)).collect()
+    disks
+        .iter()
+        .filter_map(|(address, name)| read_drive(probe, address, name, &disks, &links))
+        .collect()
 }
 
-fn drive(
+fn read_drive(
     probe: &Probe,
     address: &str,
     name: &str,
@@ -186,7 +192,7 @@ fn drive(
     links: &[(PathBuf, String)],
 ) -> Option<PciDrive> {
     let function = function(probe, address)?;
-    let device = facts::device(probe, name);
+    let device = facts::device_facts(probe, name);
     let aliases = links.iter().filter(|(_, of)| of == name).map(|(link, _)| link.clone());
     let beside = disks.iter().filter(|(other, disk)| other == address && disk != name);
     Some(PciDrive {
@@ -199,7 +205,7 @@ fn drive(
         logical_block: device.queue.get("logical_block_size").and_then(|bytes| bytes.parse().ok()),
         bytes: device.bytes,
         siblings: beside.map(|(_, disk)| disk.clone()).collect(),
-        group: group(probe, address),
+        group: group_number(probe, address),
         obstacles: obstacles(probe, address),
         numa_node: device.numa_node,
     })
@@ -207,9 +213,10 @@ fn drive(
 
 /// Returns udev's names of disks: the link and the kernel's name after it.
 fn links(probe: &Probe) -> Vec<(PathBuf, String)> {
-    let kinds = probe.names("/dev/disk").into_iter().map(|kind| Path::new("/dev/disk").join(kind));
+    let kinds =
+        probe.folder_names("/dev/disk").into_iter().map(|kind| Path::new("/dev/disk").join(kind));
     let of_kind = |dir: PathBuf| {
-        let names = probe.names(&dir).into_iter().map(move |name| dir.join(name));
+        let names = probe.folder_names(&dir).into_iter().map(move |name| dir.join(name));
         names.filter_map(|link| Some((link.clone(), probe.link_name(&link)?))).collect::<Vec<_>>()
     };
     kinds.flat_map(of_kind).collect()

@@ -117,7 +117,7 @@ impl Probe {
     }
 
     /// Reads a text file without surrounding white space; `None` if unreadable or empty.
-    pub fn read(&self, path: impl AsRef<Path>) -> Option<String> {
+    pub fn read_trimmed(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = std::fs::read(self.path_below(path)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
@@ -125,12 +125,12 @@ impl Probe {
     }
 
     /// Reads a file that holds one decimal number.
-    pub fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
-        self.read(path)?.parse().ok()
+    pub fn read_number(&self, path: impl AsRef<Path>) -> Option<u64> {
+        self.read_trimmed(path)?.parse().ok()
     }
 
     /// Returns the names in a folder, numbers in numeric order; empty if there is no folder.
-    pub fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
+    pub fn folder_names(&self, path: impl AsRef<Path>) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.path_below(path))
             .into_iter()
             .flatten()
@@ -155,7 +155,7 @@ impl Probe {
     }
 
     /// Returns the line with the version that a program prints.
-    pub fn version(&self, name: &str) -> Option<String> {
+    pub fn program_version(&self, name: &str) -> Option<String> {
         match &self.programs {
             Programs::Installed => version_of(&program_path(name)?, name),
             Programs::Given(known) => known.get(name).cloned(),
@@ -303,7 +303,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("temporary folder");
         std::fs::write(dir.path().join("empty"), " \n\0").expect("write");
         let probe = Probe::of_files(dir.path());
-        assert_eq!(probe.read("/empty"), None);
-        assert_eq!(probe.read("/absent"), None);
+        assert_eq!(probe.read_trimmed("/empty"), None);
+        assert_eq!(probe.read_trimmed("/absent"), None);
     }
 }

@@ -48,7 +48,7 @@ fn mask(prefix: u8) -> u32 {
 
 /// Reads the networks of the main routing table without the default route, each with its interface.
 pub fn routes(probe: &Probe) -> Vec<(String, Subnet)> {
-    let text = probe.read("/proc/net/route").unwrap_or_default();
+    let text = probe.read_trimmed("/proc/net/route").unwrap_or_default();
     text.lines().filter_map(route).filter(|(_, net)| net.prefix > 0).collect()
 }
 

@@ -16,7 +16,7 @@ use iotax_model::record::imported::{
     ImportedDirection, ImportedPart, ImportedResult, ImportedSample, PrintedPercentile,
     ReportedLoad, Uncounted,
 };
-use iotax_units::harmless::shown;
+use iotax_units::harmless::escape_line;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -53,7 +53,7 @@ pub(super) struct PageResults {
 
 /// Returns the results on a page of file `file`. Systems that the user did not name are named
 /// later.
-pub(super) fn results(
+pub(super) fn page_results(
     page: &AuditedPage,
     outputs: &[ToolOutput],
     whose: &ResultOwner,
@@ -80,14 +80,14 @@ pub(super) fn results(
     PageResults {
         found,
         strays,
-        last: page.number(page.len().saturating_sub(1)),
+        last: page.line_number(page.len().saturating_sub(1)),
         snapshots: interim.iter().map(|interim| u32::from(*interim)).sum(),
     }
 }
 
 /// Names a load about which nothing is known (result lines alone) by the file's name.
 fn name_unknown(found: &mut [FoundResult], page: &AuditedPage) {
-    let name = Path::new(&page.name).file_stem().map(|stem| shown(&stem.to_string_lossy()));
+    let name = Path::new(&page.name).file_stem().map(|stem| escape_line(&stem.to_string_lossy()));
     for FoundResult { result, .. } in
         found.iter_mut().filter(|found| found.result.load == ReportedLoad::default())
     {
@@ -118,7 +118,7 @@ fn of_output(page: &AuditedPage, output: &ToolOutput, file: u32) -> Vec<FoundRes
                 way: direction_of(reading.way),
                 part: None,
                 file,
-                line: page.number(reading.line),
+                line: page.line_number(reading.line),
                 tool: tool.clone(),
                 version: version.clone(),
                 ended: ended.clone(),
@@ -126,9 +126,9 @@ fn of_output(page: &AuditedPage, output: &ToolOutput, file: u32) -> Vec<FoundRes
                 percentiles: percentiles(&reading.percentiles_ns),
                 others,
                 slips,
-                uncounted: reading.failed.map(|why| Uncounted::Failed(shown(&why))),
+                uncounted: reading.failed.map(|why| Uncounted::Failed(escape_line(&why))),
             };
-            let output = page.number(output.lines.start);
+            let output = page.line_number(output.lines.start);
             let any = !result.samples.is_empty() || !result.others.is_empty();
             any.then_some(FoundResult { result, histogram, run: reading.run, output })
         })
@@ -191,7 +191,10 @@ impl OutputOrigin {
                 }),
             },
             ToolReport::Iperf3(iperf3) => OutputOrigin {
-                version: iperf3.tests.iter().find_map(|test| test.version.as_deref().map(shown)),
+                version: iperf3
+                    .tests
+                    .iter()
+                    .find_map(|test| test.version.as_deref().map(escape_line)),
                 ..plain(&with_form("iperf3", output.format))
             },
             _ => plain(output.format),
@@ -207,15 +210,18 @@ fn with_form(tool: &str, format: &str) -> String {
 fn load(reading: &ToolResult) -> ReportedLoad {
     let workload = &reading.workload;
     ReportedLoad {
-        rw: workload.rw.as_deref().map(shown),
+        rw: workload.rw.as_deref().map(escape_line),
         bs: workload.bs,
         iodepth: workload.iodepth,
         numjobs: workload.numjobs,
-        ioengine: workload.ioengine.as_deref().map(shown),
+        ioengine: workload.ioengine.as_deref().map(escape_line),
         rwmixread: workload.rwmixread,
-        name: workload.name.as_deref().map(shown),
-        caps: reading.caps.iter().map(|cap| shown(cap)).collect(),
-        settings: reading.settings.as_ref().map(|all| all.iter().map(|one| shown(one)).collect()),
+        name: workload.name.as_deref().map(escape_line),
+        caps: reading.caps.iter().map(|cap| escape_line(cap)).collect(),
+        settings: reading
+            .settings
+            .as_ref()
+            .map(|all| all.iter().map(|one| escape_line(one)).collect()),
     }
 }
 
@@ -249,12 +255,12 @@ fn samples(reading: &ToolResult, has_histogram: bool) -> Vec<ImportedSample> {
         .map(|(metric, unit, better, figure)| match figure {
             Some(figure) if better == Better::Lower && is_below_digits(&figure) => ImportedSample {
                 missing: Some(BELOW_DIGITS.to_owned()),
-                ..named(metric, unit, better)
+                ..empty_sample(metric, unit, better)
             },
             Some(figure) => known_sample(metric, unit, better, figure),
             None => ImportedSample {
                 missing: Some(NOT_PRINTED.to_owned()),
-                ..named(metric, unit, better)
+                ..empty_sample(metric, unit, better)
             },
         })
         .collect();
@@ -264,7 +270,7 @@ fn samples(reading: &ToolResult, has_histogram: bool) -> Vec<ImportedSample> {
     }));
     if let Some(seconds) = reading.workload.runtime_s {
         let value = Some(seconds * 1e9);
-        samples.push(ImportedSample { value, ..named("runtime", "ns", Better::Lower) });
+        samples.push(ImportedSample { value, ..empty_sample("runtime", "ns", Better::Lower) });
     }
     samples
 }
@@ -288,10 +294,10 @@ fn percentiles(printed: &[(f64, PrintedNumber)]) -> Vec<PrintedPercentile> {
 
 fn other(other: &OtherToolResult) -> ImportedSample {
     let better = if other.more_is_better { Better::Higher } else { Better::Lower };
-    known_sample(&shown(&other.name), &shown(&other.unit), better, other.figure)
+    known_sample(&escape_line(&other.name), &escape_line(&other.unit), better, other.figure)
 }
 
-fn named(metric: &str, unit: &str, better: Better) -> ImportedSample {
+fn empty_sample(metric: &str, unit: &str, better: Better) -> ImportedSample {
     ImportedSample {
         metric: metric.to_owned(),
         unit: unit.to_owned(),
@@ -305,7 +311,7 @@ fn named(metric: &str, unit: &str, better: Better) -> ImportedSample {
 }
 
 fn known_sample(metric: &str, unit: &str, better: Better, figure: PrintedNumber) -> ImportedSample {
-    let plain = named(metric, unit, better);
+    let plain = empty_sample(metric, unit, better);
     if !(figure.value.is_finite() && figure.low.is_finite() && figure.high.is_finite()) {
         return ImportedSample { missing: Some("no finite number".to_owned()), ..plain };
     }
@@ -321,7 +327,7 @@ fn known_sample(metric: &str, unit: &str, better: Better, figure: PrintedNumber)
 
 /// Returns a sample that points to the histogram of a result.
 pub(super) fn histogram_sample(offset: u64) -> ImportedSample {
-    ImportedSample { histogram: Some(offset), ..named("latency", "ns", Better::Lower) }
+    ImportedSample { histogram: Some(offset), ..empty_sample("latency", "ns", Better::Lower) }
 }
 
 /// Converts fio's bins into a histogram. fio names bins by their middles and makes them 1/64 of

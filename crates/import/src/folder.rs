@@ -23,7 +23,7 @@ pub struct FolderWalk {
     top: Option<PathBuf>,
 }
 
-pub fn below(top: &Path) -> FolderWalk {
+pub fn walk_below(top: &Path) -> FolderWalk {
     FolderWalk { left: Vec::new(), top: Some(top.to_owned()) }
 }
 
@@ -102,7 +102,7 @@ mod tests {
         let _bound = std::os::unix::net::UnixListener::bind(top.join("g")).unwrap();
         symlink(top, top.join(".again")).unwrap();
         let told = |top: &Path| -> Vec<(String, &'static str)> {
-            below(top)
+            walk_below(top)
                 .map(|(path, kind)| {
                     let why = match kind {
                         FolderEntryKind::File => "",

@@ -47,12 +47,14 @@ impl<'a> Intake<'a> {
         }
     }
 
-    pub(super) fn take(&mut self, source: &SourceFile, read: FileRead) -> Result<()> {
+    pub(super) fn take_file(&mut self, source: &SourceFile, read: FileRead) -> Result<()> {
         let FileRead { mut file, found, strays, beyond } = read;
         self.done.files += 1;
         self.done.results += found.len();
-        let unread =
-            file.unread.iter().map(|one| format!("{}:{}: {}", file.path, one.places(), one.why));
+        let unread = file
+            .unread
+            .iter()
+            .map(|one| format!("{}:{}: {}", file.path, one.line_range(), one.why));
         self.done.unread.extend(unread);
         if strays > 0 {
             self.done.strays.push(format!("{} of {}", strays, file.path));
@@ -92,7 +94,7 @@ impl<'a> Intake<'a> {
         self.done.passed = passed;
     }
 
-    pub(super) fn flush(&mut self) -> Result<()> {
+    pub(super) fn flush_pending(&mut self) -> Result<()> {
         self.writer.append_lines(&self.pending).map_err(Failed::from)?;
         self.pending.clear();
         Ok(())
@@ -109,7 +111,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Names the systems of all results, and marks the results that do not count as a separate run.
-    fn settle(&mut self) {
+    fn settle_systems(&mut self) {
         let numbers = runs::number_runs(&self.all);
         let loads: Vec<u64> =
             self.all.iter().map(|found| runs::hash(convert::key(&found.result))).collect();
@@ -218,13 +220,13 @@ impl<'a> Intake<'a> {
         }
     }
 
-    pub(super) fn end(mut self, asked: &ImportRequest) -> Result<ImportedRun> {
+    pub(super) fn end_import(mut self, asked: &ImportRequest) -> Result<ImportedRun> {
         let empty = std::mem::take(&mut self.empty_pages);
         if !empty.is_empty() || self.done.results == 0 {
             let pages = if empty.is_empty() { &self.done.empty } else { &empty };
             return Err(without_result(pages, &self.done).into());
         }
-        self.settle();
+        self.settle_systems();
         if let Some(baseline) = &asked.baseline {
             if self.done.systems.iter().all(|(name, _)| name != baseline) {
                 let names = some_names(self.done.systems.iter().map(|(name, _)| name.as_str()));
@@ -237,7 +239,7 @@ impl<'a> Intake<'a> {
         for found in std::mem::take(&mut self.all) {
             self.pending.extend(store::imported_line(&found.result).map_err(Failed::from)?);
         }
-        self.flush()?;
+        self.flush_pending()?;
         let empty =
             self.done.empty.iter().map(|file| ("no_result", format!("{file} has no result")));
         let passed =

@@ -18,7 +18,7 @@ use convert::{FoundResult, PageResults};
 use intake::Intake;
 pub use intake::some_names;
 use iotax_audit::container;
-use iotax_audit::import::scan;
+use iotax_audit::import::find_outputs;
 use iotax_audit::page::UnreadRange;
 use iotax_model::record::imported::{Import, ImportedFile, UnreadLines};
 use iotax_model::record::{RunRecord, RunStart};
@@ -109,18 +109,18 @@ pub fn import(asked: &ImportRequest, runs: &Path, stop: &AtomicBool) -> Result<I
         }
         let read = read_all(stretch, at * STRETCH, threads);
         for (source, read) in stretch.iter().zip(read) {
-            intake.take(source, read?)?;
+            intake.take_file(source, read?)?;
         }
-        intake.flush()?;
+        intake.flush_pending()?;
     }
     intake.pass_over(passed);
-    let mut done = intake.end(asked)?;
-    let start = RunRecord::Run(start(asked, &id, &done));
+    let mut done = intake.end_import(asked)?;
+    let start = RunRecord::Run(run_start(asked, &id, &done));
     done.folder = staged.keep(&start).map_err(Failed::from)?;
     Ok(done)
 }
 
-fn start(asked: &ImportRequest, id: &str, done: &ImportedRun) -> RunStart {
+fn run_start(asked: &ImportRequest, id: &str, done: &ImportedRun) -> RunStart {
     RunStart {
         id: id.to_owned(),
         at: jiff::Timestamp::now().to_string(),
@@ -176,7 +176,7 @@ fn read_all(stretch: &[SourceFile], first: usize, threads: usize) -> Vec<Result<
 
 fn read_file(source: &SourceFile, number: usize) -> Result<FileRead> {
     let bytes = match &source.path {
-        Some(path) => match open(path, source.found) {
+        Some(path) => match open_source(path, source.found) {
             Ok(OpenedSource::TooLarge(bytes)) => return Ok(too_large(source, number, bytes)),
             Ok(OpenedSource::Bytes(bytes)) => Ok(bytes),
             Err(error) => Err(error),
@@ -195,7 +195,7 @@ enum OpenedSource {
     TooLarge(u64),
 }
 
-fn open(path: &Path, found: bool) -> std::io::Result<OpenedSource> {
+fn open_source(path: &Path, found: bool) -> std::io::Result<OpenedSource> {
     let file = open_regular(path)?;
     let size = file.metadata()?.len();
     if found && size > LARGEST {
@@ -223,11 +223,11 @@ fn read_bytes(source: &SourceFile, number: usize, bytes: Vec<u8>) -> FileRead {
     let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let size = bytes.len() as u64;
     let page = container::page(&source.shown, bytes);
-    let imported = scan(&page);
+    let imported = find_outputs(&page);
     let PageResults { found, strays, snapshots, last } =
-        convert::results(&page, &imported.outputs, &source.whose, number);
+        convert::page_results(&page, &imported.outputs, &source.whose, number);
     let mut unread: Vec<UnreadLines> =
-        page.unread.iter().chain(&imported.unread).map(lines).collect();
+        page.unread.iter().chain(&imported.unread).map(unread_lines).collect();
     if let Some(more) = unread.len().checked_sub(MOST_UNREAD).filter(|more| *more > 0) {
         let rest = unread.split_off(MOST_UNREAD);
         let ends = rest.iter().map(|one| one.from).min().zip(rest.iter().map(|one| one.to).max());
@@ -252,7 +252,7 @@ fn beyond(source: &SourceFile, last: u32) -> Vec<String> {
     ranges.iter().filter(|(.., to)| *to > last).map(said).collect()
 }
 
-fn lines(unread: &UnreadRange) -> UnreadLines {
+fn unread_lines(unread: &UnreadRange) -> UnreadLines {
     UnreadLines { from: unread.line, to: unread.last, why: unread.why.clone() }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn recount_rates(
 ) -> (ToolResult, Vec<String>) {
     let seconds = reading.runtime_ns.filter(|time| time.low > 0.0).map(|time| time.scaled(1e-9));
     let time = seconds.map_or(0.0, |seconds| (seconds.value * 1e6).round() / 1e6);
-    let rate = |count: PrintedNumber| seconds.map(|seconds| over(count, seconds));
+    let rate = |count: PrintedNumber| seconds.map(|seconds| count_per_second(count, seconds));
     let mut judge = Judge { page, is_fio, slips: Vec::new() };
     let ios = reading.ios.filter(|ios| ios.value > 0.0);
     let count = ios.map_or(0.0, |ios| ios.value);
@@ -25,13 +25,14 @@ pub(super) fn recount_rates(
     if let Some(printed) = reading.iops {
         let beside = reading.bytes_per_second.filter(|_| is_fio && by_count.is_none());
         if let Some(counted) = by_count {
-            reading.iops =
-                Some(judge.take(&IOPS, printed, counted, || format!("{count} I/Os in {time} s")));
+            reading.iops = Some(
+                judge.choose_rate(&IOPS, printed, counted, || format!("{count} I/Os in {time} s")),
+            );
         } else if let Some((bandwidth, meant)) =
             beside.and_then(|one| Some((one, lost_carry(page, &printed, &one)?)))
         {
             let by = || format!("{} beside it", page.quote(bandwidth.spot));
-            reading.iops = Some(judge.take(&IOPS, printed, meant, by));
+            reading.iops = Some(judge.choose_rate(&IOPS, printed, meant, by));
         }
     }
     // fio's text output rounds its bytes, and short I/Os move fewer bytes than their number
@@ -44,13 +45,13 @@ pub(super) fn recount_rates(
     {
         let is_whole = bytes.is_some()
             || !is_fio
-            || carried(page, &printed).is_some_and(|meant| meant.meets(counted.interval()));
+            || carried(page, &printed).is_some_and(|meant| meant.overlaps_with(counted.interval()));
         if is_whole || judge.meets(&BANDWIDTH, &printed, &counted) {
             let moved = bytes.map_or(format!("{count} I/Os of {size} bytes"), |one| {
                 format!("{} bytes", one.value)
             });
             let by = || format!("{moved} in {time} s");
-            reading.bytes_per_second = Some(judge.take(&BANDWIDTH, printed, counted, by));
+            reading.bytes_per_second = Some(judge.choose_rate(&BANDWIDTH, printed, counted, by));
         }
     }
     (reading, judge.slips)
@@ -86,7 +87,7 @@ impl Judge<'_> {
 
     /// Returns the more exact of the two rates. If they contradict each other, returns the counted
     /// one and records a slip.
-    fn take(
+    fn choose_rate(
         &mut self,
         kind: &RateKind,
         printed: PrintedNumber,
@@ -109,7 +110,7 @@ impl Judge<'_> {
     }
 }
 
-fn over(count: PrintedNumber, seconds: PrintedNumber) -> PrintedNumber {
+fn count_per_second(count: PrintedNumber, seconds: PrintedNumber) -> PrintedNumber {
     let (value, low, high) =
         (count.value / seconds.value, count.low / seconds.high, count.high / seconds.low);
     PrintedNumber { value, low, high, ..count }
@@ -122,7 +123,7 @@ fn five_digits(value: f64) -> String {
 
 /// Returns the interval that a figure represents if fio lost its carry.
 fn carried(page: &AuditedPage, printed: &PrintedNumber) -> Option<Interval> {
-    num2str::carried(page.quote(printed.spot), printed, DigitStyle::LostCarry)
+    num2str::lost_carry_interval(page.quote(printed.spot), printed, DigitStyle::LostCarry)
 }
 
 /// Returns the IOPS with the lost carry, if the bandwidth matches a usual block size with the carry

@@ -4,7 +4,7 @@
 use crate::folder::{self, FolderEntryKind};
 use anyhow::Result;
 use iotax_units::exit::Failed;
-use iotax_units::harmless::shown;
+use iotax_units::harmless::escape_line;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub fn parse_named(word: &str) -> Result<NamedSource, String> {
     else {
         return Err(format!("\"{}\" names no system; hint: {FORM}", word.escape_debug()));
     };
-    let system = shown(system);
+    let system = escape_line(system);
     let whole = || NamedSource { system: system.clone(), path: path.into(), lines: None };
     let Some((file, range)) = path.rsplit_once(':').filter(|_| !Path::new(path).exists()) else {
         return Ok(whole());
@@ -123,7 +123,7 @@ pub fn sources(pages: &[String], named: &[NamedSource]) -> Result<Sources> {
 
 /// Returns a path for messages and reports. Its names may be those of somebody else's archive.
 fn called(path: &Path) -> String {
-    shown(&path.display().to_string())
+    escape_line(&path.display().to_string())
 }
 
 /// Files named by one word of the command line.
@@ -232,7 +232,7 @@ fn files_of(path: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
 /// Returns the files below a folder; other entries go to `passed`.
 fn files_below(top: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for (path, kind) in folder::below(top) {
+    for (path, kind) in folder::walk_below(top) {
         match kind {
             FolderEntryKind::File => files.push(path),
             FolderEntryKind::Passed(why) => passed.push(format!("{}: {why}", called(&path))),

@@ -2,7 +2,7 @@
 //! only in the name of a load, which the outputs themselves show, or in one of the clear words for
 //! a run.
 
-use iotax_units::harmless::shown;
+use iotax_units::harmless::escape_line;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
@@ -33,8 +33,8 @@ const OF_RUNS: &str = "r iter iteration rep repeat repetition round pass try tri
 /// Returns the system of each file, in the order of the files.
 pub(super) fn name_systems(files: &[FileContent]) -> Vec<SystemName> {
     let reduced: Vec<Vec<PathPart>> =
-        files.iter().map(|file| parts(&file.path, distinct_words, distinct_file)).collect();
-    let found = SystemSplit { files, parts: &reduced }.names();
+        files.iter().map(|file| path_parts(&file.path, distinct_words, distinct_file)).collect();
+    let found = SystemSplit { files, parts: &reduced }.system_names();
     // Names of runs are ignored if other parts distinguish the systems, or if a folder names the
     // only system.
     let names: BTreeSet<&String> = found.iter().map(|one| &one.name).collect();
@@ -45,8 +45,9 @@ pub(super) fn name_systems(files: &[FileContent]) -> Vec<SystemName> {
         return found;
     }
     let all = |name: &str| Some(name.to_owned());
-    let whole: Vec<Vec<PathPart>> = files.iter().map(|file| parts(&file.path, all, all)).collect();
-    SystemSplit { files, parts: &whole }.names()
+    let whole: Vec<Vec<PathPart>> =
+        files.iter().map(|file| path_parts(&file.path, all, all)).collect();
+    SystemSplit { files, parts: &whole }.system_names()
 }
 
 /// A part of a path that may distinguish systems.
@@ -58,7 +59,7 @@ struct PathPart {
 }
 
 /// Returns the parts of a path. `folder` and `file` filter the names of folders and of the file.
-fn parts(
+fn path_parts(
     path: &[String],
     folder: impl Fn(&str) -> Option<String>,
     file: impl Fn(&str) -> Option<String>,
@@ -142,7 +143,7 @@ struct SystemSplit<'a> {
 }
 
 impl SystemSplit<'_> {
-    fn names(&self) -> Vec<SystemName> {
+    fn system_names(&self) -> Vec<SystemName> {
         let mut names = vec![SystemName::default(); self.files.len()];
         self.split((0..self.files.len()).collect(), 0, &SystemName::default(), &mut names);
         names
@@ -157,7 +158,7 @@ impl SystemSplit<'_> {
         for at in group {
             let part = self.parts[at].get(depth).filter(|part| depth > 0 || !part.is_ending);
             if depth == 0 && part.is_none() {
-                names[at] = SystemName { name: self.whole(at), by_file: true };
+                names[at] = SystemName { name: self.path_without_extension(at), by_file: true };
                 continue;
             }
             match buckets.iter_mut().find(|(known, _)| *known == part) {
@@ -177,7 +178,7 @@ impl SystemSplit<'_> {
                         "/"
                     };
                     SystemName {
-                        name: format!("{}{sign}{}", own.name, shown(&part.text)),
+                        name: format!("{}{sign}{}", own.name, escape_line(&part.text)),
                         by_file: part.is_file,
                     }
                 }
@@ -187,9 +188,9 @@ impl SystemSplit<'_> {
         }
     }
 
-    fn whole(&self, file: usize) -> String {
+    fn path_without_extension(&self, file: usize) -> String {
         let path = self.files[file].path.join("/");
-        shown(&Path::new(&path).with_extension("").to_string_lossy())
+        escape_line(&Path::new(&path).with_extension("").to_string_lossy())
     }
 
     /// Returns true if files with different remaining path parts hold runs of one load: these may

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 ///
 /// # Errors
 /// [`StoreError::Unsafe`] with its owner, [`StoreError::System`].
-pub fn ours(folder: &Path) -> Result<PathBuf, StoreError> {
+pub fn check_own_folder(folder: &Path) -> Result<PathBuf, StoreError> {
     let absolute = std::path::absolute(folder)
         .map_err(|error| StoreError::system("resolve", folder, error))?;
     check_links(&absolute)?;

@@ -8,7 +8,7 @@ mod folder;
 pub mod line;
 pub mod private;
 
-pub use folder::{check_links, default_runs_dir, is_id, is_new_id, new_id, ours};
+pub use folder::{check_links, check_own_folder, default_runs_dir, is_id, is_new_id, new_id};
 
 use std::path::{Path, PathBuf};
 

@@ -66,7 +66,7 @@ fn opened(folder: &Path, name: &str, how: OFlags, purpose: Purpose) -> Result<Fi
         error => StoreError::system("open", &path, error.into()),
     })?);
     let meta = file.metadata().map_err(|error| StoreError::system("look at", &path, error))?;
-    check(&meta, owner, purpose).map_err(|why| StoreError::refuse(&path, why))?;
+    check_private(&meta, owner, purpose).map_err(|why| StoreError::refuse(&path, why))?;
     Ok(file)
 }
 
@@ -81,7 +81,7 @@ fn beneath(folder: &OwnedFd, name: &str, how: OFlags) -> Result<OwnedFd, Errno> 
     }
 }
 
-fn check(meta: &Metadata, owner: u32, purpose: Purpose) -> Result<(), String> {
+fn check_private(meta: &Metadata, owner: u32, purpose: Purpose) -> Result<(), String> {
     if !meta.is_file() {
         return Err("it is not a regular file".into());
     }

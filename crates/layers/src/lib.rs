@@ -138,7 +138,7 @@ impl FirstWrites {
 
 impl ExposedDevice {
     /// Returns how many parts share the device below equally; `bytes` is the size of one part.
-    pub fn parts(&self) -> u64 {
+    pub fn part_count(&self) -> u64 {
         let here = if self.split { self.paths.len() } else { 1 };
         let copies = if self.apart { 0 } else { self.copies.len() };
         (here + copies) as u64
@@ -164,7 +164,7 @@ impl ExposedDevice {
     ///
     /// # Errors
     /// Fails when there are several paths: the layer that asks joins nothing.
-    pub fn path(&self, spec: &LayerSpec) -> Result<&PathRef> {
+    pub fn only_path(&self, spec: &LayerSpec) -> Result<&PathRef> {
         match self.paths.as_slice() {
             [path] => Ok(path),
             several => bail!(
@@ -189,7 +189,7 @@ pub struct NamedProgram {
 
 impl NamedProgram {
     /// Returns the need as a place is asked for it.
-    pub fn asked(&self) -> AskedNeed {
+    pub fn to_asked_need(&self) -> AskedNeed {
         let program = self.program.clone();
         let find = if program.starts_with('/') {
             SearchedThing::File(program)
@@ -200,7 +200,7 @@ impl NamedProgram {
     }
 
     /// Returns the need as unmet; `what` says what is lacking.
-    pub fn missing(&self, what: String) -> Missing {
+    pub fn as_missing(&self, what: String) -> Missing {
         Missing { what, why: self.why.clone(), command: self.command.clone(), reboot: false }
     }
 }
@@ -225,13 +225,13 @@ pub trait Layer: Sync {
 
     /// Returns the programs that only the layer's own text names. The place where the layer lives
     /// is asked for them.
-    fn programs(&self, _spec: &LayerSpec) -> Vec<NamedProgram> {
+    fn named_programs(&self, _spec: &LayerSpec) -> Vec<NamedProgram> {
         Vec::new()
     }
 
     /// Returns what this host lacks of the programs that only this layer's text names. The method
     /// may query the machine, and creates nothing.
-    fn missing(&self, _spec: &LayerSpec) -> Vec<Missing> {
+    fn missing_on_host(&self, _spec: &LayerSpec) -> Vec<Missing> {
         Vec::new()
     }
 
@@ -282,7 +282,7 @@ pub trait Layer: Sync {
     /// # Errors
     /// Fails when the layer has no members that could fail, or cannot fail them as it was asked
     /// for. The message says why, and what would do.
-    fn moved(
+    fn state_move_op(
         &self,
         spec: &LayerSpec,
         _made: &PathRef,
@@ -307,7 +307,7 @@ pub trait Layer: Sync {
     }
 
     /// Returns the name that a reader uses for the layer whose part an operation makes.
-    fn called<'a>(&self, _op: &'a Op) -> &'a str {
+    fn reader_name<'a>(&self, _op: &'a Op) -> &'a str {
         self.name()
     }
 
@@ -327,16 +327,16 @@ pub trait Layer: Sync {
 /// Returns the layer whose part an operation makes, and the name of that part if the layer has
 /// several. The part is read back once it is up.
 pub fn readback_owner(op: &Op) -> Option<(&str, &'static str)> {
-    all().find_map(|layer| Some((layer.called(op), layer.reads_back(op)?)))
+    all_layers().find_map(|layer| Some((layer.reader_name(op), layer.reads_back(op)?)))
 }
 
 /// Iterates over every layer that a stack can name.
-pub fn all() -> impl Iterator<Item = &'static dyn Layer> {
+pub fn all_layers() -> impl Iterator<Item = &'static dyn Layer> {
     FAMILIES.iter().copied().flatten().copied()
 }
 
 pub fn by_name(name: &str) -> Option<&'static dyn Layer> {
-    all().find(|layer| layer.name() == name)
+    all_layers().find(|layer| layer.name() == name)
 }
 
 pub fn layer_of(spec: &LayerSpec) -> Option<&'static dyn Layer> {
@@ -420,7 +420,7 @@ impl PlanContext {
         }
     }
 
-    pub fn add(&mut self, why: impl Into<String>, op: Op) -> StepId {
+    pub fn add_step(&mut self, why: impl Into<String>, op: Op) -> StepId {
         let place = self.place.clone();
         self.add_in(&place, why, op)
     }
@@ -482,7 +482,7 @@ impl PlanContext {
 /// # Errors
 /// Fails when there is neither. The scenario's check comes first, so this is for callers that build
 /// specs by hand.
-pub fn word<'a>(spec: &'a LayerSpec, name: &str) -> Result<&'a str> {
+pub fn required_word<'a>(spec: &'a LayerSpec, name: &str) -> Result<&'a str> {
     spec.option(name).with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))
 }
 
@@ -494,8 +494,8 @@ pub fn flag(spec: &LayerSpec, name: &str) -> bool {
 ///
 /// # Errors
 /// Fails like [`word`], and when the value is not a number or too large for its type.
-pub fn number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
-    let word = word(spec, name)?;
+pub fn required_number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
+    let word = required_word(spec, name)?;
     word.parse()
         .ok()
         .with_context(|| format!("{}: {name} = \"{word}\" is no number that fits", spec.origin))
@@ -505,15 +505,16 @@ pub fn number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
 ///
 /// # Errors
 /// Fails like [`word`], and when the value is not a size.
-pub fn bytes(spec: &LayerSpec, name: &str) -> Result<u64> {
-    size(spec, name)?.with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))
+pub fn required_bytes(spec: &LayerSpec, name: &str) -> Result<u64> {
+    optional_bytes(spec, name)?
+        .with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))
 }
 
 /// Returns an option as bytes, if it is written or the catalog has a default.
 ///
 /// # Errors
 /// Fails when the value is not a size.
-pub fn size(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
+pub fn optional_bytes(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
     let parsed = spec.option(name).map(iotax_units::parse_bytes).transpose();
     parsed.map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))
 }

@@ -7,27 +7,27 @@ use iotax_host::probe::{GuestProbe, Probe};
 use iotax_model::layer as catalog;
 use std::path::Path;
 
-pub fn all() -> impl Iterator<Item = Need> {
+pub fn all_known_needs() -> impl Iterator<Item = Need> {
     let of_layers =
         catalog::ALL.iter().flat_map(|layer| layer.requires).copied().map(Need::requiring);
     OWN.iter().copied().chain(of_layers)
 }
 
 pub fn by_id(id: &str) -> Option<Need> {
-    all().find(|need| need.id == id)
+    all_known_needs().find(|need| need.id == id)
 }
 
 pub fn by_ids<'a>(ids: impl IntoIterator<Item = &'a str>) -> Vec<Need> {
     ids.into_iter().filter_map(by_id).collect()
 }
 
-pub fn missing(ids: &[&str], guest: GuestProbe) -> Vec<Missing> {
-    needs::missing(&by_ids(ids.iter().copied()), Path::new("/"), guest)
+pub fn missing_needs(ids: &[&str], guest: GuestProbe) -> Vec<Missing> {
+    needs::missing_from_host(&by_ids(ids.iter().copied()), Path::new("/"), guest)
 }
 
 /// Returns the need with this id as missing, if another program found out what this machine lacks.
-pub fn lacking(id: &str, what: String) -> Option<Missing> {
-    Some(by_id(id)?.lacking(&distribution(&Probe::of_files(Path::new("/"))), what))
+pub fn need_as_missing(id: &str, what: String) -> Option<Missing> {
+    Some(by_id(id)?.describe_missing(&distribution(&Probe::of_files(Path::new("/"))), what))
 }
 
 #[cfg(test)]
@@ -38,16 +38,19 @@ mod tests {
     use iotax_host::probe::Space;
 
     fn lacking(probe: &Probe) -> Vec<&'static str> {
-        all().filter(|need| need.missing(probe).is_some()).map(|need| need.id).collect()
+        all_known_needs()
+            .filter(|need| need.find_missing(probe).is_some())
+            .map(|need| need.id)
+            .collect()
     }
 
     #[test]
     fn the_table_is_sound() {
-        let mut ids: Vec<&str> = all().map(|need| need.id).collect();
+        let mut ids: Vec<&str> = all_known_needs().map(|need| need.id).collect();
         ids.sort_unstable();
         ids.dedup();
-        assert_eq!(ids.len(), all().count(), "names are unique");
-        for need in all() {
+        assert_eq!(ids.len(), all_known_needs().count(), "names are unique");
+        for need in all_known_needs() {
             assert!(!need.why.is_empty() && by_id(need.id).is_some());
             assert!(
                 need.supply.last().is_some_and(|supply| supply.distribution.is_empty()),
@@ -65,14 +68,14 @@ mod tests {
         probe.euid = 1000;
         probe.io_uring = Err("operation not permitted".into());
         probe.folder = Err("folder /x does not exist".into());
-        assert_eq!(lacking(&probe).len(), all().count(), "{:?}", lacking(&probe));
+        assert_eq!(lacking(&probe).len(), all_known_needs().count(), "{:?}", lacking(&probe));
     }
 
     #[test]
     fn each_need_alone() {
         let machine = complete_server();
         let what = |id: &str, probe: &Probe| {
-            by_id(id).and_then(|need| need.missing(probe)).expect(id).what
+            by_id(id).and_then(|need| need.find_missing(probe)).expect(id).what
         };
         let guest = GuestProbe {
             kvm: || KvmState::Emulated("20 ms a loop".into()),
@@ -95,12 +98,12 @@ mod tests {
         assert!(what("kvm", &asked).contains("only emulates: 20 ms a loop"));
         let absent = KvmState::Absent("no permission; hint: join the group".into());
         let kvm = by_id("kvm").unwrap();
-        let missing = kvm.lacking(&distribution(&asked), absent.trouble().unwrap());
+        let missing = kvm.describe_missing(&distribution(&asked), absent.trouble().unwrap());
         assert_eq!(
             (missing.what.as_str(), missing.command.as_str()),
             ("no permission", "join the group")
         );
-        let missing = kvm.lacking(&distribution(&asked), "it does not answer".into());
+        let missing = kvm.describe_missing(&distribution(&asked), "it does not answer".into());
         assert!(missing.command.starts_with("switch on virtualisation"), "{}", missing.command);
         let full = Probe { space: Some(Space { total: 1000, free: 100 }), ..machine.probe.clone() };
         assert!(what("space", &full).contains("only 100 B of 1000 B are free"));
@@ -115,7 +118,7 @@ mod tests {
         let machine = complete_server();
         let command = |text: &str| {
             machine.put(&[("/etc/os-release", text)]);
-            by_id("qemu").expect("qemu").command(&distribution(&machine.probe))
+            by_id("qemu").expect("qemu").supply_command(&distribution(&machine.probe))
         };
         assert!(command("ID=ubuntu\nID_LIKE=debian\n").starts_with("apt-get"));
         assert!(command("ID=rocky\nID_LIKE=\"rhel centos fedora\"\n").starts_with("dnf"));

@@ -107,16 +107,16 @@ pub fn transition(
 ) -> Result<Vec<(String, Op)>> {
     let (origin, count) = (&spec.origin, members.len());
     ensure!(
-        spec.help().is_some_and(|help| help.states.is_some()),
+        spec.catalog_entry().is_some_and(|help| help.states.is_some()),
         "{origin}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of {}",
         spec.name,
         with_states()
     );
-    let what = format!("{} of {count} members", spec.text());
-    let way = steps_between(from, to, spec.redundancy(count), &what)
+    let what = format!("{} of {count} members", spec.layer_text());
+    let way = steps_between(from, to, spec.survivable_failures(count), &what)
         .map_err(|why| anyhow!("{origin}: {why}"))?;
     let op = |change| match change {
-        ArrayStep::Move(step) => layer.moved(spec, made, members, step),
+        ArrayStep::Move(step) => layer.state_move_op(spec, made, members, step),
         ArrayStep::Out(at) => layer.put_out(spec, made, at, true),
         ArrayStep::In(at) => layer.put_out(spec, made, at, false),
     };

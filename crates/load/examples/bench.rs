@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (EngineName::Uring, 128),
     ] {
         let mut worker = worker(&path, Some(engine), iodepth, Hold::default())?;
-        print_row(engine, iodepth, &worker.slice(&slice(1_000))?);
+        print_row(engine, iodepth, &worker.measure_slice(&slice(1_000))?);
     }
     for (iodepth, share_ppm) in [(1, 0), (1, 20_000), (1, 100_000), (32, 100_000)] {
         print_known_cost(&path, iodepth, share_ppm)?;
@@ -68,9 +68,9 @@ fn print_known_cost(path: &Path, iodepth: u32, share_ppm: u32) -> Result<(), Loa
     for round in 0..80 {
         for turn in 0..2 {
             if turn == round % 2 {
-                plain_ios += plain.slice(&slice(50))?.read.ios;
+                plain_ios += plain.measure_slice(&slice(50))?.read.ios;
             } else {
-                held_ios += held.slice(&slice(50))?.read.ios;
+                held_ios += held.measure_slice(&slice(50))?.read.ios;
             }
         }
     }
@@ -101,7 +101,7 @@ fn print_row(engine: EngineName, iodepth: u32, result: &SliceResult) {
 
 /// What one reading costs, nanoseconds: the mean over a thousand of them.
 fn read_cost_ns() -> f64 {
-    let begin = clock::now();
-    let last = (0..1000).fold(begin, |_, _| std::hint::black_box(clock::now()));
+    let begin = clock::monotonic_ns();
+    let last = (0..1000).fold(begin, |_, _| std::hint::black_box(clock::monotonic_ns()));
     (last - begin) as f64 / 1000.0
 }

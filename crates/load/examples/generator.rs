@@ -82,7 +82,11 @@ impl Load {
             self.engine,
         )?;
         let bound = SliceBound::Time { ns: self.window.as_nanos() as u64 };
-        let result = worker.slice(&SliceSpec::now(bound, DISCARD.as_nanos() as u64, false))?;
+        let result = worker.measure_slice(&SliceSpec::starting_now(
+            bound,
+            DISCARD.as_nanos() as u64,
+            false,
+        ))?;
         let memory_kib = private_kib()?.saturating_sub(before);
         if result.errors > 0 {
             let first = result.first_error.unwrap_or_default();

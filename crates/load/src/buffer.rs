@@ -45,13 +45,15 @@ impl BufferNeeds {
     }
 
     /// Returns the bytes needed for reads; writes need as many again, trims none.
-    fn part(&self) -> Option<usize> {
+    fn bytes_one_way(&self) -> Option<usize> {
         self.bs.checked_next_multiple_of(ALIGN)?.checked_mul(self.slots as usize)
     }
 
     /// Returns the bytes that will be mapped; `None` if they exceed the address space.
     pub(crate) fn mapped(&self) -> Option<usize> {
-        let used = self.part()?.checked_mul(usize::from(self.reads) + usize::from(self.writes))?;
+        let used = self
+            .bytes_one_way()?
+            .checked_mul(usize::from(self.reads) + usize::from(self.writes))?;
         let page = if self.iomem == Iomem::MmapHuge { HUGE } else { ALIGN };
         used.max(1).checked_next_multiple_of(page)
     }
@@ -108,14 +110,14 @@ impl Buffers {
     }
 
     #[inline]
-    pub(crate) fn read(&self, slot: u32) -> *mut u8 {
+    pub(crate) fn read_buffer(&self, slot: u32) -> *mut u8 {
         self.pointer_at(slot as usize * self.stride)
     }
 
     /// Returns the data that a slot writes next. They differ from its last write, except for units
     /// that repeat another.
     #[inline]
-    pub(crate) fn write(&mut self, slot: u32) -> *mut u8 {
+    pub(crate) fn write_buffer(&mut self, slot: u32) -> *mut u8 {
         let start = self.pointer_at(self.write_base + slot as usize * self.stride);
         // SAFETY: `pointer_at` gives the start of a mapped stretch of `stride` >= `bs` bytes, and
         // the caller asks only for slots that have no I/O in flight, so nobody else touches it.
@@ -129,7 +131,7 @@ impl Buffers {
 
     /// Returns the data that a slot is about to write.
     #[inline]
-    pub(crate) fn written(&mut self, slot: u32) -> &mut [u8] {
+    pub(crate) fn pending_write(&mut self, slot: u32) -> &mut [u8] {
         // SAFETY: as in `write`.
         unsafe {
             std::slice::from_raw_parts_mut(
@@ -141,9 +143,9 @@ impl Buffers {
 
     /// Returns the data that a slot has read, after its completion.
     #[inline]
-    pub(crate) fn came(&self, slot: u32) -> &[u8] {
+    pub(crate) fn read_data(&self, slot: u32) -> &[u8] {
         // SAFETY: as in `write`, for the part that holds the read buffers.
-        unsafe { std::slice::from_raw_parts(self.read(slot), self.bs) }
+        unsafe { std::slice::from_raw_parts(self.read_buffer(slot), self.bs) }
     }
 
     /// Returns the whole mapping, for registering it.
@@ -314,7 +316,7 @@ mod tests {
     }
 
     fn written(buffers: &mut Buffers, slot: u32, bs: usize) -> Vec<u8> {
-        let start = buffers.write(slot);
+        let start = buffers.write_buffer(slot);
         // SAFETY: the slot's buffer has `bs` bytes and no I/O is in flight in this test.
         unsafe { std::slice::from_raw_parts(start, bs) }.to_vec()
     }
@@ -328,8 +330,8 @@ mod tests {
         let mut buffers = Buffers::new(needs(5000, 0), Random::new(1, 0)).unwrap();
         let mut starts = Vec::new();
         for slot in 0..3 {
-            starts.push(buffers.read(slot) as usize);
-            starts.push(buffers.write(slot) as usize);
+            starts.push(buffers.read_buffer(slot) as usize);
+            starts.push(buffers.write_buffer(slot) as usize);
         }
         assert!(starts.iter().all(|start| start % ALIGN == 0));
         starts.sort_unstable();
@@ -412,7 +414,9 @@ mod tests {
             let (base, length) = buffers.extent();
             assert_eq!((base as usize % HUGE, length % HUGE), (0, 0));
             let starts: Vec<usize> = (0..3)
-                .flat_map(|slot| [buffers.read(slot) as usize, buffers.write(slot) as usize])
+                .flat_map(|slot| {
+                    [buffers.read_buffer(slot) as usize, buffers.write_buffer(slot) as usize]
+                })
                 .collect();
             assert!(starts.iter().all(|start| start + bs <= base as usize + length));
             assert_eq!(starts.iter().collect::<HashSet<_>>().len(), 6);

@@ -8,17 +8,17 @@ pub const SPIN_NS: u64 = 60_000;
 
 /// Returns the nanoseconds of CLOCK_MONOTONIC.
 #[inline]
-pub fn now() -> u64 {
+pub fn monotonic_ns() -> u64 {
     let time = rustix::time::clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Returns at `deadline_ns` of [`now`] or just after: sleeps while it is far, spins at the end.
 pub fn wait_until(deadline_ns: u64) {
-    if now().saturating_add(SPIN_NS) < deadline_ns {
+    if monotonic_ns().saturating_add(SPIN_NS) < deadline_ns {
         sleep_until(deadline_ns - SPIN_NS);
     }
-    while now() < deadline_ns {
+    while monotonic_ns() < deadline_ns {
         std::hint::spin_loop();
     }
 }
@@ -43,16 +43,16 @@ mod tests {
     #[test]
     fn a_wait_never_ends_early() {
         for wait_ns in [0, 1_000, 50_000, 300_000] {
-            let deadline = now() + wait_ns;
+            let deadline = monotonic_ns() + wait_ns;
             wait_until(deadline);
-            assert!(now() >= deadline);
+            assert!(monotonic_ns() >= deadline);
         }
     }
 
     #[test]
     fn a_deadline_in_the_past_is_no_wait() {
-        let before = now();
+        let before = monotonic_ns();
         wait_until(0);
-        assert!(now() >= before);
+        assert!(monotonic_ns() >= before);
     }
 }

@@ -179,13 +179,13 @@ impl LoadCrew {
     ///
     /// # Errors
     /// When a thread died, is stuck, or its engine failed, now or in an earlier slice.
-    pub(crate) fn slice(
+    pub(crate) fn run_crew_slice(
         &mut self,
         lane: u32,
         orders: Vec<SliceOrder>,
     ) -> Result<Vec<LaneResult>, LoadError> {
         let orders = orders.into_iter().map(CrewOrder::Slice).collect();
-        self.ask(lane, orders, &mut || (), "engine failed", |reply| match reply {
+        self.ask_threads(lane, orders, &mut || (), "engine failed", |reply| match reply {
             CrewReply::Slice(result) => Some(result),
             _ => None,
         })
@@ -202,7 +202,7 @@ impl LoadCrew {
         bin_ns: u64,
     ) -> Result<(), LoadError> {
         let orders = (0..threads).map(|_| CrewOrder::BeginSeries(bin_ns)).collect();
-        self.ask(lane, orders, &mut || (), "series", |reply| {
+        self.ask_threads(lane, orders, &mut || (), "series", |reply| {
             matches!(reply, CrewReply::Done).then_some(Ok(()))
         })?;
         Ok(())
@@ -218,7 +218,7 @@ impl LoadCrew {
         orders: Vec<Vec<(u32, ShortOrder)>>,
     ) -> Result<Vec<Vec<LaneShort>>, LoadError> {
         let orders = orders.into_iter().map(CrewOrder::Series).collect();
-        self.ask(0, orders, &mut || (), "engine failed", |reply| match reply {
+        self.ask_threads(0, orders, &mut || (), "engine failed", |reply| match reply {
             CrewReply::Series(result) => Some(result),
             _ => None,
         })
@@ -235,7 +235,7 @@ impl LoadCrew {
         threads: usize,
     ) -> Result<Vec<(SliceResult, Transient)>, LoadError> {
         let orders = (0..threads).map(|_| CrewOrder::EndSeries).collect();
-        self.ask(lane, orders, &mut || (), "series", |reply| match reply {
+        self.ask_threads(lane, orders, &mut || (), "series", |reply| match reply {
             CrewReply::Ended(ended) => Some(Ok(*ended)),
             _ => None,
         })
@@ -245,13 +245,13 @@ impl LoadCrew {
     ///
     /// # Errors
     /// When a thread died or is stuck; the errors of fsync are in the results.
-    pub(crate) fn flush(
+    pub(crate) fn flush_lanes(
         &mut self,
         lane: u32,
         threads: usize,
     ) -> Result<Vec<FlushResult>, LoadError> {
         let orders = (0..threads).map(|_| CrewOrder::Flush).collect();
-        self.ask(lane, orders, &mut || (), "fsync", |reply| match reply {
+        self.ask_threads(lane, orders, &mut || (), "fsync", |reply| match reply {
             CrewReply::Flushed(result) => Some(Ok(result)),
             _ => None,
         })
@@ -261,13 +261,13 @@ impl LoadCrew {
     ///
     /// # Errors
     /// When a thread died or is stuck; the errors of fsync are in the results.
-    pub(crate) fn settle(
+    pub(crate) fn settle_lanes(
         &mut self,
         lane: u32,
         threads: usize,
     ) -> Result<Vec<io::Result<()>>, LoadError> {
         let orders = (0..threads).map(|_| CrewOrder::Settle).collect();
-        self.ask(lane, orders, &mut || (), "fsync", |reply| match reply {
+        self.ask_threads(lane, orders, &mut || (), "fsync", |reply| match reply {
             CrewReply::Settled(result) => Some(Ok(result)),
             _ => None,
         })
@@ -284,15 +284,17 @@ impl LoadCrew {
         watch: &mut dyn FnMut(),
     ) -> Result<Vec<ReadBackPass>, LoadError> {
         let orders = orders.into_iter().map(CrewOrder::ReadBack).collect();
-        self.ask(lane, orders, watch, "what was written cannot be read back", |reply| match reply {
-            CrewReply::ReadBack(result) => Some(result),
-            _ => None,
+        self.ask_threads(lane, orders, watch, "what was written cannot be read back", |reply| {
+            match reply {
+                CrewReply::ReadBack(result) => Some(result),
+                _ => None,
+            }
         })
     }
 
     /// Sends an order to each of the first threads, and returns what `pick` takes out of their
     /// answers. An error in these ends the crew; `failed` names what failed.
-    fn ask<T>(
+    fn ask_threads<T>(
         &mut self,
         lane: u32,
         orders: Vec<CrewOrder>,
@@ -317,7 +319,7 @@ impl LoadCrew {
         orders: Vec<CrewOrder>,
         watch: &mut dyn FnMut(),
     ) -> Result<Vec<CrewReply>, LoadError> {
-        self.check()?;
+        self.check_unbroken()?;
         let threads = orders.len();
         for (index, order) in orders.into_iter().enumerate() {
             self.send(index, lane, order);
@@ -325,7 +327,7 @@ impl LoadCrew {
         self.gather(threads, watch).map_err(LoadError::Thread)
     }
 
-    fn check(&self) -> Result<(), LoadError> {
+    fn check_unbroken(&self) -> Result<(), LoadError> {
         match &self.broken {
             Some(why) => Err(LoadError::Thread(why.clone())),
             None => Ok(()),
@@ -339,7 +341,7 @@ impl LoadCrew {
 
     fn send(&self, index: usize, lane: u32, order: CrewOrder) {
         let member = &self.members[index];
-        member.beat_ns.store(clock::now(), Ordering::Relaxed);
+        member.beat_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
         // A thread that has ended has reported that, and `gather` receives it.
         let _ = member.orders.send((lane, order));
     }
@@ -354,18 +356,20 @@ impl LoadCrew {
         let mut replies: Vec<Option<CrewReply>> = (0..threads).map(|_| None).collect();
         while replies.iter().any(Option::is_none) {
             match self.replies.recv_timeout(TICK) {
-                Ok((index, reply)) => self.note(index, reply, &mut replies)?,
+                Ok((index, reply)) => self.note_reply(index, reply, &mut replies)?,
                 Err(RecvTimeoutError::Timeout) => {
                     watch();
                     self.check_beats(&replies)?;
                 }
-                Err(RecvTimeoutError::Disconnected) => self.lost("all threads ended".into())?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.note_lost_thread("all threads ended".into())?
+                }
             }
         }
         Ok(replies.into_iter().flatten().collect())
     }
 
-    fn note(
+    fn note_reply(
         &mut self,
         index: usize,
         reply: CrewReply,
@@ -376,25 +380,27 @@ impl LoadCrew {
             (CrewReply::Gone, Some(Some(_))) => {
                 self.broken = Some(format!("thread {index} has ended"))
             }
-            (CrewReply::Gone, _) => self.lost(format!("thread {index} ended by a panic"))?,
+            (CrewReply::Gone, _) => {
+                self.note_lost_thread(format!("thread {index} ended by a panic"))?
+            }
             (reply, Some(place)) => *place = Some(reply),
-            (_, None) => self.lost(format!("thread {index} answered unasked"))?,
+            (_, None) => self.note_lost_thread(format!("thread {index} answered unasked"))?,
         }
         Ok(())
     }
 
     fn check_beats(&mut self, replies: &[Option<CrewReply>]) -> Result<(), String> {
-        let now_ns = clock::now();
+        let now_ns = clock::monotonic_ns();
         let waiting = self.members.iter().zip(replies).filter(|(_, reply)| reply.is_none());
         let mut beats = waiting.map(|(member, _)| member.beat_ns.load(Ordering::Relaxed));
         if beats.any(|beat_ns| beat_ns.saturating_add(self.patience_ns) < now_ns) {
             let seconds = self.patience_ns as f64 / 1e9;
-            return self.lost(format!("no I/O came back for {seconds} s"));
+            return self.note_lost_thread(format!("no I/O came back for {seconds} s"));
         }
         Ok(())
     }
 
-    fn lost(&mut self, why: String) -> Result<(), String> {
+    fn note_lost_thread(&mut self, why: String) -> Result<(), String> {
         self.broken = Some(why.clone());
         Err(why)
     }
@@ -420,7 +426,7 @@ impl CrewThread {
         replies: Sender<(usize, CrewReply)>,
     ) -> io::Result<CrewThread> {
         let (orders, inbox) = channel();
-        let beat_ns = Arc::new(AtomicU64::new(clock::now()));
+        let beat_ns = Arc::new(AtomicU64::new(clock::monotonic_ns()));
         let farewell = Farewell { index, replies };
         let sits = seat.clone();
         let thread = std::thread::Builder::new()
@@ -451,7 +457,7 @@ impl Drop for Farewell {
 
 /// Serves orders in a thread until the crew is dropped.
 fn serve(seat: &Seat, inbox: &Receiver<(u32, CrewOrder)>, farewell: &Farewell) {
-    if let Err(error) = seat.take() {
+    if let Err(error) = seat.take_seat() {
         return farewell.reply(CrewReply::Joined(Err(error)));
     }
     let mut lanes: BTreeMap<u32, Box<dyn Resident>> = BTreeMap::new();
@@ -459,7 +465,7 @@ fn serve(seat: &Seat, inbox: &Receiver<(u32, CrewOrder)>, farewell: &Farewell) {
         let reply = match (order, lanes.get_mut(&number)) {
             (CrewOrder::Join(LaneJoin { start, setup }), _) => {
                 CrewReply::Joined(start(*setup).map(|lane| {
-                    let lacks = lane.lacks();
+                    let lacks = lane.engine_lacks();
                     lanes.insert(number, lane);
                     lacks
                 }))
@@ -474,9 +480,9 @@ fn serve(seat: &Seat, inbox: &Receiver<(u32, CrewOrder)>, farewell: &Farewell) {
                 CrewReply::Done
             }
             (CrewOrder::EndSeries, Some(lane)) => CrewReply::Ended(Box::new(lane.end_series())),
-            (CrewOrder::Slice(order), Some(lane)) => CrewReply::Slice(lane.slice(&order)),
-            (CrewOrder::Flush, Some(lane)) => CrewReply::Flushed(lane.flush()),
-            (CrewOrder::Settle, Some(lane)) => CrewReply::Settled(lane.settle()),
+            (CrewOrder::Slice(order), Some(lane)) => CrewReply::Slice(lane.run_lane_slice(&order)),
+            (CrewOrder::Flush, Some(lane)) => CrewReply::Flushed(lane.flush_file()),
+            (CrewOrder::Settle, Some(lane)) => CrewReply::Settled(lane.flush_and_drop_cache()),
             (CrewOrder::ReadBack(order), Some(lane)) => CrewReply::ReadBack(lane.read_back(&order)),
             (_, None) => CrewReply::Done,
         };
@@ -523,12 +529,16 @@ mod tests {
     struct Stuck(Vec<Completion>);
 
     impl Engine for Stuck {
-        unsafe fn submit(&mut self, io: &Io) {
+        unsafe fn submit_io(&mut self, io: &Io) {
             let (slot, result) = (io.slot, io.len as i32);
             self.0.push(Completion { slot, result });
         }
 
-        fn reap(&mut self, _: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+        fn reap_completions(
+            &mut self,
+            _: Option<u64>,
+            done: &mut Vec<Completion>,
+        ) -> io::Result<()> {
             while !RELEASED.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -540,9 +550,9 @@ mod tests {
     struct Panicking;
 
     impl Engine for Panicking {
-        unsafe fn submit(&mut self, _: &Io) {}
+        unsafe fn submit_io(&mut self, _: &Io) {}
 
-        fn reap(&mut self, _: Option<u64>, _: &mut Vec<Completion>) -> io::Result<()> {
+        fn reap_completions(&mut self, _: Option<u64>, _: &mut Vec<Completion>) -> io::Result<()> {
             panic!("expected by a test");
         }
     }
@@ -550,9 +560,9 @@ mod tests {
     struct Broken;
 
     impl Engine for Broken {
-        unsafe fn submit(&mut self, _: &Io) {}
+        unsafe fn submit_io(&mut self, _: &Io) {}
 
-        fn reap(&mut self, _: Option<u64>, _: &mut Vec<Completion>) -> io::Result<()> {
+        fn reap_completions(&mut self, _: Option<u64>, _: &mut Vec<Completion>) -> io::Result<()> {
             Err(io::Error::from_raw_os_error(libc::EBADF))
         }
     }
@@ -578,7 +588,7 @@ mod tests {
     fn slice(crew: &mut LoadCrew) -> Result<Vec<LaneResult>, LoadError> {
         let gate = Arc::new(StartGate::new(crew.members.len(), None));
         let order = |_| SliceOrder { stop: SliceStop::Blocks(1), gate: gate.clone() };
-        crew.slice(0, (0..crew.members.len()).map(order).collect())
+        crew.run_crew_slice(0, (0..crew.members.len()).map(order).collect())
     }
 
     #[test]

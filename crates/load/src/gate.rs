@@ -45,7 +45,7 @@ impl StartGate {
     /// Waits for all threads and returns the one start that holds for all.
     pub(crate) fn pass(&self) -> u64 {
         if self.arrived.wait().is_leader() {
-            let now_ns = clock::now();
+            let now_ns = clock::monotonic_ns();
             let start_ns = self
                 .begin
                 .filter(|begin| now_ns <= begin.latest_ns)

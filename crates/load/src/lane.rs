@@ -54,7 +54,7 @@ pub(crate) trait Resident {
     ///
     /// # Errors
     /// When the engine itself fails; the lane is then of no more use.
-    fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult>;
+    fn run_lane_slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult>;
 
     /// Clears the counts for a new series, whose transient has bins of `bin_ns`.
     fn begin_series(&mut self, bin_ns: u64);
@@ -71,16 +71,16 @@ pub(crate) trait Resident {
     fn end_series(&mut self) -> (SliceResult, Transient);
 
     /// Returns the features that its engine has to do without.
-    fn lacks(&self) -> Vec<&'static str>;
+    fn engine_lacks(&self) -> Vec<&'static str>;
 
     /// Calls fsync on the file.
-    fn flush(&mut self) -> FlushResult;
+    fn flush_file(&mut self) -> FlushResult;
 
     /// Calls fsync on the file, and then drops its pages from the page cache.
     ///
     /// # Errors
     /// The error of fsync.
-    fn settle(&mut self) -> io::Result<()>;
+    fn flush_and_drop_cache(&mut self) -> io::Result<()>;
 
     /// Reads back this thread's part of the written blocks, and returns what the load's reads have
     /// shown since the last call.
@@ -149,7 +149,7 @@ struct ShortWindow {
 
 impl ShortWindow {
     /// Opens or closes the window after a look that found completions.
-    fn look(&mut self, now_ns: u64, tally: &mut Tally) {
+    fn note_completions(&mut self, now_ns: u64, tally: &mut Tally) {
         let ShortLength { discard_ns, window_ns } = self.length;
         match self.begun_ns {
             None if now_ns >= self.start_ns.saturating_add(discard_ns) => {
@@ -258,13 +258,13 @@ impl<E: Engine + 'static> Lane<E> {
 
     /// Runs until the slice has ended and the queue is empty, and returns the time of that. A slice
     /// of a series ends with its window.
-    fn run(
+    fn run_until_drained(
         &mut self,
         end_ns: u64,
         mut window: Option<&mut ShortWindow>,
         gate: &StartGate,
     ) -> io::Result<u64> {
-        let mut now_ns = self.stamps.now();
+        let mut now_ns = self.stamps.read_ns();
         loop {
             let ended =
                 window.as_ref().map_or(now_ns >= end_ns, |window| window.ended_ns.is_some());
@@ -277,7 +277,7 @@ impl<E: Engine + 'static> Lane<E> {
             }
             self.beat(until_ns.unwrap_or(0).max(now_ns));
             self.wait(until_ns)?;
-            let looked_ns = self.stamps.now();
+            let looked_ns = self.stamps.read_ns();
             let busy = self.slots.len() - self.ready.len() - self.syncs_in_flight as usize;
             self.tally.looked(now_ns..looked_ns, busy as u64, self.deep && !self.done.is_empty());
             now_ns = looked_ns;
@@ -311,17 +311,17 @@ impl<E: Engine + 'static> Lane<E> {
             }
             let (op, offset) = self.source.next()?;
             self.ready.pop();
-            self.start(slot, op, offset, start_ns, now_ns);
+            self.start_io(slot, op, offset, start_ns, now_ns);
         }
         None
     }
 
     #[inline]
-    fn start(&mut self, slot: u32, op: Op, offset: u64, intended_ns: Option<u64>, now_ns: u64) {
+    fn start_io(&mut self, slot: u32, op: Op, offset: u64, intended_ns: Option<u64>, now_ns: u64) {
         let (len, buffer) = match op {
             Op::Read => {
                 self.checks.iter_mut().for_each(|checks| checks.reads(slot, offset));
-                (self.bs, self.buffers.read(slot))
+                (self.bs, self.buffers.read_buffer(slot))
             }
             Op::Write => (self.bs, self.data_of(slot, offset)),
             Op::Trim => (self.bs, std::ptr::null_mut()),
@@ -329,7 +329,7 @@ impl<E: Engine + 'static> Lane<E> {
         };
         // The I/O begins after making its data and after checking what came back before.
         let ready_ns =
-            if self.stamps_each && !self.look_is_stamp { self.stamps.now() } else { now_ns };
+            if self.stamps_each && !self.look_is_stamp { self.stamps.read_ns() } else { now_ns };
         self.slots[slot as usize] = IoSlot {
             io: CompletedIo {
                 op,
@@ -353,14 +353,14 @@ impl<E: Engine + 'static> Lane<E> {
         // SAFETY: the buffer is the slot's own, of `bs` bytes; the slot came from `ready` and goes
         // back there when its completion was reaped; the buffers outlive the engine, and are
         // abandoned if anything is in flight when the lane ends.
-        unsafe { self.engine.submit(&io) };
+        unsafe { self.engine.submit_io(&io) };
     }
 
     #[inline]
     fn data_of(&mut self, slot: u32, offset: u64) -> *mut u8 {
-        let data = self.buffers.write(slot);
+        let data = self.buffers.write_buffer(slot);
         if let Some(checks) = &mut self.checks {
-            checks.writes(offset, self.buffers.written(slot));
+            checks.writes(offset, self.buffers.pending_write(slot));
         }
         data
     }
@@ -372,7 +372,7 @@ impl<E: Engine + 'static> Lane<E> {
                 clock::wait_until(until_ns);
                 Ok(())
             }
-            _ => self.engine.reap(until_ns, &mut self.done),
+            _ => self.engine.reap_completions(until_ns, &mut self.done),
         }
     }
 
@@ -387,17 +387,17 @@ impl<E: Engine + 'static> Lane<E> {
             self.syncs_in_flight -= u32::from(ended.io.op.is_sync());
             if let Some(checks) = self.checks.as_mut().filter(|_| result == ended.io.len as i32) {
                 // The check comes after the time stamp of the I/O's end.
-                checks.ended(ended.io.op, slot, ended.io.offset, self.buffers.came(slot));
+                checks.ended(ended.io.op, slot, ended.io.offset, self.buffers.read_data(slot));
             }
             if holds {
                 self.holder.admit(slot, ended.cycle_from_ns, now_ns);
             } else {
-                self.tally.add(&ended.io, now_ns);
+                self.tally.count_io(&ended.io, now_ns);
                 self.ready.push(slot);
             }
         }
         while let Some(slot) = self.holder.release(now_ns) {
-            self.tally.add(&self.slots[slot as usize].io, now_ns);
+            self.tally.count_io(&self.slots[slot as usize].io, now_ns);
             self.ready.push(slot);
         }
     }
@@ -410,7 +410,7 @@ impl<E: Engine + 'static> Lane<E> {
         let ios = self.tally.completed() - before;
         if ios > 0 && window.ended_ns.is_none() {
             self.transient.add(now_ns.saturating_sub(window.start_ns), ios);
-            window.look(now_ns, &mut self.tally);
+            window.note_completions(now_ns, &mut self.tally);
         }
     }
 
@@ -433,34 +433,34 @@ impl<E: Engine + 'static> Lane<E> {
     }
 
     fn begin(&mut self, start_ns: u64, stop: SliceStop) {
-        self.pace.iter_mut().for_each(|pace| pace.begin(start_ns));
-        self.tally.begin(start_ns, window(start_ns, stop));
+        self.pace.iter_mut().for_each(|pace| pace.begin_schedule(start_ns));
+        self.tally.begin_window(start_ns, window(start_ns, stop));
     }
 
     /// Records the I/Os of an open loop that were to start within the slice and could not.
     fn count_overtaken(&mut self, end_ns: u64, drained_ns: u64) {
         let (source, tally) = (&mut self.source, &mut self.tally);
         self.pace.iter_mut().for_each(|pace| {
-            pace.overtaken(end_ns, |intended_ns, number| {
-                tally.overtaken(source.like_next(), intended_ns, number, drained_ns);
+            pace.take_overtaken(end_ns, |intended_ns, number| {
+                tally.record_overtaken(source.like_next(), intended_ns, number, drained_ns);
             });
         });
     }
 
-    fn result(
+    fn lane_result(
         &mut self,
         start_ns: u64,
         drained_ns: u64,
         aborted: bool,
         cpu: ThreadCpu,
     ) -> LaneResult {
-        let measured = self.measured(cpu);
+        let measured = self.take_measured(cpu);
         let (first_submit_ns, last_release_ns) = (self.first_submit_ns, self.tally.last_release_ns);
         LaneResult { start_ns, measured, first_submit_ns, last_release_ns, drained_ns, aborted }
     }
 
     /// Returns everything counted since it was last cleared, except windows and flushes.
-    fn measured(&mut self, cpu: ThreadCpu) -> SliceResult {
+    fn take_measured(&mut self, cpu: ThreadCpu) -> SliceResult {
         let tally = &mut self.tally;
         SliceResult {
             read: trimmed(&tally.read),
@@ -482,7 +482,7 @@ impl<E: Engine + 'static> Lane<E> {
 }
 
 impl<E: Engine + 'static> Resident for Lane<E> {
-    fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult> {
+    fn run_lane_slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult> {
         let before = ThreadCpu::of_thread().plus(self.engine.helpers_cpu());
         self.stamps.anchor();
         self.rewind(order.stop);
@@ -492,7 +492,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
             SliceStop::Time { .. } => window(start_ns, order.stop).end,
             SliceStop::Blocks(_) => u64::MAX,
         };
-        let ran = self.run(end_ns, None, &order.gate);
+        let ran = self.run_until_drained(end_ns, None, &order.gate);
         if ran.is_err() {
             order.gate.abort.store(true, Ordering::Relaxed);
         }
@@ -502,7 +502,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
         if matches!(order.stop, SliceStop::Time { .. }) {
             self.count_overtaken(end_ns, drained_ns);
         }
-        Ok(self.result(start_ns, drained_ns, aborted, cpu))
+        Ok(self.lane_result(start_ns, drained_ns, aborted, cpu))
     }
 
     fn begin_series(&mut self, bin_ns: u64) {
@@ -523,7 +523,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
         self.transient.begin();
         let mut window =
             ShortWindow { start_ns, length: order.length, begun_ns: None, ended_ns: None };
-        let ran = self.run(u64::MAX, Some(&mut window), &order.gate);
+        let ran = self.run_until_drained(u64::MAX, Some(&mut window), &order.gate);
         if ran.is_err() {
             order.gate.abort.store(true, Ordering::Relaxed);
         }
@@ -546,31 +546,31 @@ impl<E: Engine + 'static> Resident for Lane<E> {
 
     fn end_series(&mut self) -> (SliceResult, Transient) {
         let cpu = self.series_cpu;
-        (self.measured(cpu), std::mem::take(&mut self.transient))
+        (self.take_measured(cpu), std::mem::take(&mut self.transient))
     }
 
-    fn lacks(&self) -> Vec<&'static str> {
-        self.engine.lacks()
+    fn engine_lacks(&self) -> Vec<&'static str> {
+        self.engine.missing_features()
     }
 
-    fn flush(&mut self) -> FlushResult {
+    fn flush_file(&mut self) -> FlushResult {
         let before = ThreadCpu::of_thread();
-        let begin_ns = clock::now();
+        let begin_ns = clock::monotonic_ns();
         self.beat_ns.store(begin_ns + SYNC_PATIENCE_NS, Ordering::Relaxed);
         let flushed = self.file.sync_all();
-        let end_ns = flushed.map(|()| clock::now());
+        let end_ns = flushed.map(|()| clock::monotonic_ns());
         FlushResult { begin_ns, end_ns, cpu: ThreadCpu::of_thread().since(before) }
     }
 
-    fn settle(&mut self) -> io::Result<()> {
-        self.beat_ns.store(clock::now() + SYNC_PATIENCE_NS, Ordering::Relaxed);
+    fn flush_and_drop_cache(&mut self) -> io::Result<()> {
+        self.beat_ns.store(clock::monotonic_ns() + SYNC_PATIENCE_NS, Ordering::Relaxed);
         self.file.sync_all()?;
         Ok(rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)?)
     }
 
     fn read_back(&mut self, order: &BackOrder) -> io::Result<ReadBackPass> {
         let Some(checks) = &mut self.checks else { return Ok(ReadBackPass::default()) };
-        let beat = || self.beat_ns.store(clock::now(), Ordering::Relaxed);
+        let beat = || self.beat_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
         let load = std::mem::take(&mut checks.found);
         Ok(ReadBackPass { load, back: checks.ledger.read_back(&self.file, order, &beat)? })
     }
@@ -631,15 +631,19 @@ mod tests {
     }
 
     impl Engine for Stalling {
-        unsafe fn submit(&mut self, io: &Io) {
+        unsafe fn submit_io(&mut self, io: &Io) {
             let (slot, result) = (io.slot, io.len as i32);
             self.done.push(Completion { slot, result });
         }
 
-        fn reap(&mut self, _: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+        fn reap_completions(
+            &mut self,
+            _: Option<u64>,
+            done: &mut Vec<Completion>,
+        ) -> io::Result<()> {
             self.left = self.left.wrapping_sub(1);
             if self.left == 0 {
-                clock::wait_until(clock::now() + self.stall_ns);
+                clock::wait_until(clock::monotonic_ns() + self.stall_ns);
             }
             done.append(&mut self.done);
             Ok(())
@@ -653,15 +657,19 @@ mod tests {
     }
 
     impl Engine for Device {
-        unsafe fn submit(&mut self, io: &Io) {
+        unsafe fn submit_io(&mut self, io: &Io) {
             let (slot, result) = (io.slot, io.len as i32);
-            let due_ns = clock::now() + self.service_ns;
+            let due_ns = clock::monotonic_ns() + self.service_ns;
             self.busy.push((due_ns, Completion { slot, result }));
         }
 
-        fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+        fn reap_completions(
+            &mut self,
+            until_ns: Option<u64>,
+            done: &mut Vec<Completion>,
+        ) -> io::Result<()> {
             while done.is_empty() {
-                let now_ns = clock::now();
+                let now_ns = clock::monotonic_ns();
                 self.busy.retain(|(due_ns, completion)| {
                     let over = *due_ns <= now_ns;
                     if over {
@@ -697,7 +705,7 @@ mod tests {
     fn run<E: Engine + 'static>(setup: Setup, engine: E, stop: SliceStop) -> LaneResult {
         let mut lane = Lane::new(setup, |_, _| Ok(engine)).unwrap();
         let gate = Arc::new(StartGate::new(1, None));
-        lane.slice(&SliceOrder { stop, gate }).unwrap()
+        lane.run_lane_slice(&SliceOrder { stop, gate }).unwrap()
     }
 
     fn device(service_ns: u64) -> Device {

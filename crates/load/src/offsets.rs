@@ -63,7 +63,7 @@ impl Cursor {
         }
     }
 
-    fn take(&mut self, direction: usize, blocks: u64) -> u64 {
+    fn take_block(&mut self, direction: usize, blocks: u64) -> u64 {
         match self {
             Cursor::Own { next, .. } => {
                 let block = next[direction];
@@ -76,7 +76,7 @@ impl Cursor {
         }
     }
 
-    fn set(&mut self, direction: usize, block: u64) {
+    fn set_next(&mut self, direction: usize, block: u64) {
         match self {
             Cursor::Own { next, .. } => next[direction] = block,
             Cursor::Shared(shared) => shared.next[direction].store(block, Ordering::Relaxed),
@@ -175,7 +175,7 @@ impl Offsets {
     /// Returns what [`Offsets::next`] gives if [`Offsets::is_even`] is true.
     #[inline(always)]
     pub(crate) fn even(&self, random: &mut Random) -> u64 {
-        self.region.offset + random.below(self.region.blocks) * self.region.bs
+        self.region.offset + random.draw_below(self.region.blocks) * self.region.bs
     }
 
     #[inline]
@@ -185,17 +185,17 @@ impl Offsets {
             return self.random_block(random);
         }
         if self.random_percent == 0 || !random.chance(self.random_percent) {
-            return self.cursor.take(direction, blocks);
+            return self.cursor.take_block(direction, blocks);
         }
         let block = self.random_block(random);
-        self.cursor.set(direction, (block + 1) % blocks);
+        self.cursor.set_next(direction, (block + 1) % blocks);
         block
     }
 
     #[inline]
     fn random_block(&mut self, random: &mut Random) -> u64 {
         match &mut self.draw {
-            Draw::Even => random.below(self.region.blocks),
+            Draw::Even => random.draw_below(self.region.blocks),
             Draw::Skewed(skewed) => skewed.block(random),
             Draw::Once(once) => once.block(self.cursor.draw()),
         }

@@ -40,7 +40,7 @@ impl Pace {
         self.schedule.store(0, Ordering::Relaxed);
     }
 
-    pub(crate) fn begin(&mut self, start_ns: u64) {
+    pub(crate) fn begin_schedule(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
     }
 
@@ -59,7 +59,7 @@ impl Pace {
     /// Takes the starts before `end_ns` that were not used, and calls `each` with an intended start
     /// and the number of starts that it represents. Starts that are reported together lie within a
     /// small part of the time until the end.
-    pub(crate) fn overtaken(&mut self, end_ns: u64, mut each: impl FnMut(u64, u64)) {
+    pub(crate) fn take_overtaken(&mut self, end_ns: u64, mut each: impl FnMut(u64, u64)) {
         let limit = self.starts_before(end_ns);
         if let Some(index) = self.taken.take_if(|index| *index < limit) {
             each(self.due_ns(index), 1);
@@ -98,7 +98,7 @@ mod tests {
     fn pace(rate: u64, start_ns: u64) -> Pace {
         let mut pace = Pace::new(rate, Schedule::default());
         pace.rewind();
-        pace.begin(start_ns);
+        pace.begin_schedule(start_ns);
         pace
     }
 
@@ -148,7 +148,7 @@ mod tests {
 
     fn told(pace: &mut Pace, end_ns: u64) -> Vec<(u64, u64)> {
         let mut told = Vec::new();
-        pace.overtaken(end_ns, |at_ns, number| told.push((at_ns, number)));
+        pace.take_overtaken(end_ns, |at_ns, number| told.push((at_ns, number)));
         told
     }
 

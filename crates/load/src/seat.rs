@@ -36,13 +36,13 @@ impl Seat {
     ///
     /// # Errors
     /// [`LoadError::Unfit`] with the option at fault.
-    pub(crate) fn check(job: &Job) -> Result<(), LoadError> {
+    pub(crate) fn check_seats(job: &Job) -> Result<(), LoadError> {
         let seat =
             Seat { cpus: job.cpus_allowed.clone(), priority: priority(job.prioclass, job.prio) };
         if seat == Seat::default() {
             return Ok(());
         }
-        let tried = std::thread::scope(|scope| scope.spawn(|| seat.take()).join());
+        let tried = std::thread::scope(|scope| scope.spawn(|| seat.take_seat()).join());
         let tried = tried
             .unwrap_or_else(|_| Err(io::Error::other("the thread that tried it ended by a panic")));
         tried.map_err(|error| LoadError::Unfit(format!("job \"{}\": {error}", job.name)))
@@ -52,7 +52,7 @@ impl Seat {
     ///
     /// # Errors
     /// The system's refusal, in words that name fio's option.
-    pub(crate) fn take(&self) -> io::Result<()> {
+    pub(crate) fn take_seat(&self) -> io::Result<()> {
         if !self.cpus.is_empty() {
             sit(&self.cpus)?;
         }
@@ -61,7 +61,11 @@ impl Seat {
             let set = unsafe {
                 libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, libc::c_int::from(priority))
             };
-            if set == 0 { Ok(()) } else { Err(refused(priority, &io::Error::last_os_error())) }
+            if set == 0 {
+                Ok(())
+            } else {
+                Err(priority_error(priority, &io::Error::last_os_error()))
+            }
         })
     }
 }
@@ -106,7 +110,7 @@ fn priority(class: Option<u8>, level: Option<u8>) -> Option<u16> {
     Some(u16::from(class) << CLASS_SHIFT | u16::from(level.unwrap_or(0)))
 }
 
-fn refused(priority: u16, error: &io::Error) -> io::Error {
+fn priority_error(priority: u16, error: &io::Error) -> io::Error {
     let class = priority >> CLASS_SHIFT;
     let hint = match error.raw_os_error() {
         Some(libc::EPERM) => {
@@ -161,7 +165,7 @@ mod tests {
     /// Takes a seat in a separate thread, and returns that thread's processors and priority.
     fn seated(seat: Seat) -> (Vec<u32>, u16) {
         let told = move || {
-            seat.take().unwrap();
+            seat.take_seat().unwrap();
             // SAFETY: two numbers.
             let priority = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, 0) };
             // Threads that a thread starts have its seat.
@@ -197,14 +201,15 @@ mod tests {
         let first = allowed()[0];
         for cpus in [vec![first, 1023], vec![1023], vec![first, 5000]] {
             let missing = *cpus.last().unwrap();
-            let words =
-                Seat::check(&Job { cpus_allowed: cpus, ..Job::default() }).unwrap_err().to_string();
+            let words = Seat::check_seats(&Job { cpus_allowed: cpus, ..Job::default() })
+                .unwrap_err()
+                .to_string();
             assert!(
                 words.contains(&format!("cpus_allowed names processor {missing}, not there")),
                 "{words}"
             );
         }
-        assert!(Seat::check(&Job { cpus_allowed: vec![first], ..Job::default() }).is_ok());
+        assert!(Seat::check_seats(&Job { cpus_allowed: vec![first], ..Job::default() }).is_ok());
     }
 
     #[test]
@@ -219,8 +224,8 @@ mod tests {
         ] {
             assert_eq!(seated(seat).1, class << CLASS_SHIFT | level);
         }
-        let refused =
-            refused(1 << CLASS_SHIFT, &io::Error::from_raw_os_error(libc::EPERM)).to_string();
+        let refused = priority_error(1 << CLASS_SHIFT, &io::Error::from_raw_os_error(libc::EPERM))
+            .to_string();
         assert!(
             refused.starts_with("prioclass=1 is refused") && refused.contains("CAP_SYS_NICE"),
             "{refused}"

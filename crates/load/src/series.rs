@@ -22,7 +22,7 @@ pub fn run_series(
     spec: &SeriesSpec,
     read_machine: Option<&ReadMachine>,
 ) -> Result<SeriesResult, LoadError> {
-    check(workers, spec)?;
+    check_series(workers, spec)?;
     workers.iter().try_for_each(|worker| worker.begin_series(spec.bin_ns))?;
     let mut result = SeriesResult { machine: vec![None; workers.len()], ..SeriesResult::default() };
     let mut begins_ns = spec.begins_ns.iter().copied();
@@ -48,14 +48,14 @@ pub fn run_series(
         if spec.flush || workers[first].flushes_at_end() {
             // What was written outside of windows is flushed too.
             let sum = &mut result.sums[first];
-            workers[first].flush(sum)?;
+            workers[first].flush_all(sum)?;
             sum.flush_ns = sum.flush_ns.map(|ns| sum.share_of_windows(ns));
         }
     }
     Ok(result)
 }
 
-fn check(workers: &[&Worker], spec: &SeriesSpec) -> Result<(), LoadError> {
+fn check_series(workers: &[&Worker], spec: &SeriesSpec) -> Result<(), LoadError> {
     let unfit = |why: &str| Err(LoadError::Unfit(why.to_owned()));
     if workers.iter().any(|worker| worker.is_paced()) {
         return unfit("a series has no slices at a rate");
@@ -111,12 +111,12 @@ fn take_turns(
             let sums = result.machine[*number].get_or_insert_default();
             sums.iter_mut().zip(grew).for_each(|(sum, more)| *sum += more);
         }
-        result.slices.push(together(*number, &of_slice));
+        result.slices.push(combine_lanes(*number, &of_slice));
     }
     Ok(())
 }
 
-fn together(worker: usize, lanes: &[LaneShort]) -> ShortSlice {
+fn combine_lanes(worker: usize, lanes: &[LaneShort]) -> ShortSlice {
     let start_ns = lanes.first().map_or(0, |lane| lane.start_ns);
     let windows: u64 =
         lanes.iter().map(|lane| lane.window_ns.end.saturating_sub(lane.window_ns.start)).sum();

@@ -63,7 +63,7 @@ pub struct SliceSpec {
 
 impl SliceSpec {
     /// Returns a slice with the given bound that begins at once.
-    pub fn now(bound: SliceBound, min_discard_ns: u64, flush: bool) -> SliceSpec {
+    pub fn starting_now(bound: SliceBound, min_discard_ns: u64, flush: bool) -> SliceSpec {
         SliceSpec { bound, min_discard_ns, flush, begin_ns: None }
     }
 }
@@ -277,9 +277,9 @@ impl SliceResult {
     /// Adds the results of another thread or worker in the same window, except windows, flushes and
     /// targets.
     pub fn add(&mut self, other: &SliceResult) {
-        self.read.add(&other.read);
-        self.write.add(&other.write);
-        self.trim.add(&other.trim);
+        self.read.add_counts(&other.read);
+        self.write.add_counts(&other.write);
+        self.trim.add_counts(&other.trim);
         self.sync_latency.merge(&other.sync_latency);
         self.reap_gap.merge(&other.reap_gap);
         self.service.merge(&other.service);
@@ -297,7 +297,7 @@ impl SliceResult {
 
 impl Direction {
     /// Adds the counts of another thread or worker in the same window.
-    fn add(&mut self, other: &Direction) {
+    fn add_counts(&mut self, other: &Direction) {
         self.ios += other.ios;
         self.bytes += other.bytes;
         self.latency.merge(&other.latency);

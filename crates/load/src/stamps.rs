@@ -61,7 +61,7 @@ impl Stamps {
 
     /// Returns a time source that always uses CLOCK_MONOTONIC.
     #[cfg(test)]
-    pub(crate) fn plain() -> Stamps {
+    pub(crate) fn without_counter() -> Stamps {
         Stamps { counter: None }
     }
 
@@ -75,7 +75,7 @@ impl Stamps {
         self.counter = self
             .counter
             .filter(|_| is_trusted())
-            .and_then(|counter| counter.anchored(ClockPoint::now()?));
+            .and_then(|counter| counter.anchored(ClockPoint::read_both_clocks()?));
     }
 
     /// Calls [`Stamps::anchor`] if the last anchor is more than [`ANCHOR_NS`] ago.
@@ -92,10 +92,10 @@ impl Stamps {
 
     /// Returns nanoseconds of CLOCK_MONOTONIC, never less than at the anchor.
     #[inline(always)]
-    pub(crate) fn now(&self) -> u64 {
+    pub(crate) fn read_ns(&self) -> u64 {
         match (&self.counter, ticks()) {
             (Some(counter), Some(ticks)) => counter.ns_at(ticks),
-            _ => clock::now(),
+            _ => clock::monotonic_ns(),
         }
     }
 }
@@ -105,9 +105,9 @@ impl Counter {
         if !is_invariant() || !is_trusted() {
             return None;
         }
-        let first = ClockPoint::now()?;
+        let first = ClockPoint::read_both_clocks()?;
         clock::wait_until(first.ns + OVER_NS);
-        Counter::through(first, ClockPoint::now()?)
+        Counter::through(first, ClockPoint::read_both_clocks()?)
     }
 
     fn through(first: ClockPoint, now: ClockPoint) -> Option<Counter> {
@@ -141,11 +141,11 @@ impl Counter {
 }
 
 impl ClockPoint {
-    fn now() -> Option<ClockPoint> {
+    fn read_both_clocks() -> Option<ClockPoint> {
         let around = || {
-            let before = clock::now();
+            let before = clock::monotonic_ns();
             let ticks = ticks()?;
-            let width = clock::now() - before;
+            let width = clock::monotonic_ns() - before;
             Some((width, ClockPoint { ticks, ns: before + width / 2 }))
         };
         (0..READINGS)
@@ -231,13 +231,14 @@ mod tests {
         let mut stamps = Stamps::new();
         for _ in 0..3 {
             stamps.anchor();
-            let (before, told, after) = (clock::now(), stamps.now(), clock::now());
+            let (before, told, after) =
+                (clock::monotonic_ns(), stamps.read_ns(), clock::monotonic_ns());
             // Each pair of readings is off by half its width.
             assert!(
                 before.saturating_sub(10_000) <= told && told <= after + 10_000,
                 "{before} {told} {after}"
             );
         }
-        assert_eq!(Stamps::plain().source(), "CLOCK_MONOTONIC");
+        assert_eq!(Stamps::without_counter().source(), "CLOCK_MONOTONIC");
     }
 }

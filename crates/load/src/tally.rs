@@ -108,7 +108,7 @@ impl Tally {
     }
 
     /// Begins a slice; completions inside the window will count.
-    pub(crate) fn begin(&mut self, start_ns: u64, window_ns: Range<u64>) {
+    pub(crate) fn begin_window(&mut self, start_ns: u64, window_ns: Range<u64>) {
         // No latency can lie across the end of a window without an end.
         let endless = window_ns.end == u64::MAX;
         self.short_ns = if endless { u64::MAX } else { window_ns.start.saturating_sub(start_ns) };
@@ -169,7 +169,7 @@ impl Tally {
 
     /// Counts one I/O, released at `now_ns`.
     #[inline(always)]
-    pub(crate) fn add(&mut self, ended: &CompletedIo, now_ns: u64) {
+    pub(crate) fn count_io(&mut self, ended: &CompletedIo, now_ns: u64) {
         self.last_release_ns = Some(now_ns);
         if ended.result != ended.len as i32 {
             return self.add_failure(ended, now_ns);
@@ -198,7 +198,7 @@ impl Tally {
     #[inline(never)]
     fn add_apart(&mut self, ended: &CompletedIo, now_ns: u64, within: bool) {
         let latency_ns = now_ns.saturating_sub(ended.start_ns);
-        let times = self.times(ended.start_ns, latency_ns, within);
+        let times = self.is_timed(ended.start_ns, latency_ns, within);
         if ended.op.is_sync() {
             // A successful flush of a cache says nothing about a target that takes no I/O: the row
             // of failures continues.
@@ -238,7 +238,7 @@ impl Tally {
     /// discarded start would be seen less often than it happens, and one longer than the slice
     /// never: no I/O that began before the slice can represent one that ends after it. So the long
     /// ones count where they begin, however late they end.
-    fn times(&self, start_ns: u64, latency_ns: u64, within: bool) -> bool {
+    fn is_timed(&self, start_ns: u64, latency_ns: u64, within: bool) -> bool {
         let counts =
             if latency_ns <= self.short_ns { within } else { self.window_ns.contains(&start_ns) };
         counts && self.timed
@@ -246,9 +246,9 @@ impl Tally {
 
     /// Records `number` I/Os of a schedule that were to start at `intended_ns` and were not issued
     /// before the slice was over, at `now_ns`: each of them would have taken at least this long.
-    pub(crate) fn overtaken(&mut self, op: Op, intended_ns: u64, number: u64, now_ns: u64) {
+    pub(crate) fn record_overtaken(&mut self, op: Op, intended_ns: u64, number: u64, now_ns: u64) {
         let latency_ns = now_ns.saturating_sub(intended_ns);
-        if !self.times(intended_ns, latency_ns, false) {
+        if !self.is_timed(intended_ns, latency_ns, false) {
             return;
         }
         self.direction(op).latency.record_many(latency_ns, number);
@@ -269,7 +269,7 @@ impl Tally {
         if !ended.op.is_sync() && self.window_ns.contains(&now_ns) {
             self.served_ns += now_ns.saturating_sub(ended.issued_ns);
         }
-        self.first_error.get_or_insert_with(|| words(ended));
+        self.first_error.get_or_insert_with(|| failure_words(ended));
         let failing =
             self.failing.get_or_insert(Failing { first_ns: now_ns, last_ns: now_ns, count: 0 });
         failing.last_ns = now_ns;
@@ -277,7 +277,7 @@ impl Tally {
     }
 }
 
-fn words(ended: &CompletedIo) -> String {
+fn failure_words(ended: &CompletedIo) -> String {
     let (op, offset) = (ended.op.word(), ended.offset);
     if ended.op.is_sync() {
         return format!("{op}: {}", cause(ended.result));
@@ -310,7 +310,7 @@ mod tests {
     fn tally() -> Tally {
         let mut tally = Tally::new(&Job::default());
         tally.clear();
-        tally.begin(0, 1000..2000);
+        tally.begin_window(0, 1000..2000);
         tally
     }
 
@@ -318,7 +318,7 @@ mod tests {
     fn only_the_window_counts_and_its_end_is_outside() {
         let mut tally = tally();
         for now in [999, 1000, 1999, 2000] {
-            tally.add(&CompletedIo { start_ns: now - 900, ..ended(Op::Read, 4096) }, now);
+            tally.count_io(&CompletedIo { start_ns: now - 900, ..ended(Op::Read, 4096) }, now);
         }
         assert_eq!((tally.read.ios, tally.read.bytes), (2, 8192));
         assert_eq!(tally.read.latency.count(), 2);
@@ -332,7 +332,7 @@ mod tests {
         let mut tally = tally();
         let mut add = |start_ns: u64, now: u64| {
             let before = tally.read.latency.count();
-            tally.add(&CompletedIo { start_ns, ..ended(Op::Read, 4096) }, now);
+            tally.count_io(&CompletedIo { start_ns, ..ended(Op::Read, 4096) }, now);
             tally.read.latency.count() > before
         };
         assert!(!add(300, 1900), "its like that began before the slice cannot be seen");
@@ -346,9 +346,9 @@ mod tests {
     fn what_was_never_issued_counts_with_the_time_it_waited() {
         let mut tally = Tally::new(&Job { rate_iops: Some(1), ..Job::default() });
         tally.clear();
-        tally.begin(0, 1000..2000);
+        tally.begin_window(0, 1000..2000);
         for intended_ns in [900, 1200, 2100] {
-            tally.overtaken(Op::Write, intended_ns, 10, 5200);
+            tally.record_overtaken(Op::Write, intended_ns, 10, 5200);
         }
         assert_eq!((tally.write.ios, tally.write.latency.count()), (0, 10));
         assert!(tally.write.latency.min().unwrap().abs_diff(4000) < 40);
@@ -358,8 +358,8 @@ mod tests {
     fn a_target_that_fails_is_found_where_syncs_succeed() {
         let mut tally = tally();
         for _ in 0..FAILURES_IN_A_ROW {
-            tally.add(&ended(Op::Write, -5), 1500);
-            tally.add(&ended(Op::Fsync, 0), 1500);
+            tally.count_io(&ended(Op::Write, -5), 1500);
+            tally.count_io(&ended(Op::Fsync, 0), 1500);
         }
         assert!(tally.only_fails());
     }
@@ -380,8 +380,8 @@ mod tests {
     fn service_begins_at_the_issue_and_latency_at_the_schedule() {
         let mut tally = Tally::new(&Job { rate_iops: Some(1), ..Job::default() });
         tally.clear();
-        tally.begin(0, 1000..2000);
-        tally.add(&CompletedIo { issued_ns: 1450, ..ended(Op::Read, 4096) }, 1500);
+        tally.begin_window(0, 1000..2000);
+        tally.count_io(&CompletedIo { issued_ns: 1450, ..ended(Op::Read, 4096) }, 1500);
         assert_eq!(
             (tally.served_ns, tally.service.max(), tally.read.latency.min()),
             (50, Some(50), Some(900))
@@ -392,9 +392,9 @@ mod tests {
     fn without_stamps_only_counts_are_kept() {
         let mut tally = Tally::new(&Job { stamps: Stamping::Off, ..Job::default() });
         tally.clear();
-        tally.begin(0, 1000..2000);
+        tally.begin_window(0, 1000..2000);
         tally.looked(1000..1500, 3, true);
-        tally.add(&ended(Op::Read, 4096), 1500);
+        tally.count_io(&ended(Op::Read, 4096), 1500);
         assert_eq!((tally.read.ios, tally.read.bytes), (1, 4096));
         assert_eq!(
             (tally.read.latency.count(), tally.reap_gap.count(), tally.in_flight_ns),
@@ -405,8 +405,8 @@ mod tests {
     #[test]
     fn syncs_are_no_ios() {
         let mut tally = tally();
-        tally.add(&ended(Op::Fsync, 0), 1500);
-        tally.add(&ended(Op::Fdatasync, 0), 2500);
+        tally.count_io(&ended(Op::Fsync, 0), 1500);
+        tally.count_io(&ended(Op::Fdatasync, 0), 2500);
         assert_eq!(tally.sync_latency.count(), 1);
         assert_eq!((tally.write.ios, tally.discarded_ios), (0, 0));
     }
@@ -414,28 +414,28 @@ mod tests {
     #[test]
     fn failures_are_counted_apart_with_the_first_in_words() {
         let mut tally = tally();
-        tally.add(&ended(Op::Write, -5), 1500);
-        tally.add(&ended(Op::Read, 512), 1500);
+        tally.count_io(&ended(Op::Write, -5), 1500);
+        tally.count_io(&ended(Op::Read, 512), 1500);
         assert_eq!((tally.errors, tally.read.ios, tally.write.ios), (2, 0, 0));
         assert_eq!(tally.served_ns, 2 * 900, "by Little's law they count");
         let first = tally.first_error.unwrap();
         assert_eq!(first, "write of 4096 bytes at 8192: Input/output error (os error 5)");
-        assert_eq!(words(&ended(Op::Read, 512)), "short read: 512 of 4096 bytes at 8192");
-        assert_eq!(words(&ended(Op::Fsync, -5)), "fsync: Input/output error (os error 5)");
+        assert_eq!(failure_words(&ended(Op::Read, 512)), "short read: 512 of 4096 bytes at 8192");
+        assert_eq!(failure_words(&ended(Op::Fsync, -5)), "fsync: Input/output error (os error 5)");
     }
 
     #[test]
     fn a_target_only_fails_after_a_row_of_failures() {
         let mut tally = tally();
         for _ in 1..FAILURES_IN_A_ROW {
-            tally.add(&ended(Op::Read, -5), 1500);
+            tally.count_io(&ended(Op::Read, -5), 1500);
         }
         assert!(!tally.only_fails());
-        tally.add(&ended(Op::Read, 4096), 1500);
-        tally.add(&ended(Op::Read, -5), 1500);
+        tally.count_io(&ended(Op::Read, 4096), 1500);
+        tally.count_io(&ended(Op::Read, -5), 1500);
         assert!(!tally.only_fails(), "a success breaks the row");
         for _ in 1..FAILURES_IN_A_ROW {
-            tally.add(&ended(Op::Read, -5), 1600);
+            tally.count_io(&ended(Op::Read, -5), 1600);
         }
         assert!(tally.only_fails());
     }
@@ -443,9 +443,9 @@ mod tests {
     #[test]
     fn a_slow_target_only_fails_after_a_while() {
         let mut tally = tally();
-        tally.add(&ended(Op::Read, -5), 1500);
+        tally.count_io(&ended(Op::Read, -5), 1500);
         assert!(!tally.only_fails());
-        tally.add(&ended(Op::Read, -5), 1500 + FAILING_NS);
+        tally.count_io(&ended(Op::Read, -5), 1500 + FAILING_NS);
         assert!(tally.only_fails());
     }
 }

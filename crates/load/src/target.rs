@@ -50,11 +50,11 @@ impl LoadTarget {
     /// When it is not there, is no file or block device, or is shorter than `spec.bytes`.
     pub(crate) fn inspect(spec: &TargetSpec) -> Result<LoadTarget, LoadError> {
         let path = spec.path.as_path();
-        let seen = look(path).map_err(|errno| system("look at", path, errno.into()))?;
+        let seen = stat_path(path).map_err(|errno| system("look at", path, errno.into()))?;
         let kind = kind_of(path, &seen)?;
         let block_device = kind == TargetType::BlockDevice;
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = File::from(open(path, flags).map_err(|e| system("open", path, e.into()))?);
+        let file = File::from(open_path(path, flags).map_err(|e| system("open", path, e.into()))?);
         let size = match (kind, spec.bytes) {
             (TargetType::Zero, Some(bytes)) if !spec.writable => bytes,
             (TargetType::Zero, _) => {
@@ -145,7 +145,7 @@ impl LoadTarget {
     /// # Errors
     /// When the job writes without permission, the system refuses, or the path now names another
     /// file.
-    pub(crate) fn open(&self, job: &Job) -> Result<File, LoadError> {
+    pub(crate) fn open_for_job(&self, job: &Job) -> Result<File, LoadError> {
         if job.rw.writes() && !self.writable {
             return Err(self.unfit(
                 job,
@@ -157,9 +157,9 @@ impl LoadTarget {
         let flags = access | direct | OFlags::CLOEXEC;
         // Reads do not update the access time, as fio's do. Only the owner of the file may ask for
         // that.
-        let opened = open(&self.path, flags | OFlags::NOATIME);
+        let opened = open_path(&self.path, flags | OFlags::NOATIME);
         let opened = if opened.as_ref().err() == Some(&Errno::PERM) {
-            open(&self.path, flags)
+            open_path(&self.path, flags)
         } else {
             opened
         };
@@ -183,7 +183,8 @@ impl LoadTarget {
         let failed = |error| system("read", &self.path, error);
         let memory = probe_memory(1, region.bs).map_err(failed)?;
         // SAFETY: the slot's buffer has `bs` bytes, and nobody else knows of it.
-        let data = unsafe { std::slice::from_raw_parts_mut(memory.read(0), region.bs as usize) };
+        let data =
+            unsafe { std::slice::from_raw_parts_mut(memory.read_buffer(0), region.bs as usize) };
         match file.read_at(data, region.offset) {
             Ok(read) if read == data.len() => Ok(()),
             Ok(read) => {
@@ -203,7 +204,7 @@ impl LoadTarget {
         file: &File,
         region: Region,
     ) -> Result<(), LoadError> {
-        trim::check(file, region.offset, region.bs)
+        trim::check_trimming(file, region.offset, region.bs)
             .map_err(|clause| self.unfit(job, format!("rw={}: {clause}", job.rw.word())))
     }
 
@@ -254,12 +255,12 @@ fn system(action: &'static str, path: &Path, source: io::Error) -> LoadError {
     LoadError::System { action, path: path.to_path_buf(), source }
 }
 
-fn open(path: &Path, flags: OFlags) -> Result<rustix::fd::OwnedFd, Errno> {
+fn open_path(path: &Path, flags: OFlags) -> Result<rustix::fd::OwnedFd, Errno> {
     rustix::fs::open(path, flags, rustix::fs::Mode::empty())
 }
 
 /// Looks at a path by name, before any open: opening a pipe would wait for its other end.
-fn look(path: &Path) -> Result<Statx, Errno> {
+fn stat_path(path: &Path) -> Result<Statx, Errno> {
     let wanted = StatxFlags::BASIC_STATS | DIO_ALIGN;
     rustix::fs::statx(rustix::fs::CWD, path, AtFlags::empty(), wanted)
 }
@@ -448,7 +449,9 @@ mod tests {
         let target = LoadTarget::inspect(&some).unwrap();
         let region = target.region(&buffered(4096), 0).unwrap();
         assert_eq!(region.blocks, 256);
-        target.probe(&buffered(4096), &target.open(&buffered(4096)).unwrap(), region).unwrap();
+        target
+            .probe(&buffered(4096), &target.open_for_job(&buffered(4096)).unwrap(), region)
+            .unwrap();
         assert!(
             refusal(LoadTarget::inspect(&TargetSpec { writable: true, ..some }))
                 .contains("only read")
@@ -460,7 +463,7 @@ mod tests {
         let file = file_of(100_000);
         let mut spec = spec(file.path());
         let job = Job { rw: Rw::RandRw, ..buffered(4096) };
-        let open = |spec: &TargetSpec| LoadTarget::inspect(spec).unwrap().open(&job);
+        let open = |spec: &TargetSpec| LoadTarget::inspect(spec).unwrap().open_for_job(&job);
         assert!(refusal(open(&spec)).contains("rw=randrw writes"));
         spec.writable = true;
         assert!(open(&spec).is_ok());
@@ -474,7 +477,7 @@ mod tests {
         let target = LoadTarget::inspect(&spec(&path)).unwrap();
         std::fs::write(folder.path().join("b"), [0; 8192]).unwrap();
         std::fs::rename(folder.path().join("b"), &path).unwrap();
-        assert!(refusal(target.open(&buffered(4096))).contains("taken its place"));
+        assert!(refusal(target.open_for_job(&buffered(4096))).contains("taken its place"));
     }
 
     #[test]
@@ -499,7 +502,7 @@ mod tests {
         let target = LoadTarget::inspect(&spec(file.path())).unwrap();
         let job = buffered(4096);
         let region = target.region(&job, 0).unwrap();
-        let opened = target.open(&job).unwrap();
+        let opened = target.open_for_job(&job).unwrap();
         assert!(target.probe(&job, &opened, region).is_ok());
         file.as_file().set_len(100).unwrap();
         assert!(refusal(target.probe(&job, &opened, region)).contains("100 of 4096 bytes at 0"));

@@ -93,7 +93,7 @@ impl Worker {
         let fitted = fit(&inspected, jobs)?;
         let mut chosen = choose(engine, &fitted)?;
         chosen.why += &stamped(jobs);
-        jobs.iter().try_for_each(Seat::check)?;
+        jobs.iter().try_for_each(Seat::check_seats)?;
         check_threads(jobs, inspected.len(), chosen.name)?;
         let setups = setups(&fitted, &verify::ledgers(&fitted, chosen.name)?, chosen.name)?;
         let ledgers = setups.iter().map(|setup| setup.ledger.clone()).collect();
@@ -159,14 +159,14 @@ impl Worker {
         let (mut sum, mut transient) = (SliceResult::default(), Transient::default());
         for (thread, (mut measured, of_thread)) in lanes.into_iter().enumerate() {
             measured.first_error = measured.first_error.map(|words| self.said_by(thread, &words));
-            self.add(&mut sum, thread, &measured);
+            self.add_thread(&mut sum, thread, &measured);
             transient.merge(&of_thread);
         }
         Ok((sum, transient))
     }
 
     /// Adds the results of a thread to the sum and to its target.
-    fn add(&self, sum: &mut SliceResult, thread: usize, measured: &SliceResult) {
+    fn add_thread(&self, sum: &mut SliceResult, thread: usize, measured: &SliceResult) {
         sum.add(measured);
         if self.targets.len() > 1 {
             sum.targets.resize(self.targets.len(), (0, 0));
@@ -183,19 +183,19 @@ impl Worker {
     /// [`LoadError::Thread`] when a load thread died or is stuck, [`LoadError::Failing`] when the
     /// target did nothing but fail, [`LoadError::Unfit`] for a slice of no length. Other I/O
     /// errors are counted, not returned.
-    pub fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, LoadError> {
+    pub fn measure_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, LoadError> {
         let discard_ns = spec.min_discard_ns.max(self.last_drain_ns.saturating_mul(2));
         let late_ns = self.most_late_ns(spec.bound, discard_ns);
         let begin = spec
             .begin_ns
             .map(|at_ns| BeginTime { at_ns, latest_ns: at_ns.saturating_add(late_ns) });
         let orders = self.orders(spec.bound, discard_ns, begin)?;
-        let mut lanes = crew::lock(&self.crew).slice(self.lane, orders)?;
+        let mut lanes = crew::lock(&self.crew).run_crew_slice(self.lane, orders)?;
         let mut result = SliceResult::default();
         for (thread, lane) in lanes.iter_mut().enumerate() {
             let words = lane.measured.first_error.take();
             lane.measured.first_error = words.map(|words| self.said_by(thread, &words));
-            self.add(&mut result, thread, &lane.measured);
+            self.add_thread(&mut result, thread, &lane.measured);
         }
         if lanes.iter().any(|lane| lane.aborted) {
             let (errors, first) = (result.errors, result.first_error.unwrap_or_default());
@@ -206,7 +206,7 @@ impl Worker {
             SliceBound::Bytes { .. } => set_whole_window(&mut result, &lanes),
         }
         if spec.flush || self.end_fsync {
-            self.flush(&mut result)?;
+            self.flush_all(&mut result)?;
         }
         Ok(result)
     }
@@ -230,9 +230,9 @@ impl Worker {
         read: bool,
         watch_share: &mut dyn FnMut(f64) -> ControlFlow<()>,
     ) -> Result<VerifiedWorker, LoadError> {
-        let begin_ns = clock::now();
+        let begin_ns = clock::monotonic_ns();
         if read && self.cached {
-            let settled = crew::lock(&self.crew).settle(self.lane, self.targets.len())?;
+            let settled = crew::lock(&self.crew).settle_lanes(self.lane, self.targets.len())?;
             for (target, result) in self.targets.iter().zip(settled) {
                 result.map_err(|error| target.system("write the page cache of", error))?;
             }
@@ -256,7 +256,7 @@ impl Worker {
         let mut sizes: Vec<u64> = self.ledgers.iter().flatten().map(|ledger| ledger.bs).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        Ok(VerifiedWorker { load, back, whole, sizes, took_ns: clock::now() - begin_ns })
+        Ok(VerifiedWorker { load, back, whole, sizes, took_ns: clock::monotonic_ns() - begin_ns })
     }
 
     /// Returns an order for each thread, and the number of blocks of all ledgers. Threads that
@@ -341,8 +341,8 @@ impl Worker {
         self.last_drain_ns = result.drain_ns;
     }
 
-    pub(crate) fn flush(&self, result: &mut SliceResult) -> Result<(), LoadError> {
-        let flushed = crew::lock(&self.crew).flush(self.lane, self.targets.len())?;
+    pub(crate) fn flush_all(&self, result: &mut SliceResult) -> Result<(), LoadError> {
+        let flushed = crew::lock(&self.crew).flush_lanes(self.lane, self.targets.len())?;
         for (thread, one) in flushed.iter().enumerate() {
             result.cpu_user_ns += one.cpu.user_ns;
             result.cpu_system_ns += one.cpu.system_ns;
@@ -422,7 +422,7 @@ fn fit<'a>(
 ) -> Result<Vec<Vec<EngineTrial<'a>>>, LoadError> {
     let fit_one = |job: &'a Job, target: &'a LoadTarget| {
         let regions = target.regions(job)?;
-        let file = target.open(job)?;
+        let file = target.open_for_job(job)?;
         target.probe(job, &file, regions[0])?;
         if job.rw.trims() {
             regions.iter().try_for_each(|region| target.check_trim(job, &file, *region))?;
@@ -481,7 +481,7 @@ fn setup(
     let pace = |rate| Pace::new(rate, schedule.clone());
     Ok(Setup {
         job: job.clone(),
-        file: fitted.target.open(job)?,
+        file: fitted.target.open_for_job(job)?,
         region: fitted.region_of(thread),
         cursor: if split == 1 {
             Cursor::start_own(shared.walk)

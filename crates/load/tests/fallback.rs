@@ -52,7 +52,11 @@ fn chosen_without(
         let job = Job { rw: Rw::RandRead, iodepth: 8, direct, ..Job::default() };
         let mut worker = Worker::prepare(&[target], &[job], engine)?;
         let result = worker
-            .slice(&SliceSpec::now(SliceBound::Bytes { bytes: 256 << 10 }, 0, false))
+            .measure_slice(&SliceSpec::starting_now(
+                SliceBound::Bytes { bytes: 256 << 10 },
+                0,
+                false,
+            ))
             .unwrap();
         assert_eq!((result.read.ios, result.errors), (64, 0), "{:?}", result.first_error);
         Ok(worker.engine().clone())

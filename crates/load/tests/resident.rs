@@ -63,7 +63,7 @@ fn allocations(worker: &mut Worker, bytes: u64) -> (u64, u64) {
         begin_ns: None,
     };
     let before = ALLOCATIONS.load(Ordering::Relaxed);
-    let result = worker.slice(&spec).unwrap();
+    let result = worker.measure_slice(&spec).unwrap();
     let after = ALLOCATIONS.load(Ordering::Relaxed);
     (result.read.ios + result.write.ios, after - before)
 }

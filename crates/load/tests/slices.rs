@@ -64,7 +64,7 @@ fn worker(path: &Path, jobs: &[Job], engine: EngineName) -> Option<Worker> {
 }
 
 fn run(path: &Path, jobs: &[Job], engine: EngineName, spec: &SliceSpec) -> Option<SliceResult> {
-    Some(worker(path, jobs, engine)?.slice(spec).unwrap())
+    Some(worker(path, jobs, engine)?.measure_slice(spec).unwrap())
 }
 
 fn refusal(target: &TargetSpec, jobs: &[Job]) -> String {
@@ -123,9 +123,9 @@ fn the_next_slice_discards_twice_the_last_drain() {
     target.hold.ns = 30 * MS;
     let jobs = [buffered(Rw::RandRead)];
     let mut worker = Worker::prepare(&[target], &jobs, Some(EngineName::Sync)).unwrap();
-    let first = worker.slice(&TIMED).unwrap();
+    let first = worker.measure_slice(&TIMED).unwrap();
     assert!(first.drain_ns > 0);
-    let second = worker.slice(&TIMED).unwrap();
+    let second = worker.measure_slice(&TIMED).unwrap();
     assert_eq!(second.discarded_ns, (2 * first.drain_ns).max(5 * MS));
     assert!(second.window_start_ns > first.window_start_ns + 20 * MS);
 }
@@ -222,7 +222,7 @@ fn o_direct_works_where_the_file_system_has_it() {
                 continue;
             }
         };
-        let result = worker.slice(&by_bytes(1 << 20)).unwrap();
+        let result = worker.measure_slice(&by_bytes(1 << 20)).unwrap();
         assert_eq!(result.read.ios + result.write.ios, 256);
         assert_eq!(result.errors, 0, "{:?}", result.first_error);
     }
@@ -240,7 +240,7 @@ fn a_sequential_pass_goes_on_in_the_next_slice() {
         blocks.map(|block| block.iter().any(|byte| *byte != 0)).collect::<Vec<_>>()
     };
     for turn in 1..=4 {
-        worker.slice(&by_bytes(16 * KIB)).unwrap();
+        worker.measure_slice(&by_bytes(16 * KIB)).unwrap();
         let expected: Vec<bool> = (0..16).map(|block| block < turn * 4).collect();
         assert_eq!(written(file.as_file()), expected, "slice {turn}");
     }
@@ -253,7 +253,7 @@ fn depth_by_threads_goes_through_a_region_once() {
     let mut worker = worker(file.path(), &[job], EngineName::Sync).unwrap();
     assert_eq!(worker.threads(), 4);
     assert!(worker.engine().why.contains("4 threads"), "{}", worker.engine().why);
-    worker.slice(&by_bytes(64 * KIB)).unwrap();
+    worker.measure_slice(&by_bytes(64 * KIB)).unwrap();
     let data = std::fs::read(file.path()).unwrap();
     assert!(data.chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)));
 }
@@ -303,7 +303,7 @@ fn a_hold_counts_as_latency_with_every_engine() {
             Err(error) if common::has_no_uring(&error) => continue,
             Err(error) => panic!("{error}"),
         };
-        let result = worker.slice(&by_bytes(80 * KIB)).unwrap();
+        let result = worker.measure_slice(&by_bytes(80 * KIB)).unwrap();
         assert_eq!(result.read.ios, 20);
         // A hold that was released late gives back up to a quarter of itself with the slot's next
         // one: on a busy machine single latencies are shorter, the time of a slot's row of holds
@@ -323,7 +323,7 @@ fn a_file_that_is_cut_gives_short_reads_that_do_not_count() {
             continue;
         };
         file.as_file().set_len(32 * KIB).unwrap();
-        let result = worker.slice(&by_bytes(64 * KIB)).unwrap();
+        let result = worker.measure_slice(&by_bytes(64 * KIB)).unwrap();
         assert_eq!((result.read.ios, result.errors), (8, 8));
         assert_eq!(result.read.latency.count(), 8);
         let first = result.first_error.unwrap();
@@ -339,7 +339,7 @@ fn a_target_that_only_fails_ends_the_slice_with_the_reason() {
     file.as_file().set_len(0).unwrap();
     // An hour, were it not ended.
     let hour = SliceSpec { bound: SliceBound::Time { ns: 3_600_000 * MS }, ..TIMED };
-    match worker.slice(&hour) {
+    match worker.measure_slice(&hour) {
         Err(LoadError::Failing { errors, first }) => {
             assert!(errors >= 1000);
             assert!(first.starts_with("short read: 0 of 4096"), "{first}");
@@ -347,7 +347,7 @@ fn a_target_that_only_fails_ends_the_slice_with_the_reason() {
         other => panic!("{other:?}"),
     }
     std::fs::write(file.path(), vec![1; 64 << 10]).unwrap();
-    let result = worker.slice(&TIMED).unwrap();
+    let result = worker.measure_slice(&TIMED).unwrap();
     assert!(result.read.ios > 0 && result.errors == 0, "it can be asked again");
 }
 
@@ -381,7 +381,8 @@ fn every_target_gets_every_job_and_an_equal_part_of_the_bytes() {
         };
         assert_eq!(worker.threads(), threads, "{engine}: numjobs on each of two");
         // 64 blocks on each, by two jobs that both begin at its first block.
-        let result = worker.slice(&SliceSpec { flush: true, ..by_bytes(512 * KIB) }).unwrap();
+        let result =
+            worker.measure_slice(&SliceSpec { flush: true, ..by_bytes(512 * KIB) }).unwrap();
         assert_eq!((result.write.ios, result.write.bytes, result.errors), (128, 512 * KIB, 0));
         assert_eq!(result.write.latency.count(), 128);
         assert!(result.flush_ns.is_some());
@@ -393,7 +394,7 @@ fn every_target_gets_every_job_and_an_equal_part_of_the_bytes() {
 fn bytes_that_do_not_divide_differ_by_a_block_between_targets() {
     let (files, targets) = two(64 * KIB);
     let mut worker = on_all(&targets, &[buffered(Rw::Write)], EngineName::Sync).unwrap();
-    let result = worker.slice(&by_bytes(28 * KIB)).unwrap();
+    let result = worker.measure_slice(&by_bytes(28 * KIB)).unwrap();
     assert_eq!(result.write.bytes, 28 * KIB);
     assert_eq!(files.each_ref().map(blocks_written), [4, 3]);
 }
@@ -406,7 +407,7 @@ fn a_timed_slice_reads_all_targets_in_one_window() {
         let Some(mut worker) = on_all(&targets, &jobs, engine) else {
             continue;
         };
-        let result = worker.slice(&TIMED).unwrap();
+        let result = worker.measure_slice(&TIMED).unwrap();
         assert_eq!((result.window_ns, result.errors), (20 * MS, 0));
         assert!(
             result.read.latency.count().abs_diff(result.read.ios) <= most_long(4, &TIMED),
@@ -414,7 +415,7 @@ fn a_timed_slice_reads_all_targets_in_one_window() {
         );
         // What each gave shows when one of them gives nothing any more.
         files[1].as_file().set_len(0).unwrap();
-        let half = worker.slice(&by_bytes(64 * KIB)).unwrap();
+        let half = worker.measure_slice(&by_bytes(64 * KIB)).unwrap();
         assert_eq!((half.read.ios, half.errors), (8, 8), "{engine}: half of 16 blocks fails");
         let first = half.first_error.unwrap();
         let named = format!("{}: short read: 0 of 4096 bytes", files[1].path().display());
@@ -428,7 +429,7 @@ fn each_target_is_held_back_by_its_own_delay() {
     let (_files, mut targets) = two(64 * KIB);
     targets[1].hold.ns = 20 * MS;
     let mut worker = on_all(&targets, &[buffered(Rw::RandRead)], EngineName::Sync).unwrap();
-    let result = worker.slice(&by_bytes(80 * KIB)).unwrap();
+    let result = worker.measure_slice(&by_bytes(80 * KIB)).unwrap();
     // A hold that was released late gives back up to a quarter of the next one.
     let long =
         |(bucket, _): &(u32, u64)| iotax_load::histogram::bounds(*bucket as usize).1 >= 15 * MS;
@@ -443,7 +444,7 @@ fn a_regions_end_is_that_of_each_target() {
     let (files, mut targets) = two(64 * KIB);
     targets[0].bytes = Some(16 * KIB);
     let mut worker = on_all(&targets, &[buffered(Rw::Write)], EngineName::Sync).unwrap();
-    worker.slice(&by_bytes(64 * KIB)).unwrap();
+    worker.measure_slice(&by_bytes(64 * KIB)).unwrap();
     assert_eq!(files.each_ref().map(blocks_written), [4, 8]);
 }
 
@@ -477,8 +478,8 @@ fn a_slice_of_no_length_is_refused() {
     let file = file_of(64 * KIB);
     let mut worker = worker(file.path(), &[buffered(Rw::Read)], EngineName::Null).unwrap();
     let nothing = SliceSpec { bound: SliceBound::Time { ns: 0 }, ..TIMED };
-    assert!(matches!(worker.slice(&nothing), Err(LoadError::Unfit(_))));
-    assert!(matches!(worker.slice(&by_bytes(0)), Err(LoadError::Unfit(_))));
+    assert!(matches!(worker.measure_slice(&nothing), Err(LoadError::Unfit(_))));
+    assert!(matches!(worker.measure_slice(&by_bytes(0)), Err(LoadError::Unfit(_))));
 }
 
 #[test]
@@ -524,7 +525,7 @@ fn more_memory_than_there_is_is_refused() {
 #[test]
 fn workers_that_begin_at_one_time_have_one_window() {
     let files = [file_of(64 * KIB), file_of(64 * KIB)];
-    let begin_ns = iotax_load::clock::now() + 60 * MS;
+    let begin_ns = iotax_load::clock::monotonic_ns() + 60 * MS;
     let spec = SliceSpec { begin_ns: Some(begin_ns), ..TIMED };
     let windows: Vec<(u64, u64)> = std::thread::scope(|scope| {
         let slice = |file: &tempfile::NamedTempFile| {
@@ -542,10 +543,10 @@ fn a_worker_that_is_a_little_late_keeps_its_window_and_one_that_is_later_has_its
     let file = file_of(64 * KIB);
     let begun = |job: Job, ago_ns: u64| {
         let mut worker = worker(file.path(), &[job], EngineName::Sync).unwrap();
-        let begin_ns = iotax_load::clock::now() - ago_ns;
+        let begin_ns = iotax_load::clock::monotonic_ns() - ago_ns;
         // So long a start that no pause of this machine eats half of it.
         let spec = SliceSpec { begin_ns: Some(begin_ns), min_discard_ns: 2_000 * MS, ..TIMED };
-        worker.slice(&spec).unwrap().window_start_ns - begin_ns
+        worker.measure_slice(&spec).unwrap().window_start_ns - begin_ns
     };
     let (plain, paced) = (buffered(Rw::Read), Job { rate_iops: Some(1000), ..buffered(Rw::Read) });
     assert_eq!(begun(plain.clone(), 10 * MS), 2_000 * MS);
@@ -568,9 +569,9 @@ fn with_a_map_slices_together_meet_every_block_once() {
         let file = file_of(400 * KIB);
         let job = Job { iodepth, random_map: true, ..buffered(Rw::RandWrite) };
         let Some(mut worker) = worker(file.path(), &[job], engine) else { continue };
-        worker.slice(&by_bytes(160 * KIB)).unwrap();
+        worker.measure_slice(&by_bytes(160 * KIB)).unwrap();
         assert_eq!(written_blocks(file.path()).len(), 40, "{engine}");
-        worker.slice(&by_bytes(240 * KIB)).unwrap();
+        worker.measure_slice(&by_bytes(240 * KIB)).unwrap();
         assert_eq!(written_blocks(file.path()).len(), 100, "{engine}");
     }
 }
@@ -781,7 +782,7 @@ fn workers_take_turns_in_a_series_and_share_their_threads() {
         // A slice of the usual kind, and the end of one worker, leave the other as it was.
         drop(a);
         let mut b = b;
-        assert!(b.slice(&TIMED).unwrap().read.ios > 0);
+        assert!(b.measure_slice(&TIMED).unwrap().read.ios > 0);
         let alone = SeriesSpec { order: vec![0; 3], lengths: vec![length], ..spec };
         assert!(run_series(&[&b], &alone, None).unwrap().sums[0].read.ios > 0);
     }
@@ -849,7 +850,7 @@ fn slices_of_a_series_begin_at_their_times_or_at_once_if_they_are_late() {
     let jobs = [Job { numjobs: 2, ..buffered(Rw::RandRead) }];
     let worker = worker(file.path(), &jobs, EngineName::Null).unwrap();
     let length = ShortLength { discard_ns: MS / 5, window_ns: MS };
-    let first_ns = iotax_load::clock::now() + 20 * MS;
+    let first_ns = iotax_load::clock::monotonic_ns() + 20 * MS;
     let begins_ns: Vec<u64> = [0, 20, 20, 60].iter().map(|ms| first_ns + ms * MS).collect();
     let spec = SeriesSpec {
         order: vec![0; 4],

@@ -51,7 +51,9 @@ fn refusal(path: &Path, jobs: &[Job], engine: EngineName) -> String {
 }
 
 fn run(worker: &mut Worker, bytes: u64) {
-    let result = worker.slice(&SliceSpec::now(SliceBound::Bytes { bytes }, 0, true)).unwrap();
+    let result = worker
+        .measure_slice(&SliceSpec::starting_now(SliceBound::Bytes { bytes }, 0, true))
+        .unwrap();
     assert_eq!((result.errors, &result.first_error), (0, &None));
 }
 

@@ -43,7 +43,7 @@ impl AnnouncedOnce {
 
     /// Returns one sentence per reason why places are emulated. Places that were reported already
     /// are left out.
-    pub fn emulated(&mut self, places: &[(Place, Option<String>)]) -> Vec<String> {
+    pub fn emulation_sentences(&mut self, places: &[(Place, Option<String>)]) -> Vec<String> {
         let mut by_reason: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
         for (place, why) in places {
             let Some(why) = why else { continue };
@@ -79,18 +79,18 @@ mod tests {
         let mut told = AnnouncedOnce::default();
         let four = guests(&["vm0", "vm1", "vm2", "vm3"], Some("no KVM"));
         assert_eq!(
-            told.emulated(&four),
+            told.emulation_sentences(&four),
             ["vm0 to vm3 are emulated (no KVM): their figures are not representative"]
         );
         let guest = guests(&["vm9"], Some("emulated: not representative of KVM (there is none)"));
         assert_eq!(
-            told.emulated(&guest),
+            told.emulation_sentences(&guest),
             ["vm9 is emulated, and its figures are not representative of KVM (there is none)"]
         );
-        assert!(told.emulated(&four).is_empty(), "the next visit has the same guests");
+        assert!(told.emulation_sentences(&four).is_empty(), "the next visit has the same guests");
         let more = [four, guests(&["vm4"], Some("no KVM")), guests(&["host"], None)].concat();
         assert_eq!(
-            told.emulated(&more),
+            told.emulation_sentences(&more),
             ["vm4 is emulated (no KVM): its figures are not representative"]
         );
     }

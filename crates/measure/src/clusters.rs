@@ -30,7 +30,7 @@ pub struct WatchedCluster {
 
 /// Returns the clusters below the `ready` stacks: existing ones whose image is the medium, and
 /// those that a step makes.
-pub fn below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<WatchedCluster> {
+pub fn clusters_below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<WatchedCluster> {
     let mut all: Vec<WatchedCluster> = Vec::new();
     for index in ready {
         let confs =
@@ -40,7 +40,7 @@ pub fn below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<WatchedC
             });
         let of = scenario.stacks[*index].state.as_ref().map_or(*index, |state| state.of);
         let made = up.steps.iter().filter(|step| up.stacks_on(step.id).any(|stack| stack == of));
-        for conf in confs.chain(made.filter_map(|step| step.op.operation().cluster())) {
+        for conf in confs.chain(made.filter_map(|step| step.op.operation().cluster_conf())) {
             match all.iter_mut().find(|known| known.conf == conf) {
                 Some(known) if known.stacks.contains(index) => {}
                 Some(known) => known.stacks.push(*index),
@@ -123,13 +123,13 @@ impl Bench<'_> {
         let full = status
             .as_ref()
             .filter(|_| self.workload.writes())
-            .map(|status| status.full().join(", "));
+            .map(|status| status.full_checks().join(", "));
         self.store.append(&RunRecord::Cluster(ClusterReading {
             visit: self.visit,
             set: self.set,
             workload: self.workload.name.clone(),
             stacks,
-            at_ns: clock::now(),
+            at_ns: clock::monotonic_ns(),
             status,
             unknown,
         }))?;

@@ -40,7 +40,7 @@ impl Session<'_> {
             let ready = &ready[what.target];
             let mut written = 0;
             self.observer.notify(RunEvent::Phase {
-                what: progress_words(&ready.stack, written, what.written()),
+                what: progress_words(&ready.stack, written, what.total_written()),
             });
             for member in &ready.members {
                 let begun = LayingOut {
@@ -56,10 +56,10 @@ impl Session<'_> {
                 let mut report = |bytes: u64| {
                     written += bytes;
                     observer.notify(RunEvent::Phase {
-                        what: progress_words(&ready.stack, written, what.written()),
+                        what: progress_words(&ready.stack, written, what.total_written()),
                     });
                 };
-                let done = write(places, ready, member, what, self.stop, &mut report)?;
+                let done = write_unwritten(places, ready, member, what, self.stop, &mut report)?;
                 let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
                 self.store.append(&RunRecord::LaidOut(done))?;
             }
@@ -98,7 +98,7 @@ fn progress_words(stack: &str, done: u64, all: u64) -> String {
 ///
 /// # Errors
 /// A write failed, the place is lost, or `stop` is set.
-pub fn write(
+pub fn write_unwritten(
     places: &mut Places,
     ready: &StackUnderLoad,
     member: &LoadedMember,
@@ -122,8 +122,8 @@ pub fn write(
             Ok(())
         };
         let writes = pass
-            .write(places, stop, &mut on_stretch)
-            .map_err(|error| suspend::blame(places, &[&member.place], error))?;
+            .write_targets(places, stop, &mut on_stretch)
+            .map_err(|error| suspend::add_qemu_reason(places, &[&member.place], error))?;
         done.written += writes.bytes;
         done.took_ns += writes.took_ns;
         done.flush_ns += writes.flush_ns;
@@ -173,7 +173,7 @@ impl WritePass<'_> {
     ///
     /// # Errors
     /// A write failed, the place is lost, `stop` is set, or `report` failed.
-    pub fn write(
+    pub fn write_targets(
         &self,
         places: &mut Places,
         stop: &AtomicBool,
@@ -199,7 +199,7 @@ impl WritePass<'_> {
                 return Err(Failed::measurement(format!("interrupted during {what}")).into());
             }
             let bound = SliceBound::Bytes { bytes: self.stretch.min(bytes - done.bytes) };
-            let spec = SliceSpec::now(bound, 0, true);
+            let spec = SliceSpec::starting_now(bound, 0, true);
             let result =
                 peer.slice(WORKER, &spec, slice_limit(&spec)).map_err(Failed::from)?.result;
             let first = result.first_error.unwrap_or_else(|| "no words".into());
@@ -212,7 +212,7 @@ impl WritePass<'_> {
             done.flush_ns += result.flush_ns.unwrap_or(0);
             report(&done)?;
         }
-        peer.end(WORKER).map_err(Failed::from)?;
+        peer.end_worker(WORKER).map_err(Failed::from)?;
         Ok(done)
     }
 }
@@ -227,7 +227,7 @@ mod tests {
 
     fn all_of(path: &Path, order: FirstWrites, data: DataKind) -> (LaidOut, Vec<u8>) {
         let bytes = 3 * MIB;
-        marker::create(path, bytes + MIB, "r").unwrap();
+        marker::create_marked_file(path, bytes + MIB, "r").unwrap();
         let mut places = Places::default();
         places.reach_host("r").unwrap();
         let target = TargetSpec {
@@ -251,10 +251,18 @@ mod tests {
         let what = UnwrittenStack { target: 0, order, bytes, parts: 1, data };
         let mut told = 0;
         let mut tell = |bytes: u64| told += bytes;
-        let done =
-            write(&mut places, &ready, &member, &what, &AtomicBool::new(false), &mut tell).unwrap();
-        let stopped = write(&mut places, &ready, &member, &what, &AtomicBool::new(true), &mut tell);
-        assert_eq!(told, what.written(), "what is told while it goes on ends with all of it");
+        let done = write_unwritten(
+            &mut places,
+            &ready,
+            &member,
+            &what,
+            &AtomicBool::new(false),
+            &mut tell,
+        )
+        .unwrap();
+        let stopped =
+            write_unwritten(&mut places, &ready, &member, &what, &AtomicBool::new(true), &mut tell);
+        assert_eq!(told, what.total_written(), "what is told while it goes on ends with all of it");
         assert!(stopped.unwrap_err().to_string().contains("interrupted"));
         (done, std::fs::read(path).unwrap())
     }

@@ -50,7 +50,7 @@ pub fn disks(
                 stack: ready.stack.clone(),
                 path: target.path.clone(),
                 attach: disk.way.name().to_owned(),
-                differs: differing(guest, disk, &qemu, device)?,
+                differs: differing_settings(guest, disk, &qemu, device)?,
                 qemu,
                 guest: device.map(settings::of_guest).unwrap_or_default(),
             });
@@ -60,7 +60,7 @@ pub fn disks(
 }
 
 /// Returns the settings of a disk that differ from those asked for, or that cannot be read.
-fn differing(
+fn differing_settings(
     guest: &GuestPlan,
     disk: &DiskSpec,
     qemu: &GuestSettings,
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_guest_with_another_drive_measures_nothing_and_an_unread_one_is_told() {
-        let guest = GuestPlan::made_up("vm0", Memory::plain(256 << 20));
+        let guest = GuestPlan::made_up("vm0", Memory::plain_memory(256 << 20));
         let drive = PciDrive {
             address: "0000:01:00.0".into(),
             serial: Some("S".into()),
@@ -143,8 +143,9 @@ mod tests {
         let disk = DiskSpec { way, server, iothreads: 0, ..made_up_disk() };
         let qemu: GuestSettings = [("host".to_owned(), "0000:01:00.0".to_owned())].into();
         let of_serial = |serial: &str| Device { serial: Some(serial.into()), ..Device::default() };
-        let told =
-            |qemu: &GuestSettings, device: Option<&Device>| differing(&guest, &disk, qemu, device);
+        let told = |qemu: &GuestSettings, device: Option<&Device>| {
+            differing_settings(&guest, &disk, qemu, device)
+        };
         assert_eq!(told(&qemu, Some(&of_serial("S"))).unwrap(), Vec::<String>::new());
         assert_eq!(told(&qemu, None).unwrap().len(), 1);
         let elsewhere = told(&GuestSettings::new(), Some(&of_serial("S"))).unwrap();

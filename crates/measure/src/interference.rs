@@ -35,7 +35,10 @@ impl Visit<'_> {
     ///
     /// # Errors
     /// When a guest cannot be stopped or does not continue, and as any slice.
-    pub(super) fn alone(&mut self, progress: &mut WorkloadProgress) -> Result<Interference> {
+    pub(super) fn measure_baseline_alone(
+        &mut self,
+        progress: &mut WorkloadProgress,
+    ) -> Result<Interference> {
         let ready = self.bench.ready;
         let Some(worker) = ready.iter().position(|ready| ready.index == self.baseline) else {
             return Ok(Interference::Fine);
@@ -47,7 +50,7 @@ impl Visit<'_> {
             return Ok(Interference::Fine);
         }
         let names: Vec<String> = others.iter().map(Place::to_string).collect();
-        self.say(format!("the baseline alone: {} stopped in turn", names.join(", ")));
+        self.announce_phase(format!("the baseline alone: {} stopped in turn", names.join(", ")));
         let mut schedule = Schedule::new(self.measure.seed, !self.stream);
         let mut rounds = Vec::new();
         let (began_s, most_s) = (self.bench.spent_s, PART * self.measure.budget_ns as f64 / 1e9);

@@ -24,7 +24,7 @@ use iotax_plan::sets::SetLayout;
 use iotax_probe::ProbeSpec;
 use iotax_qemu::qmp::Qmp;
 use iotax_qemu::throttle;
-use iotax_stats::bucket::{Bucket, CourseShape, SAME_RATE, Unfit, find};
+use iotax_stats::bucket::{Bucket, CourseShape, SAME_RATE, Unfit, find_bucket};
 use iotax_units::exit::Failed;
 use iotax_wire::message::{Response, WireRequest, slice_limit};
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ fn job((direction, load): CourseKind) -> Job {
 
 /// Returns the bucket that a course shows, if any.
 fn bucket(course: &LimitCourse) -> Option<Bucket> {
-    match find(&course.points) {
+    match find_bucket(&course.points) {
         Ok(CourseShape::Bucket(bucket)) => Some(bucket),
         _ => None,
     }
@@ -125,7 +125,7 @@ fn is_coarse(course: &LimitCourse) -> bool {
     if course.load != CourseLoad::LargeBlocks {
         return false;
     }
-    match find(&course.points) {
+    match find_bucket(&course.points) {
         Ok(CourseShape::Bucket(bucket)) => {
             bucket.burst.value < FEW_BLOCKS * course.load.block_bytes() as f64
         }
@@ -139,7 +139,7 @@ fn is_coarse(course: &LimitCourse) -> bool {
 fn is_shown_by(coarse: &LimitCourse, finer: &LimitCourse) -> bool {
     match (bucket(coarse), bucket(finer)) {
         (Some(own), Some(other)) => (other.rate.value / own.rate.value - 1.0).abs() <= SAME_RATE,
-        (None, _) => find(&finer.points).is_ok(),
+        (None, _) => find_bucket(&finer.points).is_ok(),
         (Some(_), None) => false,
     }
 }
@@ -226,7 +226,7 @@ impl Tape {
         if self.lasted_s() < self.seconds / 2.0 {
             return false;
         }
-        match find(&self.points) {
+        match find_bucket(&self.points) {
             Ok(CourseShape::Bucket(Bucket { rate, burst, tail_s, .. })) => {
                 tail_s >= LEAST_TAIL_S
                     && rate.error <= SURE[0] * rate.value
@@ -253,7 +253,7 @@ impl Session<'_> {
         let mark = self.executor.mark();
         let planned = PlannedVisit { number: 0, set: 0 };
         let up = self.bring_up(layout, places, planned)?;
-        let ready = self.ready(places, &up, region)?;
+        let ready = self.stacks_under_load(places, &up, region)?;
         self.write_first(places, planned, &up, &ready, region)?;
         let outcome = self.all_courses(search, places, &ready[0])?;
         self.leave_set(places, &up, mark)?;
@@ -330,19 +330,19 @@ impl Session<'_> {
         let seconds = search.seconds.min(LONGEST_NETWORK_S);
         let step_s = NETWORK_STEP_S.max(seconds / NETWORK_STEPS);
         let probe = probe_spec(kind, (step_s * 1e9) as u64)?;
-        let specs = network_peer::listening(places, ready, 0, &probe)?;
+        let specs = network_peer::listen_at_far_end(places, ready, 0, &probe)?;
         let [others @ .., last] = specs.as_slice() else {
             return Err(Failed::measurement("the other end has no address").into());
         };
         let peer = &mut places.get(&member.place)?.peer;
-        network_peer::prepare(peer, 0, others, last).map_err(Failed::from)?;
+        network_peer::prepare_first_probe(peer, 0, others, last).map_err(Failed::from)?;
         let Some(rested_s) = self.rest(search.rest_s, refill_s) else { return Ok(None) };
         let what = format!("{}, {seconds} s", load.phrase(direction));
         self.observer.notify(RunEvent::Phase { what });
         let bound = SliceBound::Time { ns: (seconds * 1e9) as u64 };
-        let slice = SliceSpec::now(bound, NETWORK_DISCARD_NS, false);
+        let slice = SliceSpec::starting_now(bound, NETWORK_DISCARD_NS, false);
         let ran = peer.slice(0, &slice, slice_limit(&slice)).map_err(Failed::from)?;
-        peer.end(0).map_err(Failed::from)?;
+        peer.end_worker(0).map_err(Failed::from)?;
         if let Some(end) = &ready.far_end {
             places.get(&end.place)?.peer.unlisten(0).map_err(Failed::from)?;
         }
@@ -390,7 +390,7 @@ impl Session<'_> {
                 break;
             }
             let bound = tape.next(left);
-            let slice = SliceSpec::now(bound, 0, false);
+            let slice = SliceSpec::starting_now(bound, 0, false);
             let ran = peer.slice(0, &slice, slice_limit(&slice)).map_err(Failed::from)?;
             let first = ran.result.first_error.as_deref().unwrap_or("no message");
             let errors = ran.result.errors;
@@ -412,7 +412,7 @@ impl Session<'_> {
                 }
             }
         }
-        peer.end(0).map_err(Failed::from)?;
+        peer.end_worker(0).map_err(Failed::from)?;
         let (ios, bytes) = (tape.ios, tape.ios * tape.block);
         let points = tape.points;
         Ok(Some(LimitCourse { direction, load, rested_s, ios, bytes, frame: None, points }))
@@ -457,7 +457,7 @@ fn path_limits(
     let mut near = search.qmp.as_deref().map(qemu_limits).transpose()?.unwrap_or_default();
     let targets = member.targets.iter().map(|target| target.path.clone()).collect();
     near.extend(limits_in(places, &member.place, targets)?);
-    if !member.place.is_host() && places.has(&Place::Host) {
+    if !member.place.is_host() && places.is_reached(&Place::Host) {
         near.extend(limits_in(places, &Place::Host, ready.owed.clone())?);
     }
     let mut far = match &ready.far_end {
@@ -483,7 +483,7 @@ pub fn qemu_limits(socket: &Path) -> Result<Vec<SetLimit>, Failed> {
 /// devices.
 fn limits_in(places: &mut Places, place: &Place, devices: Vec<PathBuf>) -> Result<Vec<SetLimit>> {
     let place = places.get(place)?;
-    match place.ask(WireRequest::Facts { devices, programs: Vec::new() }, PREPARE_LIMIT)? {
+    match place.send_request(WireRequest::Facts { devices, programs: Vec::new() }, PREPARE_LIMIT)? {
         Response::Facts { facts } => Ok(facts.limits),
         other => Err(Failed::from(place.peer.unexpected("facts", &other)).into()),
     }
@@ -565,8 +565,8 @@ mod tests {
             let load = if bytes { CourseLoad::LargeBlocks } else { CourseLoad::SmallBlocks };
             let tape = limited(load, (burst, rate, if bytes { 2000.0 } else { 60_000.0 }), 10.0);
             let unit = if bytes { tape.block as f64 } else { 1.0 };
-            let Ok(CourseShape::Bucket(found)) = find(&tape.points) else {
-                panic!("{burst} {rate}: {:?}", find(&tape.points))
+            let Ok(CourseShape::Bucket(found)) = find_bucket(&tape.points) else {
+                panic!("{burst} {rate}: {:?}", find_bucket(&tape.points))
             };
             let off = |found: f64, set: f64| (found / unit / set - 1.0).abs();
             assert!(
@@ -598,7 +598,9 @@ mod tests {
         let of_ios = course(fine, (32.0, 200.0, 32_000.0));
         assert!(!is_shown_by(&coarse, &of_ios), "a limit on I/Os, which small blocks meet first");
         let short = course(large, (2.0, 4.0, 2000.0));
-        assert!(find(&short.points).is_err() && is_coarse(&short) && is_shown_by(&short, &finer));
+        assert!(
+            find_bucket(&short.points).is_err() && is_coarse(&short) && is_shown_by(&short, &finer)
+        );
     }
 
     #[test]

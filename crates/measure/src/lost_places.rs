@@ -66,7 +66,7 @@ impl Bench<'_> {
                     &format!("{why}; iotax reached it again and repeats what was measured"),
                 )?,
                 Err(again) if self.can_do_without(&place) => {
-                    self.places.lose(&place);
+                    self.places.give_up_place(&place);
                     let without = format!(
                         "{why} ({again:#}); from now on it is left out, and what was measured with it is counted \
                          separately"
@@ -112,7 +112,8 @@ impl Bench<'_> {
                 self.members(worker).map(|member| member.place.clone()).collect();
             for other in others.iter().filter(|other| *other != place) {
                 // If this place is lost, too, the next request will find out.
-                let _ = self.places.get(other).map(|reached| reached.peer.end(worker as u32));
+                let _ =
+                    self.places.get(other).map(|reached| reached.peer.end_worker(worker as u32));
             }
         }
     }

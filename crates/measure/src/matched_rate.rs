@@ -17,7 +17,7 @@ const COARSER: f64 = 2.0;
 /// sets it. `members` has the number of members of each stack. Returns `None` while a stack has no
 /// rounds, when no matched rate is asked for, and when the load has a rate of its own. The `ruler`
 /// is offered the rate, but never sets it.
-pub fn rate(
+pub fn choose_matched_rate(
     workload: &Workload,
     measure: &MeasureSpec,
     rounds: &[Round],
@@ -37,7 +37,7 @@ pub fn rate(
     // Every thread of every member gets a whole number of I/Os a second, and all stacks get the
     // same sum.
     let shared_by = members.iter().copied().fold(1, least_common_multiple) as f64;
-    let offered = threads(&workload.jobs)
+    let offered = jobs_with_share(&workload.jobs)
         .map(|(job, share)| per_thread(job, share, measure.matched_rate * least / shared_by));
     let whole: f64 =
         offered.zip(&workload.jobs).map(|(rate, job)| rate as f64 * f64::from(job.numjobs)).sum();
@@ -66,11 +66,11 @@ fn iops(rounds: &[Round], stack: usize, workload: &Workload) -> Option<f64> {
 
 /// Returns the mean block size, weighted by the I/Os in flight with each size.
 fn mean_block(jobs: &[Job]) -> f64 {
-    threads(jobs).map(|(job, share)| job.bs as f64 * share).sum()
+    jobs_with_share(jobs).map(|(job, share)| job.bs as f64 * share).sum()
 }
 
 /// Iterates over each job with its share of all I/Os in flight.
-fn threads(jobs: &[Job]) -> impl Iterator<Item = (&Job, f64)> {
+fn jobs_with_share(jobs: &[Job]) -> impl Iterator<Item = (&Job, f64)> {
     let depth = |job: &Job| f64::from(job.numjobs) * f64::from(job.iodepth);
     let all: f64 = jobs.iter().map(depth).sum();
     jobs.iter().map(move |job| (job, depth(job) / all))
@@ -86,12 +86,12 @@ pub fn jobs(workload: &Workload, rate_iops: f64) -> Vec<Job> {
         rate_iops: Some(per_thread(job, share, rate_iops)),
         ..job.clone()
     };
-    threads(&workload.jobs).map(paced).collect()
+    jobs_with_share(&workload.jobs).map(paced).collect()
 }
 
 /// Returns the limit for the matched rate: a part of the time that the stated depth may take, with
 /// both together within the budget.
-pub fn until(depth: VisitLimit, elapsed_s: f64) -> VisitLimit {
+pub fn matched_limit(depth: VisitLimit, elapsed_s: f64) -> VisitLimit {
     match depth {
         VisitLimit::Precise(spec) => VisitLimit::Precise(StopSpec {
             precision: COARSER * spec.precision,
@@ -133,8 +133,14 @@ mod tests {
     fn seventy_percent_of_the_slowest_by_threads() {
         let four = workload(vec![Job { numjobs: 4, iodepth: 8, ..Job::default() }]);
         let measure = MeasureSpec::default();
-        let (rate_iops, slowest) =
-            rate(&four, &measure, &rounds(&[10_000.0, 8_000.0, 9_000.0]), &[1; 3], None).unwrap();
+        let (rate_iops, slowest) = choose_matched_rate(
+            &four,
+            &measure,
+            &rounds(&[10_000.0, 8_000.0, 9_000.0]),
+            &[1; 3],
+            None,
+        )
+        .unwrap();
         assert_eq!((rate_iops, slowest), (5600.0, 1));
         assert_eq!(jobs(&four, rate_iops)[0].rate_iops, Some(1400));
         let two = workload(vec![
@@ -148,7 +154,9 @@ mod tests {
     #[test]
     fn a_ruler_is_not_the_slowest_and_holds_nothing_up() {
         let (plain, measure) = (workload(vec![Job::default()]), MeasureSpec::default());
-        let with = |rates: &[f64], ruler| rate(&plain, &measure, &rounds(rates), &[1; 3], ruler);
+        let with = |rates: &[f64], ruler| {
+            choose_matched_rate(&plain, &measure, &rounds(rates), &[1; 3], ruler)
+        };
         assert_eq!(with(&[10_000.0, 9_000.0, 4_000.0], Some(2)), Some((6300.0, 1)));
         assert_eq!(with(&[10_000.0, 9_000.0, 4_000.0], None), Some((2800.0, 2)));
         assert_eq!(with(&[10_000.0, 9_000.0], Some(2)), Some((6300.0, 1)), "it has no rounds yet");
@@ -159,7 +167,8 @@ mod tests {
         let four = workload(vec![Job { numjobs: 4, ..Job::default() }]);
         let measure = MeasureSpec::default();
         let (rate_iops, _) =
-            rate(&four, &measure, &rounds(&[1000.0, 245.0]), &[1, 16], None).unwrap();
+            choose_matched_rate(&four, &measure, &rounds(&[1000.0, 245.0]), &[1, 16], None)
+                .unwrap();
         // 70 % of 245 over 64 threads are 2.7 each.
         assert_eq!(rate_iops, 192.0);
         for members in [1.0, 16.0] {
@@ -176,23 +185,32 @@ mod tests {
     fn bytes_of_writes_are_blocks() {
         let writes = workload(vec![Job { rw: Rw::RandWrite, bs: 8192, ..Job::default() }]);
         let bytes = rounds(&[8192.0 * 1000.0, 8192.0 * 2000.0]);
-        assert_eq!(rate(&writes, &MeasureSpec::default(), &bytes, &[1; 2], None), Some((700.0, 0)));
+        assert_eq!(
+            choose_matched_rate(&writes, &MeasureSpec::default(), &bytes, &[1; 2], None),
+            Some((700.0, 0))
+        );
     }
 
     #[test]
     fn none_before_all_are_known_or_where_there_is_a_rate() {
         let plain = workload(vec![Job::default()]);
         let measure = MeasureSpec::default();
-        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), &[1; 2], None), None);
+        assert_eq!(choose_matched_rate(&plain, &measure, &rounds(&[100.0]), &[1; 2], None), None);
         assert_eq!(
-            rate(&plain, &measure, &rounds(&[100.0]), &[1], None),
+            choose_matched_rate(&plain, &measure, &rounds(&[100.0]), &[1], None),
             None,
             "nothing to compare"
         );
         let off = MeasureSpec { matched_rate: 0.0, ..MeasureSpec::default() };
-        assert_eq!(rate(&plain, &off, &rounds(&[100.0, 100.0]), &[1; 2], None), None);
+        assert_eq!(
+            choose_matched_rate(&plain, &off, &rounds(&[100.0, 100.0]), &[1; 2], None),
+            None
+        );
         let paced = workload(vec![Job { rate_iops: Some(5), ..Job::default() }]);
-        assert_eq!(rate(&paced, &measure, &rounds(&[100.0, 100.0]), &[1; 2], None), None);
+        assert_eq!(
+            choose_matched_rate(&paced, &measure, &rounds(&[100.0, 100.0]), &[1; 2], None),
+            None
+        );
     }
 
     #[test]
@@ -203,11 +221,15 @@ mod tests {
             min_time_s: 10.0,
             budget_s: left_for_depth(300.0, &measure),
         };
-        let VisitLimit::Precise(matched) = until(VisitLimit::Precise(depth), depth.budget_s) else {
+        let VisitLimit::Precise(matched) =
+            matched_limit(VisitLimit::Precise(depth), depth.budget_s)
+        else {
             panic!()
         };
         assert!((depth.budget_s + matched.budget_s - 300.0).abs() < 1e-9);
-        let VisitLimit::Precise(short) = until(VisitLimit::Precise(depth), 20.0) else { panic!() };
+        let VisitLimit::Precise(short) = matched_limit(VisitLimit::Precise(depth), 20.0) else {
+            panic!()
+        };
         assert_eq!((short.budget_s, short.min_time_s), (20.0, 5.0));
     }
 }

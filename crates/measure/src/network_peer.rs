@@ -17,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 ///
 /// # Errors
 /// When it cannot listen, or has no address.
-pub(super) fn listening(
+pub(super) fn listen_at_far_end(
     places: &mut Places,
     ready: &StackUnderLoad,
     worker: u32,
@@ -49,7 +49,7 @@ fn reached_at(
         let peer = &mut places.get(&near)?.peer;
         match (peer.prepare_probe(worker, &spec, PREPARE_LIMIT), spec.peer) {
             (Ok(_), Some(at)) => {
-                peer.end(worker).map_err(Failed::from)?;
+                peer.end_worker(worker).map_err(Failed::from)?;
                 found = Ok(at.ip());
                 break;
             }
@@ -86,7 +86,7 @@ fn listening_at(
 ///
 /// # Errors
 /// The error of the last, if none can be prepared.
-pub(super) fn prepare(
+pub(super) fn prepare_first_probe(
     peer: &mut Peer,
     worker: u32,
     others: &[ProbeSpec],

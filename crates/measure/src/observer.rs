@@ -85,7 +85,7 @@ pub trait Observer {
     fn notify(&mut self, event: RunEvent);
 
     /// Asks a person to do something, and waits until they say that it is done or `stop` is set.
-    fn ask(&mut self, _request: &str, _stop: &AtomicBool) -> OperatorAnswer {
+    fn ask_operator(&mut self, _request: &str, _stop: &AtomicBool) -> OperatorAnswer {
         OperatorAnswer::Nobody
     }
 }

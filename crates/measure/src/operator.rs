@@ -58,10 +58,10 @@ impl Session<'_> {
             number += 1;
             let step = format!("manual step {number} of at most {most}");
             let mut asked = false;
-            while let Some(lacking) = self.lacking(places, *index, operator)? {
+            while let Some(lacking) = self.pending_manual_step(places, *index, operator)? {
                 let begin = if asked { "not done yet" } else { &step };
                 let text = format!("{begin}: {}\n({}: {lacking})", operator.text, stack.name);
-                match self.observer.ask(&text, self.stop) {
+                match self.observer.ask_operator(&text, self.stop) {
                     OperatorAnswer::Done => {
                         asked = true;
                         let serial = &operator.serial;
@@ -90,7 +90,7 @@ impl Session<'_> {
                 );
                 self.observer.notify(RunEvent::Note { text });
             }
-            if stack.medium.place().is_host() && places.has(&Place::Host) {
+            if stack.medium.place().is_host() && places.is_reached(&Place::Host) {
                 self.record_place(places, &Place::Host)?;
             }
         }
@@ -115,7 +115,7 @@ impl Session<'_> {
 
     /// Returns what is still missing; `None` if the drive is there, was inspected, and is nowhere
     /// else.
-    fn lacking(
+    fn pending_manual_step(
         &mut self,
         places: &mut Places,
         index: usize,
@@ -146,7 +146,7 @@ impl Session<'_> {
                     reached => reached.err(),
                 };
                 let place = Place::Ssh(host.clone());
-                let seen = match places.has(&place) {
+                let seen = match places.is_reached(&place) {
                     true => remote_look::seen_afar(places.get(&place)?, path)?,
                     false => None,
                 };

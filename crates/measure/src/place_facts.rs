@@ -38,7 +38,7 @@ struct MadePlace {
 fn device_in(places: &mut Places, place: &Place, path: &Path) -> Result<Option<Device>> {
     match place {
         Place::Host => Ok(facts::device_here(path)),
-        place if places.has(place) => {
+        place if places.is_reached(place) => {
             let facts = places.get(place)?.facts(&[path.to_owned()])?;
             Ok(facts.targets.into_iter().flat_map(|target| target.devices).next())
         }
@@ -209,7 +209,7 @@ impl Session<'_> {
 
     /// Warns of emulated places, once a run and all at once.
     fn warn_of_emulated(&mut self, places: &[(Place, Option<String>)]) {
-        for text in self.announced.emulated(places) {
+        for text in self.announced.emulation_sentences(places) {
             self.observer.notify(RunEvent::Warning { text });
         }
     }

@@ -154,7 +154,7 @@ impl Places {
     ///
     /// # Errors
     /// When it was not reached.
-    pub fn take(&mut self, place: &Place) -> Result<(Peer, Option<Qmp>)> {
+    pub fn take_connections(&mut self, place: &Place) -> Result<(Peer, Option<Qmp>)> {
         let reached =
             self.reached.remove(place).with_context(|| format!("{place} was not reached"))?;
         Ok((reached.peer, reached.control))
@@ -194,7 +194,7 @@ impl Places {
         self.returns.get(place).copied().unwrap_or(0)
     }
 
-    pub fn lose(&mut self, place: &Place) {
+    pub fn give_up_place(&mut self, place: &Place) {
         self.reached.remove(place);
         self.lost.insert(place.clone());
     }
@@ -290,7 +290,7 @@ impl Places {
     ///
     /// # Errors
     /// When one was not reached.
-    pub fn several(&mut self, places: &[&Place]) -> Result<Vec<&mut ReachedPlace>> {
+    pub fn get_several(&mut self, places: &[&Place]) -> Result<Vec<&mut ReachedPlace>> {
         let mut found: BTreeMap<&Place, &mut ReachedPlace> = self.reached.iter_mut().collect();
         let mut take =
             |place| found.remove(place).with_context(|| format!("{place} was not reached"));
@@ -302,7 +302,7 @@ impl Places {
         self.reached.get(place).is_some_and(|reached| reached.reports_dirty_data)
     }
 
-    pub fn has(&self, place: &Place) -> bool {
+    pub fn is_reached(&self, place: &Place) -> bool {
         self.reached.contains_key(place)
     }
 
@@ -357,7 +357,7 @@ impl Places {
         })
     }
 
-    pub fn all(&self) -> Vec<Place> {
+    pub fn reached_places(&self) -> Vec<Place> {
         self.reached.keys().cloned().collect()
     }
 }
@@ -368,7 +368,7 @@ impl ReachedPlace {
             // The guest may be stopped; a running one just continues.
             control.execute("cont", serde_json::Value::Null)?;
         }
-        self.ask(WireRequest::EndAll, SET_UP_LIMIT)?;
+        self.send_request(WireRequest::EndAll, SET_UP_LIMIT)?;
         self.allow(&Allowed::default())
     }
 
@@ -416,7 +416,7 @@ impl ReachedPlace {
 
     pub fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
         let asked = WireRequest::Facts { devices: devices.to_vec(), programs: catalog::programs() };
-        match self.ask(asked, SET_UP_LIMIT)? {
+        match self.send_request(asked, SET_UP_LIMIT)? {
             Response::Facts { facts } => Ok(facts),
             other => Err(Failed::from(self.peer.unexpected("facts", &other)).into()),
         }
@@ -428,15 +428,18 @@ impl ReachedPlace {
     /// When the place does not answer.
     pub fn allow(&mut self, allowed: &Allowed) -> Result<()> {
         self.allowed = allowed.clone();
-        self.ask(WireRequest::Judge { payload: serde_json::to_value(allowed)? }, SET_UP_LIMIT)
-            .map(drop)
+        self.send_request(
+            WireRequest::Judge { payload: serde_json::to_value(allowed)? },
+            SET_UP_LIMIT,
+        )
+        .map(drop)
     }
 
     /// Sends a request and returns the response.
     ///
     /// # Errors
     /// The agent's refusal or the wire's fault, with its exit code.
-    pub fn ask(&mut self, request: WireRequest, limit: Duration) -> Result<Response> {
+    pub fn send_request(&mut self, request: WireRequest, limit: Duration) -> Result<Response> {
         Ok(self.peer.call(request, limit).map_err(Failed::from)?)
     }
 
@@ -455,7 +458,7 @@ impl ReachedPlace {
             _ => return yields(target),
         };
         let name = request.name();
-        match self.ask(request, SET_UP_LIMIT)? {
+        match self.send_request(request, SET_UP_LIMIT)? {
             Response::Disk { path } => Ok(path),
             other => Err(Failed::from(self.peer.unexpected(name, &other)).into()),
         }
@@ -520,7 +523,7 @@ pub(super) fn runs_apart(place: &Place, apart: f64) -> Failed {
 
 fn reading(peer: &mut Peer) -> Result<ClockReading> {
     let clock = peer.clock_offset().map_err(Failed::from)?;
-    let at_ns = iotax_load::clock::now();
+    let at_ns = iotax_load::clock::monotonic_ns();
     Ok(ClockReading { at_ns, offset_ns: clock.offset_ns, round_trip_ns: clock.round_trip_ns })
 }
 
@@ -533,7 +536,7 @@ mod tests {
         let mut places = Places::default();
         places.reach_host("test").unwrap();
         let place = places.get(&Place::Host).unwrap();
-        let at_ns = iotax_load::clock::now() - 1_000_000_000;
+        let at_ns = iotax_load::clock::monotonic_ns() - 1_000_000_000;
         let since =
             |offset_ns, round_trip_ns| Some(ClockReading { at_ns, offset_ns, round_trip_ns });
         place.clock = since(0, 1_000_000);

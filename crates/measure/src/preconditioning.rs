@@ -45,7 +45,7 @@ impl Session<'_> {
         let done = |place: &Place, path: &str| {
             let drive =
                 PassedDrive { path: path.to_owned(), serial: self.survey.serial_of(place, path) };
-            self.past.passed(place, &drive).map_or(0, |passes| passes.written)
+            self.past.passes_over(place, &drive).map_or(0, |passes| passes.written)
         };
         let batches = batches(&ground, done)?;
         let all = StackSet { stacks: (0..self.scenario.stacks.len()).collect(), after: None };
@@ -89,7 +89,7 @@ impl Session<'_> {
         };
         let drives: Vec<PassedDrive> = batch.paths.iter().map(drive).collect();
         let before =
-            drives.first().and_then(|drive| self.past.passed(&batch.place, drive)).cloned();
+            drives.first().and_then(|drive| self.past.passes_over(&batch.place, drive)).cloned();
         let mut passes = Passes {
             place: batch.place.clone(),
             drives,
@@ -99,8 +99,10 @@ impl Session<'_> {
             ..before.clone().unwrap_or_default()
         };
         if passes.is_done() {
-            let text =
-                format!("{} was preconditioned by an earlier part of this run", batch.names());
+            let text = format!(
+                "{} was preconditioned by an earlier part of this run",
+                batch.drive_names()
+            );
             self.observer.notify(RunEvent::Preconditioned { text });
             return Ok(());
         }
@@ -114,12 +116,12 @@ impl Session<'_> {
         if result.is_ok() {
             let text = format!(
                 "preconditioned {}: {}",
-                batch.names(),
+                batch.drive_names(),
                 passes_words(&passes, before.as_ref())
             );
             self.observer.notify(RunEvent::Preconditioned { text });
         }
-        result.map_err(|error| suspend::blame(places, &[&batch.place], error))
+        result.map_err(|error| suspend::add_qemu_reason(places, &[&batch.place], error))
     }
 
     /// Writes to the end of a pass or, if there is no agent, as far as one command goes.
@@ -163,20 +165,24 @@ impl Session<'_> {
             passes.written = before.written + done.bytes / drives;
             passes.took_ns = before.took_ns + done.took_ns;
             passes.flush_ns = before.flush_ns + done.flush_ns;
-            let what = format!("preconditioning {}: {}", batch.names(), clock.left(passes, batch));
+            let what = format!(
+                "preconditioning {}: {}",
+                batch.drive_names(),
+                clock.batch_progress(passes, batch)
+            );
             self.observer.notify(RunEvent::Phase { what });
             if passes.written.saturating_add(stretch / drives) >= passes.begun {
                 self.record_passes(passes)?;
             }
             Ok(())
         };
-        pass.write(places, stop, &mut report).map(drop)
+        pass.write_targets(places, stop, &mut report).map(drop)
     }
 
     /// Records the passes on disk, with the bytes that may be written until the next record.
     fn record_passes(&mut self, passes: &mut Passes) -> Result<()> {
-        let every = RECORD_EVERY.max(passes.whole() / 100);
-        passes.begun = passes.written.saturating_add(every).min(passes.whole());
+        let every = RECORD_EVERY.max(passes.total_bytes() / 100);
+        passes.begun = passes.written.saturating_add(every).min(passes.total_bytes());
         self.store.append(&RunRecord::Passes(passes.clone()))?;
         Ok(self.store.sync()?)
     }
@@ -190,14 +196,14 @@ struct Clock {
 
 impl Clock {
     /// Returns the rate of all drives together, in bytes a second.
-    fn rate(&self, passes: &Passes, batch: &Batch) -> f64 {
+    fn write_rate(&self, passes: &Passes, batch: &Batch) -> f64 {
         let bytes = (passes.written - self.from) * batch.paths.len() as u64;
         bytes as f64 / self.since.elapsed().as_secs_f64().max(1e-9)
     }
 
-    fn left(&self, passes: &Passes, batch: &Batch) -> String {
+    fn batch_progress(&self, passes: &Passes, batch: &Batch) -> String {
         let drives = batch.paths.len() as u64;
-        progress(passes, drives, self.rate(passes, batch))
+        progress(passes, drives, self.write_rate(passes, batch))
     }
 }
 
@@ -215,12 +221,12 @@ fn passes_words(passes: &Passes, before: Option<&Passes>) -> String {
 /// Formats the progress: `pass 1 of 2, 12 GiB of 200 GiB, 1200.0 MB/s, about 157 s left`
 fn progress(passes: &Passes, drives: u64, rate: f64) -> String {
     let pass = (passes.written / passes.bytes + 1).min(passes.passes.into());
-    let left_s = ((passes.whole() - passes.written) * drives) as f64 / rate.max(1.0);
+    let left_s = ((passes.total_bytes() - passes.written) * drives) as f64 / rate.max(1.0);
     format!(
         "pass {pass} of {}, {} of {}, {:.1} MB/s, about {left_s:.0} s left",
         passes.passes,
         show_bytes(passes.written * drives),
-        show_bytes(passes.whole() * drives),
+        show_bytes(passes.total_bytes() * drives),
         rate / 1e6
     )
 }

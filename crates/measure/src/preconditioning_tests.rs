@@ -53,7 +53,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
     let mut observer = Watcher { stop: &stop, patience, said: Vec::new() };
     let dir = folder.join("run");
     let past = match dir.exists() {
-        true => ResumeState::from_data(&iotax_store::load(&dir).unwrap(), &dir).unwrap(),
+        true => ResumeState::from_data(&iotax_store::load_run(&dir).unwrap(), &dir).unwrap(),
         false => ResumeState::default(),
     };
     let store = match dir.exists() {
@@ -64,7 +64,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
             store
         }
     };
-    let found = FoundMedium::bare(SIZE, false, true);
+    let found = FoundMedium::without_signature(SIZE, false, true);
     let mut survey = Survey::default();
     survey.found = vec![vec![found]; scenario.stacks.len()];
     let tag = RunTag { run_id: "run".into(), run_dir: dir.clone() };
@@ -105,7 +105,7 @@ fn start(scenario: &Scenario) -> RunStart {
 }
 
 fn recorded(folder: &Path) -> Vec<Passes> {
-    iotax_store::load(&folder.join("run")).unwrap().passes
+    iotax_store::load_run(&folder.join("run")).unwrap().passes
 }
 
 fn lines(said: &[RunEvent]) -> Vec<&str> {
@@ -120,7 +120,7 @@ fn lines(said: &[RunEvent]) -> Vec<&str> {
 fn all_of_a_file_is_written_so_often_and_not_again_by_a_resumed_run() {
     let folder = tempfile::Builder::new().tempdir_in("/var/tmp").unwrap();
     let path = folder.path().join("x.img");
-    marker::create(&path, SIZE + MIB, "run").unwrap();
+    marker::create_marked_file(&path, SIZE + MIB, "run").unwrap();
     let stack = format!("file:{},size=192MiB,keep=true", path.display());
     let scenario = scenario(&[stack.clone(), format!("{stack} | loop")], &[("precondition", "2x")]);
     // Ctrl-C in the second pass: three stretches of 64 MiB are one.
@@ -163,12 +163,12 @@ fn all_of_a_file_is_written_so_often_and_not_again_by_a_resumed_run() {
 fn a_file_that_was_removed_is_written_anew() {
     let folder = tempfile::Builder::new().tempdir_in("/var/tmp").unwrap();
     let path = folder.path().join("x.img");
-    marker::create(&path, SIZE + MIB, "run").unwrap();
+    marker::create_marked_file(&path, SIZE + MIB, "run").unwrap();
     let scenario =
         scenario(&[format!("file:{},size=192MiB", path.display())], &[("precondition", "1x")]);
     part(&scenario, folder.path(), 2).0.unwrap_err();
     let dir = folder.path().join("run");
-    let past = ResumeState::from_data(&iotax_store::load(&dir).unwrap(), &dir).unwrap();
+    let past = ResumeState::from_data(&iotax_store::load_run(&dir).unwrap(), &dir).unwrap();
     assert_eq!(
         past.written, SIZE,
         "what may have been written counts, since it is to be written again"

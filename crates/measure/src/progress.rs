@@ -75,7 +75,7 @@ impl VisitLimit {
 
     /// Returns the limit that is left after the pilot and the baseline alone took `taken_s`: at
     /// least half, so that there is something to report.
-    pub(super) fn without(self, taken_s: f64) -> VisitLimit {
+    pub(super) fn reduced_by(self, taken_s: f64) -> VisitLimit {
         let left = |seconds: f64| (seconds - taken_s).max(seconds / 2.0);
         match self {
             VisitLimit::Precise(spec) => {

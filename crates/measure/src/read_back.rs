@@ -7,7 +7,7 @@ use super::visit_workers::Bench;
 use anyhow::Result;
 use iotax_model::record::RunRecord;
 use iotax_model::record::verification::Verification;
-use iotax_units::counted;
+use iotax_units::count_noun;
 use iotax_units::exit::Failed;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +45,7 @@ impl Bench<'_> {
                 let peer = &mut self.places.get(&member.place)?.peer;
                 let found = peer.verify(worker as u32, read, &mut report).map_err(Failed::from)?;
                 if found.wrong() > 0 {
-                    let wrong = counted(found.wrong(), "block", "blocks");
+                    let wrong = count_noun(found.wrong(), "block", "blocks");
                     let text = format!("{}: {wrong} not as last written", ready.stack);
                     observer.notify(RunEvent::Warning { text });
                 }

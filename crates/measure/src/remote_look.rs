@@ -24,7 +24,7 @@ const INSPECT_LIMIT: Duration = Duration::from_secs(150);
 /// # Errors
 /// When it does not answer.
 pub(super) fn seen_afar(place: &mut ReachedPlace, path: &Path) -> Result<Option<Inspection>> {
-    match place.ask(WireRequest::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
+    match place.send_request(WireRequest::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
         Response::Inspect { payload } => {
             serde_json::from_value(payload).context("cannot understand what the agent saw")
         }
@@ -49,12 +49,16 @@ pub(super) fn remote(
     let refused = |why: String| Failed::input(format!("{}: {why}", stack.text));
     let Some(found) = seen_afar(place, path)? else {
         let hint = match path.starts_with("/dev") {
-            true => format!("`ssh {} lsblk` lists the devices there", shell::word(host)),
+            true => format!("`ssh {} lsblk` lists the devices there", shell::quote_word(host)),
             false => "name an existing file, or add size=4GiB to have it created".to_owned(),
         };
         let absent =
             || refused(format!("{} does not exist on {host}; hint: {hint}", path.display()));
-        return Ok((FoundMedium::bare(size.ok_or_else(absent)?, false, false), Vec::new(), None));
+        return Ok((
+            FoundMedium::without_signature(size.ok_or_else(absent)?, false, false),
+            Vec::new(),
+            None,
+        ));
     };
     let drive = (found.kind != InspectedKind::File).then(|| found.identity.clone());
     let Some(bytes) = *size else {
@@ -65,7 +69,7 @@ pub(super) fn remote(
     match found.marker.as_ref().map(|marker| marker.bytes) {
         // The step that would make the file uses it again.
         ours if ours.is_none_or(|ours| ours == bytes) => {
-            Ok((FoundMedium::bare(bytes, false, false), permit.warnings, drive))
+            Ok((FoundMedium::without_signature(bytes, false, false), permit.warnings, drive))
         }
         ours => Err(refused(other_size(path, ours.unwrap_or(0), bytes)).into()),
     }

@@ -47,7 +47,7 @@ impl Session<'_> {
         let medium = &stack.medium.members()[member];
         let Medium::Remote { host, path, agent, .. } = medium else {
             for host in hosts_without_device(medium) {
-                if !places.has(&Place::Ssh(host.clone())) {
+                if !places.is_reached(&Place::Ssh(host.clone())) {
                     self.reach_remote(places, &host, index, &self.run_id())?;
                 }
             }
@@ -56,7 +56,7 @@ impl Session<'_> {
         let place = Place::Ssh(host.clone());
         let run_id = self.run_id();
         match agent {
-            _ if places.has(&place) => {}
+            _ if places.is_reached(&place) => {}
             LoadIssuer::Iotax => self.reach_remote(places, host, index, &run_id)?,
             LoadIssuer::Fio => self.reach_afar(places, host, path, index)?,
         }
@@ -118,7 +118,7 @@ impl Session<'_> {
                 let Medium::Remote { host, path, agent, .. } = medium else {
                     for host in hosts_without_device(medium) {
                         let place = Place::Ssh(host.clone());
-                        if !places.has(&place) {
+                        if !places.is_reached(&place) {
                             self.observer.notify(RunEvent::Reaching { place: place.to_string() });
                             places.reach_ssh(&host, &run_id)?;
                             self.record_place(places, &place)?;
@@ -127,7 +127,7 @@ impl Session<'_> {
                     continue;
                 };
                 let place = Place::Ssh(host.clone());
-                if places.has(&place) {
+                if places.is_reached(&place) {
                     continue;
                 }
                 self.observer.notify(RunEvent::Reaching { place: place.to_string() });
@@ -177,8 +177,12 @@ impl Session<'_> {
         place: &Place,
     ) -> Option<anyhow::Error> {
         let occupied = error.downcast_ref::<WireError>()?;
-        let others: Vec<String> =
-            places.all().iter().filter(|other| other.is_ssh()).map(ToString::to_string).collect();
+        let others: Vec<String> = places
+            .reached_places()
+            .iter()
+            .filter(|other| other.is_ssh())
+            .map(ToString::to_string)
+            .collect();
         if !matches!(occupied.fault, WireFault::Occupied(_)) || others.is_empty() {
             return None;
         }

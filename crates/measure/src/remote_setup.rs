@@ -17,7 +17,7 @@ use iotax_plan::sets::SetLayout;
 use iotax_plan::survey;
 use iotax_steps::op::{Op, RemoteAgent};
 use iotax_steps::step::Step;
-use iotax_units::counted;
+use iotax_units::count_noun;
 use iotax_units::exit::Failed;
 use std::collections::BTreeSet;
 
@@ -119,18 +119,18 @@ impl Session<'_> {
         if ids.is_empty() && programs.is_empty() {
             return Ok(None);
         }
-        let executor = self.executor.place(place)?;
-        let mut missing = executor.missing(&needs::by_ids(ids.iter().copied()))?;
-        let asked: Vec<AskedNeed> = programs.iter().map(NamedProgram::asked).collect();
-        let lacking = executor.lacking(&asked)?.lacking.into_iter();
-        missing.extend(lacking.filter_map(|(at, what)| Some(programs.get(at)?.missing(what))));
+        let executor = self.executor.executor_at(place)?;
+        let mut missing = executor.unmet_needs(&needs::by_ids(ids.iter().copied()))?;
+        let asked: Vec<AskedNeed> = programs.iter().map(NamedProgram::to_asked_need).collect();
+        let lacking = executor.lacking_needs(&asked)?.lacking.into_iter();
+        missing.extend(lacking.filter_map(|(at, what)| Some(programs.get(at)?.as_missing(what))));
         Ok(survey::listed_in(place, &missing))
     }
 
     fn reach_labs(&mut self, places: &mut Places, plan: &LabPlan) -> Result<()> {
         let run_id = self.run_id();
         for guest in &plan.guests {
-            let drives = counted(
+            let drives = count_noun(
                 u64::from(self.scenario.labs[&guest.place].drives.unwrap_or(0)),
                 "drive",
                 "drives",

@@ -46,10 +46,10 @@ impl ResumeState {
             ended: data.visits_ended.iter().cloned().collect(),
             first_visit: data.slices.iter().map(|slice| slice.visit + 1).max().unwrap_or(0),
             workloads_done: done.map(|(workload, _)| workload.clone()).collect(),
-            written: loaded(data)
+            written: loaded_bytes(data)
                 + first_writes(data)
-                + filled(&journal::read(run_dir)?.entries)
-                + lost(data),
+                + filled_bytes(&journal::read_journal(run_dir)?.entries)
+                + lost_pass_bytes(data),
             apart: data.apart.is_some(),
             passes: data.passes.iter().map(|passes| still_there(scenario, passes)).collect(),
         })
@@ -74,14 +74,14 @@ impl ResumeState {
     }
 
     /// Returns the passes over a drive, as far as the drive has kept them.
-    pub fn passed(&self, place: &Place, drive: &PassedDrive) -> Option<&Passes> {
+    pub fn passes_over(&self, place: &Place, drive: &PassedDrive) -> Option<&Passes> {
         let mut last = self.passes.iter().rev().filter(|passes| passes.place == *place);
         last.find(|passes| passes.drives.contains(drive))
     }
 }
 
 /// Returns the bytes that recorded slices wrote.
-fn loaded(data: &RunData) -> u64 {
+fn loaded_bytes(data: &RunData) -> u64 {
     data.slices
         .iter()
         .filter_map(|slice| slice.figure("write.bytes"))
@@ -134,7 +134,7 @@ fn keeps(medium: &Medium, written: &Path) -> bool {
 
 /// Returns the bytes of passes that are to be written again. Passes that a drive kept are part of
 /// what setting up writes.
-fn lost(data: &RunData) -> u64 {
+fn lost_pass_bytes(data: &RunData) -> u64 {
     let scenario = &data.start.scenario;
     let kept = |passes: &Passes| still_there(scenario, passes).drives.len() as u64;
     let mut bytes = 0;
@@ -152,7 +152,7 @@ fn lost(data: &RunData) -> u64 {
 }
 
 /// Returns the bytes of the fills, first syncs and rebuilds that were begun.
-fn filled(entries: &[JournalEntry]) -> u64 {
+fn filled_bytes(entries: &[JournalEntry]) -> u64 {
     let of = |entry: &JournalEntry| match entry {
         JournalEntry::Intent { step, .. } => step.op.bytes_filled() + step.op.bytes_below(),
         _ => 0,
@@ -216,13 +216,13 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> WorkloadProg
         }),
         series,
         matched: data.matched.iter().rfind(|matched| matched.workload == workload).cloned(),
-        preconditioned: preconditioned(scenario, &slices),
+        preconditioned: preconditioned_rounds(scenario, &slices),
         ..WorkloadProgress::default()
     }
 }
 
 /// Returns the rounds of preconditioning before the rounds of their visits.
-fn preconditioned(scenario: &Scenario, slices: &[&Slice]) -> Vec<WrittenRound> {
+fn preconditioned_rounds(scenario: &Scenario, slices: &[&Slice]) -> Vec<WrittenRound> {
     let mut rounds: BTreeMap<u32, WrittenRound> = BTreeMap::new();
     for slice in slices.iter().filter(|slice| slice.purpose == Purpose::Precondition) {
         let Some(stack) = scenario.stacks.iter().position(|stack| stack.name == slice.stack) else {
@@ -278,6 +278,6 @@ mod tests {
         let op = Op::Rebuild(Rebuild { array: PathRef::Yield(0), member, bytes: 1 << 30 });
         let step = Box::new(Step { id: 7, place: Place::Host, why: "rebuild".into(), op });
         let begun = |seq| JournalEntry::Intent { seq, boot_id: "boot".into(), step: step.clone() };
-        assert_eq!(filled(&[begun(1), JournalEntry::Undone { seq: 1 }, begun(2)]), 2 << 30);
+        assert_eq!(filled_bytes(&[begun(1), JournalEntry::Undone { seq: 1 }, begun(2)]), 2 << 30);
     }
 }

@@ -118,14 +118,14 @@ impl Visit<'_> {
             return Ok(ended);
         }
         if self.asks_whether_alone(progress) {
-            match self.alone(progress)? {
+            match self.measure_baseline_alone(progress)? {
                 Interference::Fine => {}
                 Interference::Disturbed(share) => return Ok(VisitEnd::Disturbed { share }),
                 Interference::Ended(ended) => return Ok(ended),
             }
         }
         self.bench.compare_clocks()?;
-        self.rounds(progress, until.without(self.bench.spent_s - began_s))
+        self.rounds(progress, until.reduced_by(self.bench.spent_s - began_s))
     }
 
     /// Returns true if the baseline is to be measured alone: once a workload, before the first
@@ -321,7 +321,7 @@ impl Visit<'_> {
         worker: usize,
         warm: WarmUpResult,
     ) -> Result<ControlFlow<VisitEnd, Vec<PilotSlice>>> {
-        self.say(format!("pilot on the baseline, at most {:.0} s", pilot::MOST_S));
+        self.announce_phase(format!("pilot on the baseline, at most {:.0} s", pilot::MOST_S));
         let bound = match self.workload.writes() {
             true => SliceBound::Bytes {
                 bytes: in_units(warm.bytes_per_s * pilot::SLICE_S, self.bench.unit()),
@@ -415,7 +415,7 @@ impl Visit<'_> {
                     })
                 }
                 None => {
-                    let planned = trial.plan();
+                    let planned = trial.plan_round();
                     let (purpose, times) = match planned.kind {
                         RoundKind::Plain => (Purpose::Plain, 1),
                         RoundKind::Long => (Purpose::Long, checks::TIMES),
@@ -450,7 +450,7 @@ impl Visit<'_> {
             self.report_round(progress, &trial, until);
             let spent_s = progress.elapsed_s - before_s;
             if let Some(ended) =
-                over(&trial, until, here, spent_s, progress.elapsed_s, RoundPhase::Depth)
+                visit_end_after(&trial, until, here, spent_s, progress.elapsed_s, RoundPhase::Depth)
             {
                 return Ok(ended);
             }
@@ -513,7 +513,7 @@ impl Visit<'_> {
                 progress.matched = Some(matched);
             }
         } else if progress.matched.is_none() {
-            let found = matched_rate::rate(
+            let found = matched_rate::choose_matched_rate(
                 self.workload,
                 self.measure,
                 &progress.rounds,
@@ -545,7 +545,7 @@ impl Visit<'_> {
             [one] => one.stack.clone(),
             _ => "every stack".to_owned(),
         };
-        let until = matched_rate::until(until, progress.elapsed_s);
+        let until = matched_rate::matched_limit(until, progress.elapsed_s);
         let most = until
             .most_s(progress.matched_s)
             .map(|most_s| format!(" (at most {most_s:.0} s)"))
@@ -588,7 +588,7 @@ impl Visit<'_> {
                     .series_round(progress, series, Purpose::Matched, &mut trial)?
                     .map_continue(|(round, _)| round),
                 None => {
-                    let planned = Planned { kind: RoundKind::Plain, ..trial.plan() };
+                    let planned = Planned { kind: RoundKind::Plain, ..trial.plan_round() };
                     let mut part = |done: &SliceOutcome, stack: usize| done.latency_part(stack);
                     self.round(progress, &planned, Purpose::Matched, bound, &mut part)?
                 }
@@ -610,9 +610,14 @@ impl Visit<'_> {
             trial.push(&round);
             progress.matched_rounds.push(round);
             let spent_s = progress.matched_s - before_s;
-            if let Some(ended) =
-                over(&trial, until, here, spent_s, progress.matched_s, RoundPhase::Matched)
-            {
+            if let Some(ended) = visit_end_after(
+                &trial,
+                until,
+                here,
+                spent_s,
+                progress.matched_s,
+                RoundPhase::Matched,
+            ) {
                 return Ok(ended);
             }
         }
@@ -632,7 +637,7 @@ impl Visit<'_> {
         others
     }
 
-    pub(super) fn say(&mut self, what: String) {
+    pub(super) fn announce_phase(&mut self, what: String) {
         self.observer.notify(RunEvent::Phase { what });
     }
 
@@ -640,7 +645,7 @@ impl Visit<'_> {
         let mut left_s: Option<f64> = None;
         let mut comparisons = Vec::new();
         // Until writes are steady there is nothing to show but the time.
-        for (stack, rounds) in trial.judged().unwrap_or_default() {
+        for (stack, rounds) in trial.judge_comparisons().unwrap_or_default() {
             let found = ratio::estimate(&rounds).ok();
             if let (Some(found), VisitLimit::Precise(spec)) = (&found, until) {
                 let per_round = progress.elapsed_s / rounds.len() as f64;
@@ -676,7 +681,7 @@ enum RoundPhase {
 
 /// Returns how a visit ends after `here` plain rounds of it. The further values are its seconds and
 /// the seconds of all visits.
-fn over(
+fn visit_end_after(
     trial: &RoundTrial,
     until: VisitLimit,
     here: usize,

@@ -81,11 +81,11 @@ impl LoadEngine for Worker {
         "simulated".into()
     }
 
-    fn why(&self) -> String {
+    fn choice_reason(&self) -> String {
         "a test".into()
     }
 
-    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+    fn run_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
         if let Some(dies) = &mut self.dies {
             if dies.after == 0 {
                 dies.stream.shutdown(std::net::Shutdown::Both).unwrap();
@@ -134,31 +134,31 @@ impl LoadEngine for Worker {
 }
 
 impl Handler for Simulated {
-    fn facts(&mut self, _: &[PathBuf], _: &[String]) -> Result<Facts> {
+    fn gather_facts(&mut self, _: &[PathBuf], _: &[String]) -> Result<Facts> {
         Ok(Facts::default())
     }
 
-    fn step(&mut self, _: serde_json::Value) -> Result<serde_json::Value> {
+    fn handle_step(&mut self, _: serde_json::Value) -> Result<serde_json::Value> {
         Err(Failed::input("no steps here").into())
     }
 
-    fn inspect(&mut self, _: &Path) -> Result<serde_json::Value> {
+    fn inspect_path(&mut self, _: &Path) -> Result<serde_json::Value> {
         Err(Failed::input("nothing to inspect").into())
     }
 
-    fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
+    fn ask_guard(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
         Ok(payload)
     }
 
-    fn permit(&mut self, _: &TargetSpec) -> Result<()> {
+    fn permit_write(&mut self, _: &TargetSpec) -> Result<()> {
         Ok(())
     }
 
-    fn disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
+    fn find_block_device(&mut self, key: &DiskKey) -> Result<PathBuf> {
         Ok(Path::new("/dev").join(key.value()))
     }
 
-    fn gate(&mut self, _: &[PathBuf], _: Duration) -> Result<QuiesceGate> {
+    fn await_quiet(&mut self, _: &[PathBuf], _: Duration) -> Result<QuiesceGate> {
         Ok(QuiesceGate::NOTHING_OWED)
     }
 
@@ -167,13 +167,13 @@ impl Handler for Simulated {
     }
 
     fn clock_ns(&mut self) -> u64 {
-        let (now, machine) = (iotax_load::clock::now(), self.machine.lock().unwrap());
+        let (now, machine) = (iotax_load::clock::monotonic_ns(), self.machine.lock().unwrap());
         let passed = (now - machine.since_ns) as f64;
         let in_guest = machine.since_ns + (passed * machine.clock_speed) as u64 - machine.stood_ns;
         if self.is_guest { in_guest } else { now }
     }
 
-    fn prepare(
+    fn prepare_load_worker(
         &mut self,
         targets: &[TargetSpec],
         jobs: &[Job],
@@ -281,7 +281,7 @@ impl Rig {
             commands: Vec::new(),
             clock_speed: 1.0,
             stood_ns: 0,
-            since_ns: iotax_load::clock::now(),
+            since_ns: iotax_load::clock::monotonic_ns(),
             stands_in: None,
             falls: (0.0, 0),
             failures: 0,
@@ -392,7 +392,7 @@ impl Rig {
             stop: &self.stop,
         };
         let ended = visit.measure(progress, until);
-        iotax_store::stream(&folder.path().join("run"), |record| match record {
+        iotax_store::stream_records(&folder.path().join("run"), |record| match record {
             RunRecord::Slice(slice) => self.slices.push(slice),
             other => self.records.push(other),
         })
@@ -970,8 +970,8 @@ fn stacks_in_one_place_take_turns_in_series_of_short_slices() {
     // Amounts are those of all slices, in their order.
     let round = progress.rounds.iter().find(|round| round.kind == RoundKind::Plain).unwrap();
     assert!(round.in_series && round.parts.len() == 4 * design.rounds as usize);
-    let ratio =
-        round.value(1, SliceValue::Rate).unwrap() / round.value(0, SliceValue::Rate).unwrap();
+    let ratio = round.stack_value(1, SliceValue::Rate).unwrap()
+        / round.stack_value(0, SliceValue::Rate).unwrap();
     assert!((ratio - 0.95).abs() < 0.02, "{ratio}");
     let transients =
         rig.records.iter().filter(|record| matches!(record, RunRecord::Transient(_))).count();

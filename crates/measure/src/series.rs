@@ -161,7 +161,7 @@ impl Bench<'_> {
         spot: SlicePosition,
         observer: &mut dyn Observer,
     ) -> Result<SeriesRound> {
-        self.store.present()?;
+        self.store.check_present()?;
         // Devices below count the I/O of all stacks together.
         self.traffic.interrupt();
         let lengths = vec![length; self.ready.len()];
@@ -199,7 +199,7 @@ impl Bench<'_> {
         let mut overdue = overdue_after("stacks in turn", length, length + SLICE_GRACE, observer);
         let places: Vec<Place> =
             self.ready.iter().map(|ready| ready.members[0].place.clone()).collect();
-        let result = self.turns.run(self.places, &places, spec, &mut overdue)?;
+        let result = self.turns.run_in_turn(self.places, &places, spec, &mut overdue)?;
         let after = self.serving_of_all()?;
         let lasted = result.sums.iter().map(|sum| sum.window_ns + sum.discarded_ns + sum.drain_ns);
         let lasted: Vec<u64> = lasted.collect();
@@ -309,13 +309,13 @@ impl Visit<'_> {
         if !suits(self.workload, self.measure, self.write_caches) || !self.bench.can_take_turns() {
             return Ok(ControlFlow::Continue(None));
         }
-        self.settled(progress, slowest, self.measure.slice_ns)
+        self.find_settled_slices(progress, slowest, self.measure.slice_ns)
     }
 
     /// Returns the shortest slices in which every stack settles again after a change of stack, or
     /// those asked for; `slowest` is the rate of the slowest stack. `None`: they would be too long.
     /// A pilot shows how much a stack loses at the start of a slice.
-    fn settled(
+    fn find_settled_slices(
         &mut self,
         progress: &mut WorkloadProgress,
         slowest: f64,
@@ -445,7 +445,7 @@ impl Visit<'_> {
             && is_chosen(self.measure.seed ^ self.stream, number, LONG_ONE_OF);
         let (purpose, times) = if long { (Purpose::Long, LONG_TIMES) } else { (purpose, 1) };
         let rounds = (u64::from(plan.design.rounds) / times).max(1);
-        let order: Vec<usize> = (0..rounds).flat_map(|_| trial.plan().order).collect();
+        let order: Vec<usize> = (0..rounds).flat_map(|_| trial.plan_round().order).collect();
         let order = order.into_iter().map(|stack| self.worker_of(stack)).collect();
         let usual = plan.length();
         let length = ShortLength { window_ns: usual.window_ns * times, ..usual };
@@ -469,14 +469,15 @@ impl Visit<'_> {
         progress: &mut WorkloadProgress,
         until: VisitLimit,
     ) -> Result<VisitEnd> {
-        let until = matched_rate::until(self.soon_enough(progress, until), progress.elapsed_s);
+        let until =
+            matched_rate::matched_limit(self.soon_enough(progress, until), progress.elapsed_s);
         let most =
             until.most_s(progress.matched_s).map(|most_s| format!(" (at most {most_s:.0} s)"));
         let what = format!("latency of one I/O at a time{}", most.unwrap_or_default());
         self.observer.notify(RunEvent::LongPhase { what });
         self.bench.prepare(OfferedLoad::OneAtATime)?;
         let slowest = self.each_by_itself(progress)?;
-        let settled = match self.settled(progress, slowest, None)? {
+        let settled = match self.find_settled_slices(progress, slowest, None)? {
             ControlFlow::Continue(settled) => settled,
             ControlFlow::Break(ended) => return Ok(ended),
         };

@@ -53,7 +53,7 @@ pub(super) struct ServedApart {
 impl Bench<'_> {
     /// Returns the CPU time so far of each thread that serves a stack's I/O. Threads that have
     /// ended are not reported.
-    pub(super) fn serving(
+    pub(super) fn serving_times(
         &mut self,
         worker: usize,
     ) -> Result<BTreeMap<(Place, ThreadId), ServedTime>> {
@@ -63,7 +63,7 @@ impl Bench<'_> {
                 threads: threads.iter().map(|thread| thread.id).collect(),
             };
             let reached = self.places.get(place)?;
-            let (at_ns, times) = match reached.ask(asked, QUICK_LIMIT)? {
+            let (at_ns, times) = match reached.send_request(asked, QUICK_LIMIT)? {
                 Response::ThreadTimes { at_ns, ns } => (at_ns, ns),
                 other => {
                     return Err(
@@ -83,7 +83,7 @@ impl Bench<'_> {
     pub(super) fn serving_of_all(
         &mut self,
     ) -> Result<Vec<BTreeMap<(Place, ThreadId), ServedTime>>> {
-        (0..self.ready.len()).map(|worker| self.serving(worker)).collect()
+        (0..self.ready.len()).map(|worker| self.serving_times(worker)).collect()
     }
 }
 

@@ -30,7 +30,7 @@ pub enum RunOutcome {
 }
 
 impl RunOutcome {
-    pub fn word(self) -> &'static str {
+    pub fn outcome_word(self) -> &'static str {
         match self {
             RunOutcome::Complete => "complete",
             RunOutcome::Interrupted => "interrupted",
@@ -91,9 +91,9 @@ impl Session<'_> {
             return Err(Failed::measurement("interrupted while setting up").into());
         }
         // The journal is in the folder: nothing is made that nobody could clean up.
-        self.store.present()?;
+        self.store.check_present()?;
         self.observer.notify(RunEvent::Step { why: step.why.clone() });
-        self.executor.perform(step).map(drop)
+        self.executor.perform_step(step).map(drop)
     }
 
     pub(super) fn warn(&mut self, kind: &str, subject: &str, text: String) -> Result<()> {
@@ -132,14 +132,14 @@ impl Session<'_> {
 }
 
 /// Returns the present time in RFC 3339.
-pub fn now() -> String {
+pub fn rfc3339_now() -> String {
     jiff::Timestamp::now().to_string()
 }
 
 /// Returns the bytes that steps fill. Files that are filled already are left as they are.
 fn to_fill(steps: &[Step]) -> u64 {
     let filled = |path: &Path| {
-        marker::read(path).is_ok_and(|marker| marker.is_some_and(|marker| marker.filled))
+        marker::read_marker(path).is_ok_and(|marker| marker.is_some_and(|marker| marker.filled))
     };
     let fills = |step: &Step| match &step.op {
         Op::FillFile(fill) => fill.bytes,

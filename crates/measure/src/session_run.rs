@@ -4,7 +4,7 @@
 
 use super::observer::RunEvent;
 use super::places::Places;
-use super::session::{RunOutcome, Session, now};
+use super::session::{RunOutcome, Session, rfc3339_now};
 use anyhow::{Result, ensure};
 use iotax_facts::place::Place;
 use iotax_host::busy::CpuReading;
@@ -34,7 +34,8 @@ impl Session<'_> {
     /// The first failure, together with whatever could not be removed afterwards.
     pub fn run(&mut self) -> Result<RunOutcome> {
         let layout = layout(self.scenario);
-        let layout = if self.past.apart { layout.apart(&self.scenario.stacks) } else { layout };
+        let layout =
+            if self.past.apart { layout.split_apart(&self.scenario.stacks) } else { layout };
         let mut places = Places::default();
         stops::watch();
         let result = self.carry_out(&layout, &mut places);
@@ -44,12 +45,12 @@ impl Session<'_> {
         drop(places);
         let result = self.not_a_failure(result);
         let outcome = match (&result, &removed) {
-            (Ok(outcome), Ok(())) => outcome.word().to_owned(),
+            (Ok(outcome), Ok(())) => outcome.outcome_word().to_owned(),
             (Err(error), _) | (_, Err(error)) => format!("{error:#}"),
         };
         let stored = self
             .store
-            .append(&RunRecord::End { at: now(), outcome })
+            .append(&RunRecord::End { at: rfc3339_now(), outcome })
             .and_then(|()| self.store.sync());
         // A full disk must not hide how the run failed, or that something is still there.
         let result = result.and_then(|outcome| {
@@ -66,7 +67,7 @@ impl Session<'_> {
     /// Turns any outcome into an error if somebody removed the run's folder: such a run has nothing
     /// to show.
     fn unless_removed(&self, result: Result<RunOutcome>, removed: bool) -> Result<RunOutcome> {
-        let Err(gone) = self.store.present() else { return result };
+        let Err(gone) = self.store.check_present() else { return result };
         let done = if removed { "; all that it had set up was removed" } else { "" };
         let hint = "run it again, and leave its folder until it has ended";
         Err(Failed::measurement(format!("{gone}{done}; hint: {hint}")).into())
@@ -117,7 +118,7 @@ impl Session<'_> {
             (None, Some(search)) => self.find_limits(search, layout, places, region),
             (None, None) => self.visits(layout, places, region),
         };
-        for place in places.all() {
+        for place in places.reached_places() {
             places.leave(&place);
         }
         outcome
@@ -127,7 +128,8 @@ impl Session<'_> {
         let wanted =
             MOST_LOOK.min(Duration::from_nanos(self.scenario.measure.budget_ns / LOOK_PART));
         std::thread::sleep(wanted.saturating_sub(at_first.read_at.elapsed()));
-        let now = CpuReading::now(&host_probe()).map(|now| now.since(at_first, std::process::id()));
+        let now =
+            CpuReading::now(&host_probe()).map(|now| now.load_since(at_first, std::process::id()));
         let sentence = now.and_then(|found| found.sentence());
         sentence.map_or(Ok(()), |sentence| self.warn(BUSY, "host", sentence))
     }

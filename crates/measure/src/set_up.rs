@@ -39,7 +39,7 @@ impl Session<'_> {
         }
         // Nothing is written between visits, and the next set's layers must be able to open the
         // devices.
-        for place in places.all() {
+        for place in places.reached_places() {
             places.get(&place)?.allow(&Allowed::default())?;
         }
         self.undo_above(mark)
@@ -55,7 +55,7 @@ impl Session<'_> {
     ) -> Result<SetPlan> {
         loop {
             let mark = self.executor.mark();
-            let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
+            let plan = self.ground(layout).plan_set(&layout.sets[planned.set], planned.number)?;
             let set = &layout.sets[planned.set];
             self.reach_again(places, set)?;
             self.look_again(places, set)?;
@@ -103,9 +103,9 @@ impl Session<'_> {
                 self.look_again_afar(places, stack, member)?;
                 let Medium::Device { path } = member else { continue };
                 self.survey.recognise(path)?;
-                if intent == Intent::Write && !self.admitted.knows(path)? {
+                if intent == Intent::Write && !self.admitted.is_admitted(path)? {
                     let (inspection, _) = survey::admitted(path, intent, self.scenario, stack)?;
-                    self.admitted.add(path, inspection.identity);
+                    self.admitted.add_device(path, inspection.identity);
                 }
             }
         }
@@ -152,7 +152,7 @@ impl Session<'_> {
 
     /// Returns the location of each stack of the set for the load, after giving the guard there the
     /// list of what may be written.
-    pub(super) fn ready(
+    pub(super) fn stacks_under_load(
         &mut self,
         places: &mut Places,
         up: &SetPlan,
@@ -179,7 +179,7 @@ impl Session<'_> {
                     }
                     targets.push(TargetSpec {
                         path,
-                        bytes: Some(region / exposed.parts()),
+                        bytes: Some(region / exposed.part_count()),
                         writable: exposed.writable && self.scenario.writes(),
                         hold: exposed.hold,
                     });
@@ -222,7 +222,7 @@ impl Session<'_> {
 
     /// Returns the threads that serve a stack's I/O, other than its load, each once, in places that
     /// can be asked.
-    pub(super) fn serving(
+    pub(super) fn threads_serving(
         &mut self,
         places: &Places,
         up: &SetPlan,
@@ -231,7 +231,7 @@ impl Session<'_> {
         let mut all: BTreeMap<Place, Vec<ServingThread>> = BTreeMap::new();
         for step in up.steps_serving(index) {
             let (place, threads) = self.executor.threads_of(step)?;
-            if places.has(&place) && !threads.is_empty() {
+            if places.is_reached(&place) && !threads.is_empty() {
                 all.entry(place).or_default().extend(threads);
             }
         }
@@ -260,7 +260,7 @@ impl Session<'_> {
 /// extents, as far as is known.
 fn is_whole(step: &Step) -> bool {
     let Op::FillFile(fill) = &step.op else { return false };
-    let path = fill.file.path().ok().filter(|_| step.place.is_host());
+    let path = fill.file.resolved_path().ok().filter(|_| step.place.is_host());
     path.is_some_and(|path| {
         fill::unwritten_ranges(path, fill.bytes).is_ok_and(|ranges| ranges.is_empty())
     })

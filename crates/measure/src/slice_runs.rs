@@ -83,9 +83,10 @@ impl Bench<'_> {
         observer: &mut dyn Observer,
     ) -> Result<SliceOutcome> {
         let stack = self.ready[worker].index;
-        self.store.present()?;
+        self.store.check_present()?;
         for _ in 0..TRIES {
-            let rebuilt = self.keeper.as_mut().map_or(Ok(0), |keeper| keeper.before(stack))?;
+            let rebuilt =
+                self.keeper.as_mut().map_or(Ok(0), |keeper| keeper.before_slice(stack))?;
             if rebuilt > 0 {
                 self.traffic.interrupt();
             }
@@ -203,12 +204,12 @@ impl Bench<'_> {
         let gate = if writes { self.gate(worker)? } else { None };
         let below_before = self.read_below(worker)?;
         let others_before = self.others(worker)?;
-        let serving_before = self.serving(worker)?;
+        let serving_before = self.serving_times(worker)?;
         let ran = self.run(worker, bound, writes, attempt, observer);
         let PlaceSlices { ran, host_cpu, together, devices } = ran.map_err(|error| {
             let loaded: Vec<Place> =
                 self.members(worker).map(|member| member.place.clone()).collect();
-            suspend::blame(self.places, &loaded.iter().collect::<Vec<_>>(), error)
+            suspend::add_qemu_reason(self.places, &loaded.iter().collect::<Vec<_>>(), error)
         })?;
         let below = self.read_below(worker)?.into_iter().filter_map(|(place, to)| {
             // A place may have been lost during the slice.
@@ -216,8 +217,9 @@ impl Bench<'_> {
             Some((place, [from, to]))
         });
         let devices: PlaceReadings = self.readings_of_load(worker, devices).chain(below).collect();
-        let serving = self.serving(worker)?;
-        let other_cpu = others_before.zip(self.others(worker)?).map(|(from, to)| to.since(from));
+        let serving = self.serving_times(worker)?;
+        let other_cpu =
+            others_before.zip(self.others(worker)?).map(|(from, to)| to.elapsed_since(from));
         let Ran { result, cpu, exchange, .. } = ran;
         let lasted_ns = result.window_ns + result.discarded_ns + result.drain_ns;
         let engine_ns = served_ns(&serving_before, &serving, lasted_ns, ServedBy::Engine);
@@ -247,7 +249,7 @@ impl Bench<'_> {
         let mut all: Option<CpuTimes> = None;
         for place in &self.ready[worker].others {
             let Some(times) = cpu_times(self.places.get(place)?)? else { return Ok(None) };
-            all = Some(all.map_or(times, |sum| sum.plus(times)));
+            all = Some(all.map_or(times, |sum| sum.sum_times(times)));
         }
         Ok(all)
     }
@@ -271,10 +273,10 @@ impl Bench<'_> {
         // nowhere else.
         let on_host = ready.members.iter().any(|member| member.place.is_guest())
             && !ready.is_in(&Place::Host)
-            && self.places.has(&Place::Host);
+            && self.places.is_reached(&Place::Host);
         let start = self.starts.get(&worker).copied().unwrap_or_default();
         let discard_ns = start.tried_ns(self.least_discard_ns(), attempt).max(2 * start.drain_ns);
-        let spec = SliceSpec::now(bound, discard_ns, flush);
+        let spec = SliceSpec::starting_now(bound, discard_ns, flush);
         let mut overdue = overdue(&ready.stack, &spec, observer);
         if let [member] = ready.members.as_slice() {
             let host = |places: &mut Places| {
@@ -284,7 +286,7 @@ impl Bench<'_> {
             let peer = &mut self.places.get(&member.place)?.peer;
             let ran = peer.slice_watched(worker as u32, &spec, slice_limit(&spec), &mut overdue);
             let ran = ran.map_err(Failed::from)?;
-            let host_cpu = before.zip(host(self.places)?).map(|(from, to)| to.since(from));
+            let host_cpu = before.zip(host(self.places)?).map(|(from, to)| to.elapsed_since(from));
             let devices = vec![ran.devices.clone()];
             return Ok(PlaceSlices { ran, host_cpu, together: None, devices });
         }
@@ -296,7 +298,8 @@ impl Bench<'_> {
             .as_ref()
             .is_some_and(|probe| matches!(probe.unit(), Ok(ProbeUnit::Time(_))));
         let asked = CommonSlice { worker: worker as u32, spec, attempt, on_host, of_times };
-        let slices = together::slice(self.places, &members, &asked, &mut in_vain, &mut overdue);
+        let slices =
+            together::run_common_slice(self.places, &members, &asked, &mut in_vain, &mut overdue);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(in_vain));
         let slices = slices?;
         // Each place takes twice its own drain for a start; all must take the same.
@@ -316,7 +319,7 @@ impl Bench<'_> {
             )
         };
         let mut asked: Vec<(Place, Vec<PathBuf>)> = self.members(worker).map(of).collect();
-        if !ready.is_in(&Place::Host) && self.places.has(&Place::Host) {
+        if !ready.is_in(&Place::Host) && self.places.is_reached(&Place::Host) {
             asked.push((Place::Host, ready.owed.clone()));
         }
         for (place, paths) in asked {
@@ -325,9 +328,9 @@ impl Bench<'_> {
             if !place.reports_dirty_data {
                 continue;
             }
-            match place.ask(request, GATE_LIMIT + SLICE_GRACE)? {
+            match place.send_request(request, GATE_LIMIT + SLICE_GRACE)? {
                 Response::Gate(gate) => {
-                    worst = Some(worst.unwrap_or(QuiesceGate::NOTHING_OWED).and(gate))
+                    worst = Some(worst.unwrap_or(QuiesceGate::NOTHING_OWED).combine_gates(gate))
                 }
                 other => return Err(Failed::from(place.peer.unexpected("gate", &other)).into()),
             }
@@ -409,7 +412,8 @@ mod tests {
             }
         }
         let mut told = Told(Vec::new());
-        let spec = SliceSpec::now(SliceBound::Time { ns: 1_000_000_000 }, 4_000_000_000, false);
+        let spec =
+            SliceSpec::starting_now(SliceBound::Time { ns: 1_000_000_000 }, 4_000_000_000, false);
         let mut second = overdue("ceph | rados", &spec, &mut told);
         (1..=30).for_each(|seconds| second(Duration::from_secs(seconds)));
         drop(second);
@@ -445,7 +449,8 @@ mod tests {
             start.learn(LEAST_DISCARD_NS, 0);
         }
         assert_eq!(start.tried_ns(LEAST_DISCARD_NS, 0), LEAST_DISCARD_NS);
-        let longer = SliceSpec::now(SliceBound::Time { ns: 1_000_000_000 }, MOST_LEARNED_NS, false);
+        let longer =
+            SliceSpec::starting_now(SliceBound::Time { ns: 1_000_000_000 }, MOST_LEARNED_NS, false);
         assert_eq!(slice_limit(&longer), Duration::from_secs(2) + SLICE_GRACE);
     }
 }

@@ -64,18 +64,18 @@ impl StateKeeper<'_> {
     ///
     /// # Errors
     /// When the state cannot be read or the stack cannot be brought back.
-    pub fn before(&mut self, stack: usize) -> Result<u64> {
+    pub fn before_slice(&mut self, stack: usize) -> Result<u64> {
         let Some(WatchedArrays { state, arrays }) = self.watched.get(&stack) else { return Ok(0) };
         let mut written = 0;
         for array in arrays {
-            let (now, _) = array.now(self.executor)?;
-            if state.holds(&now) {
+            let (now, _) = array.current_state(self.executor)?;
+            if state.matches_state(&now) {
                 continue;
             }
-            array.again.iter().try_for_each(|step| self.executor.perform(step).map(drop))?;
-            let (then, _) = array.now(self.executor)?;
-            if array.again.is_empty() || !state.holds(&then) {
-                return Err(left(*state, &then).into());
+            array.again.iter().try_for_each(|step| self.executor.perform_step(step).map(drop))?;
+            let (then, _) = array.current_state(self.executor)?;
+            if array.again.is_empty() || !state.matches_state(&then) {
+                return Err(left_state_error(*state, &then).into());
             }
             written += array.again.iter().map(|step| step.op.bytes_below()).sum::<u64>();
         }
@@ -93,8 +93,8 @@ impl StateKeeper<'_> {
         };
         let mut first = None;
         for array in arrays {
-            let (now, status) = array.now(self.executor)?;
-            let is_kept = state.holds(&now);
+            let (now, status) = array.current_state(self.executor)?;
+            let is_kept = state.matches_state(&now);
             let after =
                 AfterSlice { state: now, is_kept, cluster: array.cluster.clone().zip(status) };
             if !is_kept {
@@ -108,16 +108,19 @@ impl StateKeeper<'_> {
 
 impl WatchedOne {
     /// Returns the state of the array, and for a cluster the whole reading.
-    fn now(&self, executor: &mut Executor) -> Result<(ArrayState, Option<ClusterStatus>)> {
+    fn current_state(
+        &self,
+        executor: &mut Executor,
+    ) -> Result<(ArrayState, Option<ClusterStatus>)> {
         let Some(conf) = &self.cluster else {
             return Ok((executor.state_of(self.step)?.context("an array without a state")?, None));
         };
         let status = Cluster { conf }.status()?;
-        Ok((status.state(), Some(status)))
+        Ok((status.overall_state(), Some(status)))
     }
 }
 
-fn left(state: AskedState, now: &ArrayState) -> Failed {
+fn left_state_error(state: AskedState, now: &ArrayState) -> Failed {
     Failed::measurement(format!(
         "the array was to be {state} and is {now}; hint: look at the kernel's log of its place for a member that failed by itself"
     ))
@@ -151,7 +154,7 @@ impl Session<'_> {
                 .find(|ready| ready.index == at.of)
                 .context("a stack that is not up")?;
             // An array that is rebuilt has one more thread.
-            let serving = self.serving(places, up, at.of)?;
+            let serving = self.threads_serving(places, up, at.of)?;
             next.push(StackUnderLoad {
                 index: *index,
                 stack: stack.name.clone(),
@@ -162,7 +165,7 @@ impl Session<'_> {
         Ok(next)
     }
 
-    pub(super) fn watched(
+    pub(super) fn watched_arrays(
         &self,
         up: &SetPlan,
         ready: &[StackUnderLoad],
@@ -184,7 +187,7 @@ impl Session<'_> {
                     _ => Vec::new(),
                 };
                 let step = up.steps.iter().find(|step| step.id == array.step);
-                let cluster = step.and_then(|step| step.op.operation().cluster());
+                let cluster = step.and_then(|step| step.op.operation().cluster_conf());
                 arrays.push(WatchedOne { step: array.step, cluster, again });
             }
             watched.insert(ready.index, WatchedArray(WatchedArrays { state: at.state, arrays }));

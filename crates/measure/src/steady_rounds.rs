@@ -127,7 +127,7 @@ impl Visit<'_> {
                 if self.stop.load(Ordering::Relaxed) {
                     return Ok(Some(INTERRUPTED));
                 }
-                self.say(self.steady_progress(spec, rounds, worker, slice * slice_ns));
+                self.announce_phase(self.steady_progress(spec, rounds, worker, slice * slice_ns));
                 let bound = self.steady_bound(slice_ns, rounds.slice_bytes[worker]);
                 if self.bench.would_exceed(bound, 1) {
                     return Ok(Some("max_written"));

@@ -8,7 +8,11 @@ use iotax_qemu::qmp::{Qmp, QmpError};
 use serde_json::Value;
 
 /// Adds QEMU's reason to a failure of something in these places, for those that are guests.
-pub fn blame(places: &mut Places, guests: &[&Place], error: anyhow::Error) -> anyhow::Error {
+pub fn add_qemu_reason(
+    places: &mut Places,
+    guests: &[&Place],
+    error: anyhow::Error,
+) -> anyhow::Error {
     let why = guests.iter().find_map(|guest| {
         let qemu = places.get(guest).ok()?.control().ok()?;
         // A QEMU that does not answer adds nothing.

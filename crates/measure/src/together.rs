@@ -93,14 +93,14 @@ type PlaceAnswer = (Ran, i64);
 impl CommonSliceParts {
     /// Returns the share of the window that had passed when the last place began; `None` for a
     /// slice by time.
-    pub fn late(&self) -> Option<f64> {
+    pub fn late_share(&self) -> Option<f64> {
         matches!(self.bound, SliceBound::Bytes { .. }).then_some(self.late)
     }
 
     /// Returns true if the record shows what is wrong with the slice, so that it may count after
     /// the last try.
     pub fn is_explained(&self) -> bool {
-        self.late().is_some()
+        self.late_share().is_some()
     }
 
     /// Returns true if the slice counts as one of all places together. A slice by bytes lasts until
@@ -143,7 +143,7 @@ impl CommonSliceParts {
 ///
 /// # Errors
 /// When a peer is lost or refuses.
-pub(super) fn slice(
+pub(super) fn run_common_slice(
     places: &mut Places,
     members: &[LoadedMember],
     asked: &CommonSlice,
@@ -155,7 +155,7 @@ pub(super) fn slice(
     let asked = CommonSlice { spec, ..*asked };
     let all: Vec<&Place> =
         loaded.iter().copied().chain(asked.on_host.then_some(&Place::Host)).collect();
-    let mut reached = places.several(&all)?;
+    let mut reached = places.get_several(&all)?;
     let host = if asked.on_host { reached.pop() } else { None };
     let on_this_host = loaded.iter().filter(|place| !place.is_ssh()).count();
     let (answers, host_cpu) = ask_all(&mut reached, host, &asked, turns(on_this_host), under_way)?;
@@ -163,7 +163,7 @@ pub(super) fn slice(
     let answers = answers.into_iter().collect::<Result<Vec<PlaceAnswer>>>()?;
     *in_vain = 0;
     let (ran, together) =
-        merged(&loaded, &answers, spec.bound, asked.of_times).context("no places")?;
+        merge_places(&loaded, &answers, spec.bound, asked.of_times).context("no places")?;
     let host_cpu = of_machines(&loaded, &answers, host_cpu);
     let devices = answers.into_iter().map(|(ran, _)| ran.devices).collect();
     Ok(PlaceSlices { ran, host_cpu, together: Some(together), devices })
@@ -182,7 +182,7 @@ fn of_machines(
     }
     let here = if places.contains(&&Place::Host) { CpuTimes::default() } else { host? };
     let machines = places.iter().zip(answers).filter(|(place, _)| !place.is_guest());
-    machines.map(|(_, (ran, _))| ran.cpu).try_fold(here, |sum, one| Some(sum.plus(one?)))
+    machines.map(|(_, (ran, _))| ran.cpu).try_fold(here, |sum, one| Some(sum.sum_times(one?)))
 }
 
 pub(super) fn on_targets(result: &SliceResult) -> Vec<OnTarget> {
@@ -211,7 +211,7 @@ fn ask_all(
         place.clock_offset_ns = clock.offset_ns;
         slowest_ns = slowest_ns.max(clock.round_trip_ns);
     }
-    let asked_ns = iotax_load::clock::now();
+    let asked_ns = iotax_load::clock::monotonic_ns();
     let begin_ns =
         asked_ns + (lead_ns(places.len(), turns, slowest_ns) << asked.attempt.min(MOST_DOUBLINGS));
     let ask = |place: &mut ReachedPlace, _answers: Sender<()>| {
@@ -229,22 +229,22 @@ fn ask_all(
             places.map(|(place, answers)| scope.spawn(move || ask(place, answers))).collect();
         drop(answers);
         // Nobody works between the asking and the common start, so that time is in no CPU time.
-        let wait_ns = begin_ns.saturating_sub(iotax_load::clock::now() + READY_BEFORE_NS);
+        let wait_ns = begin_ns.saturating_sub(iotax_load::clock::monotonic_ns() + READY_BEFORE_NS);
         std::thread::sleep(Duration::from_nanos(wait_ns));
         let mut host = Host(host);
         let before = host.cpu_times()?;
         while answered.recv_timeout(WATCHED_EVERY) == Err(RecvTimeoutError::Timeout) {
-            under_way(Duration::from_nanos(iotax_load::clock::now() - asked_ns));
+            under_way(Duration::from_nanos(iotax_load::clock::monotonic_ns() - asked_ns));
         }
-        let answers = asked.into_iter().map(joined).collect();
-        let host_cpu = before.zip(host.cpu_times()?).map(|(from, to)| to.since(from));
+        let answers = asked.into_iter().map(join_thread).collect();
+        let host_cpu = before.zip(host.cpu_times()?).map(|(from, to)| to.elapsed_since(from));
         Ok((answers, host_cpu))
     })
 }
 
 /// Returns the answer of a place that was asked in parallel with others. A panic while asking is a
 /// bug and is resumed.
-pub(super) fn joined<T>(asked: ScopedJoinHandle<'_, T>) -> T {
+pub(super) fn join_thread<T>(asked: ScopedJoinHandle<'_, T>) -> T {
     asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
@@ -283,7 +283,7 @@ pub(super) fn lead_ns(places: usize, turns: u64, slowest_ns: u64) -> u64 {
 /// by time are practically simultaneous and equally long (those of probes except for a fraction of
 /// a unit). The window of a slice by bytes goes from the first submission to the last
 /// acknowledgement.
-fn merged(
+fn merge_places(
     places: &[&Place],
     answers: &[PlaceAnswer],
     bound: SliceBound,
@@ -312,7 +312,7 @@ fn merged(
     for (place, (ran, _)) in places.iter().zip(answers) {
         all.add(&ran.result);
         if !(here && place.is_guest()) {
-            cpu = cpu.zip(ran.cpu).map(|(sum, one)| sum.plus(one));
+            cpu = cpu.zip(ran.cpu).map(|(sum, one)| sum.sum_times(one));
         }
     }
     // Each place flushes right after its own end: all data is on the disk when the last flush has
@@ -396,8 +396,10 @@ mod tests {
         let of = |places: [Place; 2], host| {
             let answers = [answer(0, 1000, 10, 0), answer(0, 1000, 10, 0)];
             let places = places.each_ref();
-            let cpu =
-                merged(&places, &answers, SliceBound::Time { ns: 1000 }, false).unwrap().0.cpu;
+            let cpu = merge_places(&places, &answers, SliceBound::Time { ns: 1000 }, false)
+                .unwrap()
+                .0
+                .cpu;
             let ns = |cpu: Option<CpuTimes>| cpu.map(|cpu| cpu.user_ns);
             (ns(cpu), ns(of_machines(&places, &answers, host)))
         };
@@ -422,7 +424,7 @@ mod tests {
         answers: &[PlaceAnswer],
         bound: SliceBound,
     ) -> Option<(Ran, CommonSliceParts)> {
-        merged(&places.map(Place::from).each_ref(), answers, bound, false)
+        merge_places(&places.map(Place::from).each_ref(), answers, bound, false)
     }
 
     #[test]
@@ -481,7 +483,7 @@ mod tests {
         let places = ["vm0", "vm1"].map(Place::from);
         let bound = SliceBound::Time { ns: 2_000_000 };
         let (Ran { result, .. }, together) =
-            merged(&places.each_ref(), &answers, bound, true).unwrap();
+            merge_places(&places.each_ref(), &answers, bound, true).unwrap();
         assert_eq!(
             (result.read.ios, result.window_ns, together.share),
             (40, 16_000, 1.0),

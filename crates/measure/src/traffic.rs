@@ -55,18 +55,21 @@ const CLEARLY_MORE: f64 = 1.05;
 impl Traffic {
     pub(super) fn add(&mut self, worker: usize, result: &SliceResult, readings: &PlaceReadings) {
         let load = self.loads.entry(worker).or_default();
-        let issued = issued(result);
+        let issued = issued_io(result);
         load.issued.add(&issued);
         load.slices += 1;
         for (place, [from, to]) in readings {
             if let Some(last) = self.last.insert(place.clone(), to.clone()) {
-                self.idle.entry(place.clone()).or_default().add(&from.since(&last));
+                self.idle
+                    .entry(place.clone())
+                    .or_default()
+                    .add_reading(&from.difference_since(&last));
             }
-            let seen = to.since(from);
-            let exceeded = u32::from(exceeds(&seen, &issued));
+            let seen = to.difference_since(from);
+            let exceeded = u32::from(exceeds_issued(&seen, &issued));
             match load.places.iter_mut().find(|known| known.place == *place) {
                 Some(known) => {
-                    known.seen.add(&seen);
+                    known.seen.add_reading(&seen);
                     known.exceeded += exceeded;
                 }
                 None => load.places.push(PlaceSums { place: place.clone(), seen, exceeded }),
@@ -79,7 +82,7 @@ impl Traffic {
         self.last.clear();
     }
 
-    fn take(&mut self) -> impl Iterator<Item = (usize, IssuedIo, Vec<PlaceTraffic>)> {
+    fn take_loads(&mut self) -> impl Iterator<Item = (usize, IssuedIo, Vec<PlaceTraffic>)> {
         let idle = std::mem::take(&mut self.idle);
         self.last.clear();
         std::mem::take(&mut self.loads).into_iter().map(move |(worker, load)| {
@@ -96,7 +99,7 @@ impl Traffic {
     }
 }
 
-fn exceeds(seen: &DeviceReading, issued: &IssuedIo) -> bool {
+fn exceeds_issued(seen: &DeviceReading, issued: &IssuedIo) -> bool {
     let lowest = seen.devices.iter().filter(|device| device.lowest);
     // The agent of another machine may report any count, so the sum is a float.
     let bytes: f64 =
@@ -106,7 +109,7 @@ fn exceeds(seen: &DeviceReading, issued: &IssuedIo) -> bool {
 
 /// Returns all I/O of a slice, including the I/O discarded at its start and drained at its end,
 /// which the devices saw, too.
-fn issued(result: &SliceResult) -> IssuedIo {
+fn issued_io(result: &SliceResult) -> IssuedIo {
     let in_window: u64 = result.directions().iter().map(|one| one.ios).sum();
     let whole = match (result.discarded_ios, result.discarded_ns) {
         // fio does not report its I/O before the window, so it is estimated.
@@ -141,11 +144,11 @@ impl Bench<'_> {
         }
         let mut readings = Vec::new();
         for (place, paths) in media_below(&self.ready[worker]) {
-            if !self.places.has(&place) || self.places.is_lost(&place) {
+            if !self.places.is_reached(&place) || self.places.is_lost(&place) {
                 continue;
             }
             let reached = self.places.get(&place)?;
-            match reached.ask(WireRequest::DeviceCounts { paths }, QUICK_LIMIT)? {
+            match reached.send_request(WireRequest::DeviceCounts { paths }, QUICK_LIMIT)? {
                 Response::DeviceCounts(reading) => readings.push((place, reading)),
                 other => {
                     return Err(
@@ -159,7 +162,7 @@ impl Bench<'_> {
 
     /// Records what the devices have counted for each stack since the load was prepared.
     pub(super) fn record_traffic(&mut self) -> Result<()> {
-        for (worker, issued, places) in self.traffic.take().collect::<Vec<_>>() {
+        for (worker, issued, places) in self.traffic.take_loads().collect::<Vec<_>>() {
             if places.is_empty() {
                 continue;
             }
@@ -206,11 +209,11 @@ impl Session<'_> {
                 .for_each(|file| stacks_on.entry(file).or_default().push(&ready.stack));
         }
         for ((place, path), stacks) in stacks_on {
-            if !places.has(&place) || places.is_lost(&place) {
+            if !places.is_reached(&place) || places.is_lost(&place) {
                 continue;
             }
             let request = WireRequest::UnwrittenBytes { path: path.clone(), end: region };
-            let answer = places.get(&place)?.ask(request, QUICK_LIMIT)?;
+            let answer = places.get(&place)?.send_request(request, QUICK_LIMIT)?;
             if let Response::UnwrittenBytes { bytes: Some(bytes @ 1..) } = answer {
                 let on = if place.is_host() { String::new() } else { format!(" on {place}") };
                 let text = format!(
@@ -254,17 +257,17 @@ mod tests {
         traffic.add(0, &slice(80, 20), &on_host(reading(0, 1000), reading(100, 1100)));
         traffic.add(1, &slice(50, 0), &on_host(reading(110, 1107), reading(200, 1147)));
         traffic.add(0, &slice(100, 0), &on_host(reading(230, 1150), reading(300, 1250)));
-        let all: Vec<_> = traffic.take().collect();
+        let all: Vec<_> = traffic.take_loads().collect();
         let [(0, file, places), (1, other, _)] = all.as_slice() else { panic!("{all:?}") };
         assert_eq!((file.reads, file.read_bytes, other.reads), (200, 200 * 4096, 50));
         let [place] = places.as_slice() else { panic!("{places:?}") };
         assert_eq!((place.seen.at_ns, place.seen.devices[0].reads), (170, 200));
         assert_eq!((place.slices, place.exceeded), (2, 0));
         assert_eq!((place.idle.at_ns, place.idle.devices[0].reads), (40, 10), "both gaps");
-        assert_eq!(traffic.take().count(), 0, "each is written down once");
+        assert_eq!(traffic.take_loads().count(), 0, "each is written down once");
         traffic.add(0, &slice(100, 0), &on_host(reading(0, 0), reading(1, 106)));
         traffic.add(0, &slice(100, 0), &on_host(reading(2, 106), reading(3, 210)));
-        let (.., places) = traffic.take().next().unwrap();
+        let (.., places) = traffic.take_loads().next().unwrap();
         assert_eq!((places[0].slices, places[0].exceeded), (2, 1));
     }
 }

@@ -3,7 +3,7 @@
 //! clock.
 
 use super::places::{Places, ReachedPlace};
-use super::together::{self, WATCHED_EVERY, joined};
+use super::together::{self, WATCHED_EVERY, join_thread};
 use anyhow::{Context, Result};
 use iotax_facts::place::Place;
 use iotax_load::{SeriesResult, SeriesSpec, ShortSlice};
@@ -40,7 +40,7 @@ impl ClockTurns {
     ///
     /// # Errors
     /// When a place is lost or refuses.
-    pub(super) fn run(
+    pub(super) fn run_in_turn(
         &mut self,
         places: &mut Places,
         of_workers: &[Place],
@@ -49,7 +49,7 @@ impl ClockTurns {
     ) -> Result<SeriesResult> {
         let shares = shares(of_workers, spec);
         let all: Vec<&Place> = shares.iter().map(|share| share.place).collect();
-        let mut reached = places.several(&all)?;
+        let mut reached = places.get_several(&all)?;
         if let ([share], [place]) = (shares.as_slice(), reached.as_mut_slice()) {
             let workers: Vec<u32> = share.workers.iter().map(|worker| *worker as u32).collect();
             let mut result = place.peer.series(&workers, spec, under_way).map_err(Failed::from)?;
@@ -66,10 +66,14 @@ impl ClockTurns {
         let on_this_host = all.iter().filter(|place| !place.is_ssh()).count();
         let lead_ns =
             together::lead_ns(reached.len(), together::turns(on_this_host), 2 * unsure_ns);
-        let begins_ns = begins(spec, iotax_load::clock::now() + lead_ns, self.pause_ns + unsure_ns);
+        let begins_ns = slice_begins(
+            spec,
+            iotax_load::clock::monotonic_ns() + lead_ns,
+            self.pause_ns + unsure_ns,
+        );
         let answers = ask_all(&mut reached, &shares, spec, &begins_ns, under_way)?;
         let offsets: Vec<i64> = reached.iter().map(|place| place.clock_offset_ns).collect();
-        let result = merged(&shares, answers, &offsets, spec)
+        let result = merge_shares(&shares, answers, &offsets, spec)
             .context("a place answered with other slices")?;
         self.learn(&result.slices, spec);
         Ok(result)
@@ -123,7 +127,7 @@ fn shares<'a>(of_workers: &'a [Place], spec: &SeriesSpec) -> Vec<PlaceShare<'a>>
 
 /// Returns the time at which each slice begins, in this host's time. A slice has a discarded start,
 /// the window, as long again as the start until the queue is empty, and a pause.
-fn begins(spec: &SeriesSpec, first_ns: u64, pause_ns: u64) -> Vec<u64> {
+fn slice_begins(spec: &SeriesSpec, first_ns: u64, pause_ns: u64) -> Vec<u64> {
     let mut next_ns = first_ns;
     let begin = |worker: &usize| {
         let length = spec.lengths[*worker];
@@ -162,7 +166,7 @@ fn ask_all(
         while answered.recv_timeout(WATCHED_EVERY) == Err(RecvTimeoutError::Timeout) {
             under_way(began.elapsed());
         }
-        asked.into_iter().map(joined).collect::<Vec<_>>()
+        asked.into_iter().map(join_thread).collect::<Vec<_>>()
     });
     let answers: Result<Vec<_>, _> = answers.into_iter().collect();
     Ok(answers.map_err(Failed::from)?)
@@ -187,7 +191,7 @@ impl PlaceShare<'_> {
 }
 
 /// Merges the results of all places into one series, with its slices in this host's time.
-fn merged(
+fn merge_shares(
     shares: &[PlaceShare],
     answers: Vec<SeriesResult>,
     offsets_ns: &[i64],
@@ -233,7 +237,7 @@ mod tests {
         let spec = series(vec![0, 1, 2, 2, 1, 0]);
         let of_workers = [Place::Host, "vm1".into(), Place::Host];
         let shares = shares(&of_workers, &spec);
-        let begins_ns = begins(&spec, 5000, 300);
+        let begins_ns = slice_begins(&spec, 5000, 300);
         assert_eq!(begins_ns, [5000, 6500, 8000, 9500, 11_000, 12_500]);
         let [host, guest] =
             [&shares[0], &shares[1]].map(|share| share.local_spec(&spec, &begins_ns, -4000));
@@ -253,8 +257,9 @@ mod tests {
                 machine: (0..workers as u64).map(|of| Some([start_ns + of; 6])).collect(),
             }
         };
-        let all = merged(&shares, vec![did(&[0, 1, 1, 0], 10), did(&[0, 0], 70)], &[0, -30], &spec)
-            .unwrap();
+        let all =
+            merge_shares(&shares, vec![did(&[0, 1, 1, 0], 10), did(&[0, 0], 70)], &[0, -30], &spec)
+                .unwrap();
         let told: Vec<_> = all.slices.iter().map(|slice| (slice.worker, slice.start_ns)).collect();
         assert_eq!(told, [(0, 10), (1, 100), (2, 11), (2, 12), (1, 101), (0, 13)]);
         assert_eq!(all.machine, [Some([10; 6]), Some([70; 6]), Some([11; 6])]);

@@ -122,7 +122,7 @@ impl Bench<'_> {
         let share: Vec<Vec<Job>> = share.collect();
         // Places are asked in parallel: opening files and allocating takes time.
         let prepared: Vec<_> = std::thread::scope(|scope| {
-            let reached = self.places.several(&all)?.into_iter().zip(&members).zip(share);
+            let reached = self.places.get_several(&all)?.into_iter().zip(&members).zip(share);
             let asked: Vec<_> = reached
                 .map(|((place, member), jobs)| {
                     let probes = &probes;
@@ -135,12 +135,12 @@ impl Bench<'_> {
                             PREPARE_LIMIT,
                         ),
                         [others @ .., last] => {
-                            network_peer::prepare(&mut place.peer, number, others, last)
+                            network_peer::prepare_first_probe(&mut place.peer, number, others, last)
                         }
                     })
                 })
                 .collect();
-            anyhow::Ok(asked.into_iter().map(together::joined).collect())
+            anyhow::Ok(asked.into_iter().map(together::join_thread).collect())
         })?;
         let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>().map_err(Failed::from)?;
         for (member, prepared) in members.iter().zip(prepared) {
@@ -175,7 +175,12 @@ impl Bench<'_> {
     fn probes(&mut self, worker: usize) -> Result<Vec<ProbeSpec>> {
         let Some(probe) = &self.workload.probe else { return Ok(Vec::new()) };
         match self.workload.needs_peer() {
-            true => network_peer::listening(self.places, &self.ready[worker], worker as u32, probe),
+            true => network_peer::listen_at_far_end(
+                self.places,
+                &self.ready[worker],
+                worker as u32,
+                probe,
+            ),
             false => Ok(vec![probe.clone()]),
         }
     }
@@ -228,7 +233,7 @@ impl Bench<'_> {
             let places: Vec<Place> =
                 self.members(worker).map(|member| member.place.clone()).collect();
             for place in places {
-                self.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
+                self.places.get(&place)?.peer.end_worker(worker as u32).map_err(Failed::from)?;
             }
             if self.workload.needs_peer() {
                 let end = FarEnd::of_ready(&self.ready[worker]).place;

@@ -45,7 +45,7 @@ impl Session<'_> {
             manual_steps += operator::steps_of(self.scenario, &layout.sets[chain[0].set]);
             match self.visit(layout, places, &chain, before, region)? {
                 VisitOutcome::Done => {}
-                VisitOutcome::Interrupted => return self.interrupted(),
+                VisitOutcome::Interrupted => return self.end_interrupted(),
                 VisitOutcome::Disturbed(share) => {
                     return self.visits_apart(layout, places, region, share);
                 }
@@ -78,10 +78,10 @@ impl Session<'_> {
         });
         self.store.append(&RunRecord::Apart { reason })?;
         self.past.apart = true;
-        self.visits(&layout.apart(&self.scenario.stacks), places, region)
+        self.visits(&layout.split_apart(&self.scenario.stacks), places, region)
     }
 
-    fn interrupted(&mut self) -> Result<RunOutcome> {
+    fn end_interrupted(&mut self) -> Result<RunOutcome> {
         for workload in self.scenario.workloads.clone() {
             if self.past.progress.contains_key(&workload.name)
                 && !self.past.workloads_done.contains(&workload.name)
@@ -94,7 +94,7 @@ impl Session<'_> {
 
     /// Returns the number of visits of the only set: one on each of the equal siblings, times the
     /// attaches that were asked for.
-    pub(super) fn ways(&self, layout: &SetLayout) -> usize {
+    pub(super) fn sibling_visits(&self, layout: &SetLayout) -> usize {
         layout.visits_of_a_set(&self.scenario.measure) as usize
     }
 
@@ -104,7 +104,7 @@ impl Session<'_> {
     fn planned_visits(&self, layout: &SetLayout) -> Vec<Vec<PlannedVisit>> {
         if layout.sets.len() == 1 {
             // This is a Latin square: every stack once on every one of the equal files.
-            let last = self.past.first_visit + self.ways(layout) as u32 - 1;
+            let last = self.past.first_visit + self.sibling_visits(layout) as u32 - 1;
             return (self.past.first_visit..=last)
                 .map(|number| vec![PlannedVisit { number, set: 0 }])
                 .collect();
@@ -124,7 +124,7 @@ impl Session<'_> {
     }
 
     /// Returns the workloads that a visit is still to measure on a set.
-    fn todo(&self, planned: PlannedVisit) -> Vec<usize> {
+    fn workloads_left(&self, planned: PlannedVisit) -> Vec<usize> {
         let is_left = |index: &usize| {
             let name = &self.scenario.workloads[*index].name;
             !self.past.workloads_done.contains(name)
@@ -143,7 +143,9 @@ impl Session<'_> {
         manual_steps: usize,
         region: u64,
     ) -> Result<VisitOutcome> {
-        let Some(last) = chain.iter().rposition(|planned| !self.todo(*planned).is_empty()) else {
+        let Some(last) =
+            chain.iter().rposition(|planned| !self.workloads_left(*planned).is_empty())
+        else {
             return Ok(VisitOutcome::Done);
         };
         let (planned, further) = (chain[0], &chain[1..=last]);
@@ -156,9 +158,9 @@ impl Session<'_> {
         let mark = self.executor.mark();
         let up = self.bring_up(layout, places, planned)?;
         self.record_drives(places, &up)?;
-        let mut ready = self.ready(places, &up, region)?;
+        let mut ready = self.stacks_under_load(places, &up, region)?;
         for one in &mut ready {
-            one.serving = self.serving(places, &up, one.index)?;
+            one.serving = self.threads_serving(places, &up, one.index)?;
         }
         self.record_guests(places, &up, &ready)?;
         self.record_layers(places, planned.set, &up)?;
@@ -188,7 +190,7 @@ impl Session<'_> {
         up: &SetPlan,
         ready: &[StackUnderLoad],
     ) -> Result<VisitOutcome> {
-        for index in self.todo(planned) {
+        for index in self.workloads_left(planned) {
             match self.measure(layout, places, planned, up, ready, index)? {
                 VisitEnd::Interrupted => return Ok(VisitOutcome::Interrupted),
                 VisitEnd::Disturbed { share } => return Ok(VisitOutcome::Disturbed(share)),
@@ -215,7 +217,7 @@ impl Session<'_> {
         if ready.is_empty() {
             return self.after_visit(layout, planned, &workload.name.clone(), VisitEnd::Visit);
         }
-        let until = match self.until(layout, planned, workload.name.as_str()) {
+        let until = match self.visit_limit(layout, planned, workload.name.as_str()) {
             // There is nothing to compare.
             VisitLimit::Precise(spec) if ready.len() == 1 => VisitLimit::Time(spec.min_time_s),
             until => until,
@@ -226,7 +228,7 @@ impl Session<'_> {
             VisitLimit::Precise(spec) => (spec.budget_s - spent_s).max(0.0),
             VisitLimit::Time(seconds) => seconds,
             VisitLimit::AsBefore { .. } => {
-                self.seconds(&workload.name).budget_s / self.ways(layout) as f64
+                self.stop_spec(&workload.name).budget_s / self.sibling_visits(layout) as f64
             }
         };
         let subject = workload.subject() + &self.part_of(layout, planned, workload);
@@ -242,10 +244,10 @@ impl Session<'_> {
                     reaches: self.scenario.reaches(),
                 }
             });
-        let members: Vec<u64> = self.scenario.stacks.iter().map(Stack::targets).collect();
+        let members: Vec<u64> = self.scenario.stacks.iter().map(Stack::target_count).collect();
         let names: Vec<&str> =
             self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
-        let watched = self.watched(up, ready)?;
+        let watched = self.watched_arrays(up, ready)?;
         let indices: Vec<usize> = ready.iter().map(|ready| ready.index).collect();
         // Further states of an array come right after the first, and some do not last.
         let first = layout.sets[planned.set].after.is_none();
@@ -270,14 +272,14 @@ impl Session<'_> {
                 prepared: BTreeSet::new(),
                 offered: OfferedLoad::Jobs(Vec::new()),
                 keeper: Some(states::keeper(&mut self.executor, watched)),
-                clusters: clusters::below(self.scenario, up, &indices),
+                clusters: clusters::clusters_below(self.scenario, up, &indices),
                 failing: Default::default(),
                 traffic: Default::default(),
                 transients: Default::default(),
                 turns: Default::default(),
                 placed: 0,
                 recorded: Vec::new(),
-                stops: &stops::since,
+                stops: &stops::stopped_since,
             },
             baseline: self.scenario.baseline,
             names: &names,
@@ -309,7 +311,7 @@ impl Session<'_> {
     /// Formats the part of a workload that this visit measures, if one set is visited several
     /// times: `, half 1 of 2 (the stacks swap their equal files in between)`. Probes have no files.
     fn part_of(&self, layout: &SetLayout, planned: PlannedVisit, workload: &Workload) -> String {
-        let ways = self.ways(layout);
+        let ways = self.sibling_visits(layout);
         if layout.sets.len() > 1 || ways == 1 {
             return String::new();
         }
@@ -342,7 +344,7 @@ impl Session<'_> {
             self.past.ended.insert((planned.number, set, workload.to_owned()));
             return Ok(ended);
         }
-        let goes_on = planned.number + 1 < self.ways(layout) as u32;
+        let goes_on = planned.number + 1 < self.sibling_visits(layout) as u32;
         if !goes_on {
             let reason = match ended {
                 VisitEnd::Precision => "precision",
@@ -357,10 +359,10 @@ impl Session<'_> {
         Ok(ended)
     }
 
-    fn until(&self, layout: &SetLayout, planned: PlannedVisit, workload: &str) -> VisitLimit {
-        let spec = self.seconds(workload);
+    fn visit_limit(&self, layout: &SetLayout, planned: PlannedVisit, workload: &str) -> VisitLimit {
+        let spec = self.stop_spec(workload);
         let k = f64::from(self.scenario.measure.visits.max(1)) * layout.sets.len() as f64;
-        match (layout.sets.len(), self.ways(layout)) {
+        match (layout.sets.len(), self.sibling_visits(layout)) {
             (1, 1) if self.scenario.stacks.len() == 1 => VisitLimit::Time(spec.min_time_s),
             (1, 1) => VisitLimit::Precise(spec),
             // Each way round gets an equal part of the time; the later ones last as long as the
@@ -384,7 +386,7 @@ impl Session<'_> {
         }
     }
 
-    fn seconds(&self, workload: &str) -> StopSpec {
+    fn stop_spec(&self, workload: &str) -> StopSpec {
         let measure = &self.scenario.measure;
         let named = self.scenario.workloads.iter().find(|one| one.name == workload);
         let is_probe = named.is_some_and(|one| one.probe.is_some());

@@ -537,7 +537,10 @@ pub struct Slice {
 
 impl Slice {
     pub fn figure(&self, metric: &str) -> Option<f64> {
-        self.samples.iter().filter(|sample| sample.metric == metric).find_map(SliceSample::figure)
+        self.samples
+            .iter()
+            .filter(|sample| sample.metric == metric)
+            .find_map(SliceSample::metric_value)
     }
 
     /// Returns the sum of all figures whose names have that ending.
@@ -545,7 +548,7 @@ impl Slice {
         self.samples
             .iter()
             .filter(|sample| sample.metric.ends_with(ending))
-            .filter_map(SliceSample::figure)
+            .filter_map(SliceSample::metric_value)
             .sum()
     }
 }
@@ -629,7 +632,7 @@ impl SliceSample {
 }
 
 impl SliceSample {
-    fn figure(&self) -> Option<f64> {
+    fn metric_value(&self) -> Option<f64> {
         match self.value {
             SampleValue::Value(figure) => Some(figure),
             _ => None,
@@ -797,9 +800,9 @@ mod tests {
             in_flight,
             gave_up,
         };
-        let both = gate(1, Some(2), false).and(gate(2, Some(1), true));
+        let both = gate(1, Some(2), false).combine_gates(gate(2, Some(1), true));
         assert_eq!(both, QuiesceGate { waited_ns: 2, ..gate(2, Some(2), true) });
-        assert_eq!(gate(0, Some(2), false).and(gate(0, None, false)).in_flight, None);
-        assert_eq!(QuiesceGate::NOTHING_OWED.and(gate(0, None, false)).in_flight, None);
+        assert_eq!(gate(0, Some(2), false).combine_gates(gate(0, None, false)).in_flight, None);
+        assert_eq!(QuiesceGate::NOTHING_OWED.combine_gates(gate(0, None, false)).in_flight, None);
     }
 }

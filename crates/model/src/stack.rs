@@ -75,7 +75,7 @@ impl Stack {
             let near = place.clone();
             place = match &layer.far {
                 Some(far) => far.clone(),
-                None if layer.is(LayerRole::Guest) => in_guest(),
+                None if layer.has_role(LayerRole::Guest) => in_guest(),
                 None => near.clone(),
             };
             (layer, near)
@@ -217,7 +217,7 @@ fn is_one_group(groups: &usize) -> bool {
 }
 
 impl Medium {
-    pub fn groups(&self) -> usize {
+    pub fn list_count(&self) -> usize {
         match self {
             Medium::Many { groups, .. } => (*groups).max(1),
             _ => 1,
@@ -406,7 +406,7 @@ impl LayerSpec {
         format!("{}{:?}{:?}{:?}{}", self.name, self.options, self.place, self.far, self.copies)
     }
 
-    pub fn places(&self) -> impl Iterator<Item = &Place> {
+    pub fn named_places(&self) -> impl Iterator<Item = &Place> {
         [&self.place, &self.far].into_iter().flatten()
     }
 }
@@ -431,7 +431,7 @@ pub struct InState {
 impl InState {
     /// Returns the number of members that are lost; `None` while they are being rebuilt, or moved
     /// to others.
-    pub fn lost(&self) -> Option<u32> {
+    pub fn lost_members(&self) -> Option<u32> {
         match self.state {
             AskedState::Healthy => Some(0),
             AskedState::Failed(count) => Some(count),

@@ -24,7 +24,7 @@ pub enum AskedState {
 impl AskedState {
     /// Returns true if the current state is the one that was asked for. A rebuild may be complete
     /// before anybody looks.
-    pub fn holds(self, now: &ArrayState) -> bool {
+    pub fn matches_state(self, now: &ArrayState) -> bool {
         match (self, now) {
             (AskedState::Healthy, ArrayState::Healthy) => true,
             (AskedState::Failed(failed), ArrayState::Degraded { missing }) => failed == *missing,
@@ -132,21 +132,21 @@ mod tests {
     fn what_the_kernel_tells_is_what_was_asked_for_or_not() {
         let rebuilding = ArrayState::Rebuilding { missing: 1, done: 0.5 };
         assert!(
-            AskedState::Healthy.holds(&ArrayState::Healthy)
-                && AskedState::Rebuilding.holds(&rebuilding)
+            AskedState::Healthy.matches_state(&ArrayState::Healthy)
+                && AskedState::Rebuilding.matches_state(&rebuilding)
         );
-        assert!(AskedState::Failed(2).holds(&ArrayState::Degraded { missing: 2 }));
-        assert!(!AskedState::Failed(1).holds(&ArrayState::Degraded { missing: 2 }));
+        assert!(AskedState::Failed(2).matches_state(&ArrayState::Degraded { missing: 2 }));
+        assert!(!AskedState::Failed(1).matches_state(&ArrayState::Degraded { missing: 2 }));
         let out = ArrayState::Out { members: 1 };
         assert!(
-            AskedState::Out(1).holds(&out)
-                && !AskedState::Out(2).holds(&out)
-                && !AskedState::Failed(1).holds(&out)
+            AskedState::Out(1).matches_state(&out)
+                && !AskedState::Out(2).matches_state(&out)
+                && !AskedState::Failed(1).matches_state(&out)
         );
         assert!(
-            !AskedState::Rebuilding.holds(&ArrayState::Healthy)
-                && !AskedState::Healthy.holds(&rebuilding)
+            !AskedState::Rebuilding.matches_state(&ArrayState::Healthy)
+                && !AskedState::Healthy.matches_state(&rebuilding)
         );
-        assert!(!AskedState::Healthy.holds(&ArrayState::Syncing { done: 0.1 }));
+        assert!(!AskedState::Healthy.matches_state(&ArrayState::Syncing { done: 0.1 }));
     }
 }

@@ -12,7 +12,7 @@ use iotax_model::stack::{Medium, Stack};
 
 /// Returns the known write caches, the largest first; none if nothing writes. Caches of other hosts
 /// and drives are not known unless the user names them.
-pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
+pub fn known_write_caches(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     if !scenario.writes() {
         return Vec::new();
     }
@@ -83,7 +83,7 @@ fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Optio
     let bytes = |member: &Medium| match member {
         Medium::Device { path } => {
             let chain = facts::device_chain(probe, path);
-            chain.first().and_then(|name| facts::device(probe, name).bytes)
+            chain.first().and_then(|name| facts::device_facts(probe, name).bytes)
         }
         Medium::File { size, .. } | Medium::Remote { size, .. } => *size,
         Medium::Drive { place, .. } => scenario.labs.get(place).map(|lab| lab.drive_size),
@@ -119,7 +119,7 @@ fn in_guest(scenario: &Scenario, stack: &Stack) -> Option<u64> {
 
 /// Returns the memory of the guest in which the load runs, in bytes.
 fn guest_memory(stack: &Stack) -> Option<u64> {
-    stack.guest()?.size("memory")
+    stack.guest()?.option_bytes("memory")
 }
 
 fn buffered(scenario: &Scenario) -> bool {
@@ -151,7 +151,7 @@ mod tests {
         };
         let scenario =
             from_stacks(&[format!("file:/srv/x.img,size=1GiB{layers}")], &request).unwrap();
-        known(&scenario, &machine.probe).iter().map(|cache| cache.bytes).collect()
+        known_write_caches(&scenario, &machine.probe).iter().map(|cache| cache.bytes).collect()
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         let request = ScenarioRequest { words, measure, ..ScenarioRequest::default() };
         let file = "file:/srv/x.img,size=1GiB";
         let stacks = [file.to_owned(), format!("{file} | loop(direct-io=false)")];
-        let found = known(&from_stacks(&stacks, &request).unwrap(), &machine.probe);
+        let found = known_write_caches(&from_stacks(&stacks, &request).unwrap(), &machine.probe);
         let names: Vec<&[String]> = found.iter().map(|cache| cache.stacks.as_slice()).collect();
         assert_eq!(names, [&[][..], &["loop".to_owned()][..]]);
     }
@@ -201,7 +201,8 @@ mod tests {
             let words = vec![("rw".to_owned(), "randwrite".to_owned())];
             let stack = format!("{medium} | lvm(cache{options})");
             let request = ScenarioRequest { words, ..ScenarioRequest::default() };
-            let found = known(&from_stacks(&[stack], &request).unwrap(), &machine.probe);
+            let found =
+                known_write_caches(&from_stacks(&[stack], &request).unwrap(), &machine.probe);
             found.into_iter().map(|cache| (cache.bytes, cache.stacks.len())).collect::<Vec<_>>()
         };
         let lab = "[nvme0,nvme1] @lab";
@@ -220,8 +221,10 @@ mod tests {
         let of = |layers: &str| {
             let words = vec![("rw".to_owned(), "randwrite".to_owned())];
             let request = ScenarioRequest { words, ..ScenarioRequest::default() };
-            let found =
-                known(&from_stacks(&[layers.to_owned()], &request).unwrap(), &machine.probe);
+            let found = known_write_caches(
+                &from_stacks(&[layers.to_owned()], &request).unwrap(),
+                &machine.probe,
+            );
             found.into_iter().map(|cache| (cache.bytes, cache.stacks.len())).collect::<Vec<_>>()
         };
         let ours = |policy: &str, client: &str| {
@@ -247,7 +250,7 @@ mod tests {
         machine.put(&[("/proc/meminfo", MEMORY)]);
         let words = vec![("rw".to_owned(), "randwrite".to_owned())];
         let stacks = ["standard", "disabled"].map(|sync| format!("/dev/sda | zfs(sync={sync})"));
-        let found = known(
+        let found = known_write_caches(
             &from_stacks(&stacks, &ScenarioRequest { words, ..ScenarioRequest::default() })
                 .unwrap(),
             &machine.probe,

@@ -113,7 +113,8 @@ impl Meetings {
             // Media without a location overlap with none, not even with equal ones.
             let steps = if own.is_empty() { &[][..] } else { &ways[..] };
             for (depth, step) in steps.windows(2).enumerate() {
-                let below = depth.checked_sub(1).and_then(|below| stack.layers[below].help());
+                let below =
+                    depth.checked_sub(1).and_then(|below| stack.layers[below].catalog_entry());
                 if !below.is_some_and(|help| help.gives_parts) {
                     own.push(ConflictPoint {
                         at: step[0],

@@ -31,7 +31,7 @@ pub struct SeenImage {
 /// # Errors
 /// Bad input: it is not there, another client has it open, or its cluster is in HEALTH_ERR. An
 /// unmet need: its cluster does not answer.
-pub fn look(
+pub fn inspect_foreign_image(
     conf: &Path,
     pool: &str,
     image: &str,
@@ -135,7 +135,7 @@ fn unless_soon<T: Send>(work: impl FnOnce() -> T + Send, waits: impl FnOnce()) -
 
 /// Returns why no load may go to a cluster in that state.
 fn unfit(status: &ClusterStatus, conf: &Path, writes: bool) -> Option<String> {
-    let (shown, full) = (conf.display(), status.full());
+    let (shown, full) = (conf.display(), status.full_checks());
     match status.health.as_str() {
         "HEALTH_ERR" => Some(format!(
             "the cluster of {shown} reports {status}; hint: repair it first, see ceph --conf {shown} health detail"
@@ -189,8 +189,10 @@ mod tests {
                 .unwrap()
         };
         let reads = of("randread");
-        let refused =
-            look(&conf, "p", "i", &reads, &reads.stacks[0], &mut |_| {}).err().unwrap().to_string();
+        let refused = inspect_foreign_image(&conf, "p", "i", &reads, &reads.stacks[0], &mut |_| {})
+            .err()
+            .unwrap()
+            .to_string();
         assert!(
             refused.contains("ceph.conf does not exist; hint: rbd:p/i@/path/ceph.conf"),
             "{refused}"
@@ -200,7 +202,9 @@ mod tests {
             std::fs::write(&conf, "[global]\nmon_host = 127.0.0.1\n").unwrap();
             std::fs::set_permissions(&conf, std::fs::Permissions::from_mode(0o666)).unwrap();
             let foreign =
-                look(&conf, "p", "i", &reads, &reads.stacks[0], &mut |_| {}).err().unwrap();
+                inspect_foreign_image(&conf, "p", "i", &reads, &reads.stacks[0], &mut |_| {})
+                    .err()
+                    .unwrap();
             assert!(
                 foreign.to_string().contains("another user could have named a file or a module"),
                 "{foreign}"

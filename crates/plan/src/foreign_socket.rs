@@ -12,17 +12,18 @@ use std::path::Path;
 ///
 /// # Errors
 /// Bad input: nobody serves a disk there, or it has too few queues.
-pub fn look(path: &Path, stack: &Stack) -> Result<u64> {
+pub fn inspect_socket(path: &Path, stack: &Stack) -> Result<u64> {
     let name = format!("vhost-user:{}", path.display());
     let refuse = |why: String| Failed::input(format!("{}: {why}", stack.text));
-    let served = vhost_user::look(path).map_err(|why| {
+    let served = vhost_user::query_socket(path).map_err(|why| {
         refuse(format!(
             "{why:#}; hint: first start the program that serves it, for one guest at a time, as root or as the user \
              who runs iotax"
         ))
     })?;
     let guest = stack.guest();
-    let asked = guest.and_then(|guest| guest.number("num-queues").or(guest.number("vcpus")));
+    let asked =
+        guest.and_then(|guest| guest.option_number("num-queues").or(guest.option_number("vcpus")));
     match (asked, served.queues) {
         (Some(asked), Some(has)) if asked > has => Err(refuse(format!(
             "{name} has at most {has} queues, but the guest asks for {asked}; hint: vm(num-queues={has})"

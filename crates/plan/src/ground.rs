@@ -75,7 +75,7 @@ impl PlanGround<'_> {
                 .guest_parts
                 .as_ref()
                 .with_context(|| format!("@{place}: no parts for a lab"))?;
-            plan.guests.push(guest::lab::plan(
+            plan.guests.push(guest::lab::plan_lab(
                 &mut context,
                 parts,
                 &lab_wish(place, spec, parts, &self.tag)?,
@@ -89,7 +89,7 @@ impl PlanGround<'_> {
     ///
     /// # Errors
     /// Bad input when a layer cannot be set up on what is below it.
-    pub fn set(&self, set: &StackSet, visit: u32) -> Result<SetPlan> {
+    pub fn plan_set(&self, set: &StackSet, visit: u32) -> Result<SetPlan> {
         let mut context = self.context();
         let mut made: BTreeMap<String, ExposedDevice> = BTreeMap::new();
         for index in &set.stacks {
@@ -150,7 +150,7 @@ impl PlanGround<'_> {
     pub fn consents_lacking(&self) -> Result<Vec<String>> {
         let mut lacking = Vec::new();
         for set in &self.layout.sets {
-            lacking.extend(self.set(set, 0)?.consents_lacking);
+            lacking.extend(self.plan_set(set, 0)?.consents_lacking);
         }
         lacking.sort();
         lacking.dedup();
@@ -186,7 +186,7 @@ impl PlanGround<'_> {
         let Some(parts) = &self.guest_parts else { return Ok(()) };
         let folder = overlay_folder(std::env::var_os("TMPDIR").map(PathBuf::from), parts.qemu);
         for set in &self.layout.sets {
-            let guests = self.set(set, 0)?.guests;
+            let guests = self.plan_set(set, 0)?.guests;
             let disks = guests.iter().flat_map(|guest| &guest.disks).filter(|disk| disk.snapshot);
             let most = reach(self.scenario, region);
             let overlays: Vec<(PathBuf, u64)> = disks
@@ -225,12 +225,12 @@ impl PlanGround<'_> {
     /// The largest set comes first: a user who supplies what it lacks need not hear of the others.
     fn check_guests(&self) -> Result<()> {
         let Some(parts) = &self.guest_parts else { return Ok(()) };
-        let guests = |set| Ok(self.set(set, 0)?.guests);
+        let guests = |set| Ok(self.plan_set(set, 0)?.guests);
         let mut sets = self.layout.sets.iter().map(guests).collect::<Result<Vec<_>>>()?;
         sets.sort_by_key(|guests| {
             Reverse(guests.iter().map(|guest| guest.memory.bytes).sum::<u64>())
         });
-        sets.iter().try_for_each(|guests| Ok(parts.room.check(guests)?))
+        sets.iter().try_for_each(|guests| Ok(parts.room.check_guests_fit(guests)?))
     }
 
     /// Refuses sets that have several drives away at once. Drives that come back from guests get
@@ -238,7 +238,7 @@ impl PlanGround<'_> {
     /// drive's.
     fn check_names(&self) -> Result<()> {
         for set in &self.layout.sets {
-            let steps = self.set(set, 0)?.steps;
+            let steps = self.plan_set(set, 0)?.steps;
             let taken = steps.iter().filter(|step| matches!(step.op, Op::PassThrough(_))).count();
             if taken > 1 {
                 self.scenario
@@ -288,7 +288,7 @@ impl PlanGround<'_> {
         let Some(parts) = &self.guest_parts else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for set in &self.layout.sets {
-            let plan = self.set(set, 0)?;
+            let plan = self.plan_set(set, 0)?;
             for (_, exposed) in &plan.targets {
                 let loaded = plan.guests.iter().filter(|guest| exposed.is_in(&guest.place));
                 found.extend(parts.room.warnings(&loaded.collect::<Vec<_>>()));
@@ -308,7 +308,7 @@ impl PlanGround<'_> {
         let sets = &self.layout.sets;
         let first =
             std::iter::successors(Some(after), |set| sets[*set].after).last().unwrap_or(after);
-        transitions::steps_into(self.scenario, &self.set(&sets[first], 0)?, &set.stacks)
+        transitions::steps_into(self.scenario, &self.plan_set(&sets[first], 0)?, &set.stacks)
     }
 
     /// Returns the bytes that `max_written` leaves. The files under test count, too, as do those on
@@ -319,7 +319,7 @@ impl PlanGround<'_> {
         if self.found.iter().flatten().any(|found| is_unknown(found.bytes)) {
             return Ok(None);
         }
-        let mut bytes = filled(media) + passes::written(self)?;
+        let mut bytes = filled(media) + passes::passes_bytes(self)?;
         // Durability trials bring up what is below the guest only once.
         let visits = match self.scenario.durability {
             Some(_) => 1,
@@ -332,9 +332,9 @@ impl PlanGround<'_> {
                 bytes += visits * filled(&steps.collect::<Vec<_>>());
                 continue;
             }
-            let plan = self.set(set, 0)?;
+            let plan = self.plan_set(set, 0)?;
             let first = unwritten_of_set(&plan.targets, region, self.scenario.data());
-            let first: u64 = first.iter().map(UnwrittenStack::written).sum();
+            let first: u64 = first.iter().map(UnwrittenStack::total_written).sum();
             bytes += visits * (filled(&plan.steps) + first);
         }
         if bytes > most {
@@ -356,11 +356,15 @@ impl PlanGround<'_> {
     pub fn region(&self) -> Result<(u64, u64)> {
         let (mut least, mut parts) = (u64::MAX, 1);
         for set in &self.layout.sets {
-            for (index, exposed) in self.set(set, 0)?.targets {
-                write_unit::check(self.scenario, &self.scenario.stacks[index], &exposed)?;
+            for (index, exposed) in self.plan_set(set, 0)?.targets {
+                write_unit::check_write_unit(
+                    self.scenario,
+                    &self.scenario.stacks[index],
+                    &exposed,
+                )?;
                 // Guests side by side share the region.
-                least = least.min(exposed.bytes * exposed.parts());
-                parts = parts.max(exposed.parts());
+                least = least.min(exposed.bytes * exposed.part_count());
+                parts = parts.max(exposed.part_count());
             }
         }
         Ok((least, parts))
@@ -383,7 +387,7 @@ impl PlanGround<'_> {
         if upto == PlanDepth::Guests {
             for place in stack.places() {
                 if let Some(spec) = self.scenario.guests.get(&place) {
-                    guest::named(context, &place.to_string(), spec)?;
+                    guest::draft_named_guest(context, &place.to_string(), spec)?;
                 }
             }
         }
@@ -392,14 +396,15 @@ impl PlanGround<'_> {
         if made.insert(format!("given up {:?}", stack.medium), exposed.clone()).is_none() {
             self.wipe(stack, index, &exposed, context);
         }
-        let guest = stack.layers.iter().position(|spec| spec.is(LayerRole::Guest)).map(|at| at + 1);
+        let guest =
+            stack.layers.iter().position(|spec| spec.has_role(LayerRole::Guest)).map(|at| at + 1);
         let depth = if upto == PlanDepth::Guests { guest } else { None };
         let mut lots = lots(stack, exposed);
         for (depth, spec) in
             stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len()))
         {
             key = format!("{key} | {}", spec.key());
-            if spec.is(LayerRole::Guest) {
+            if spec.has_role(LayerRole::Guest) {
                 // Guests share the products of all lists.
                 lots = vec![gathered(lots)?];
             }
@@ -445,7 +450,7 @@ impl PlanGround<'_> {
         sibling: Option<usize>,
         context: &PlanContext,
     ) -> Result<ExposedDevice> {
-        medium::plan(&stack.medium, &self.found[index], sibling, context)
+        medium::plan_bottom(&stack.medium, &self.found[index], sibling, context)
             .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)).into())
     }
 
@@ -511,7 +516,7 @@ impl PlanGround<'_> {
 
 /// Splits the bottom of a stack into the lists on which equal layers are made.
 fn lots(stack: &Stack, bottom: ExposedDevice) -> Vec<ExposedDevice> {
-    let groups = stack.medium.groups();
+    let groups = stack.medium.list_count();
     if groups == 1 || stack.layers.iter().all(LayerSpec::works_anywhere) {
         return vec![bottom];
     }
@@ -552,7 +557,7 @@ fn lab_wish(
         origin: format!("the lab @{place}"),
         drives: (0..spec.drives.unwrap_or(0)).map(drive).collect(),
         vcpus: spec.vcpus,
-        memory: Memory::plain(spec.memory),
+        memory: Memory::plain_memory(spec.memory),
         root_image: root_image
             .ok_or_else(|| Failed::need("there is no image of a lab; hint: iotax lab build"))?,
     })

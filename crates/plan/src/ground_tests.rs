@@ -43,8 +43,8 @@ fn with_devices_of<T>(
 ) -> T {
     iotax_layers::fabric::fix_names();
     let found_of = |medium: &Medium| match medium {
-        Medium::File { size, .. } => FoundMedium::bare(size.unwrap(), false, false),
-        _ => FoundMedium::bare(bytes, true, true),
+        Medium::File { size, .. } => FoundMedium::without_signature(size.unwrap(), false, false),
+        _ => FoundMedium::without_signature(bytes, true, true),
     };
     let found: Vec<Vec<FoundMedium>> = scenario
         .stacks
@@ -69,7 +69,7 @@ fn show(ground: &PlanGround) -> String {
     let mut targets = String::new();
     for (number, set) in ground.layout.sets.iter().enumerate() {
         for visit in 0..ground.layout.siblings() as u32 {
-            let plan = ground.set(set, visit).unwrap();
+            let plan = ground.plan_set(set, visit).unwrap();
             steps(&format!("set {number}, visit {visit}"), &plan.steps);
             for (index, shown) in &plan.targets {
                 let paths: Vec<String> = shown.paths.iter().map(ToString::to_string).collect();
@@ -121,7 +121,7 @@ fn trims_of_files_that_are_there_are_told_to_their_markers_first() {
         // The made-up drive belongs to nobody.
         scenario.consent.clear();
         let found = [(false, 1 << 30), (false, 1 << 30), (false, 1 << 30), (true, 1 << 40)]
-            .map(|(block, bytes)| vec![FoundMedium::bare(bytes, block, true)]);
+            .map(|(block, bytes)| vec![FoundMedium::without_signature(bytes, block, true)]);
         let layout = layout(&scenario);
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
         let ground = PlanGround {
@@ -132,7 +132,8 @@ fn trims_of_files_that_are_there_are_told_to_their_markers_first() {
             tag,
         };
         let told = |step: &Step| format!("{}: {}", step.place, step.op.operation().describe());
-        let again = ground.layout.sets.iter().flat_map(|set| ground.set(set, 0).unwrap().steps);
+        let again =
+            ground.layout.sets.iter().flat_map(|set| ground.plan_set(set, 0).unwrap().steps);
         let again = again.filter(|step| matches!(step.op, Op::ForgetFill(_))).count();
         assert_eq!(again, 0, "once is enough");
         ground.media().unwrap().iter().map(told).collect::<Vec<_>>()
@@ -164,7 +165,7 @@ fn a_job_must_fit_the_smallest_member() {
 fn a_layer_that_joins_nothing_stands_on_one() {
     let scenario = scenario(&["each([/dev/sda,/dev/sdb])"], "randread");
     with_ground(&scenario, |ground| {
-        let below = ground.set(&ground.layout.sets[0], 0).unwrap().targets.remove(0).1;
+        let below = ground.plan_set(&ground.layout.sets[0], 0).unwrap().targets.remove(0).1;
         let name = "loop".to_owned();
         let spec = LayerSpec {
             name,
@@ -189,7 +190,7 @@ fn what_was_not_looked_at_is_not_planned() {
     with_ground(&scenario, |ground| {
         let stack = &scenario.stacks[0];
         let known = &ground.found[0][..1];
-        let error = medium::plan(&stack.medium, known, None, &ground.context()).unwrap_err();
+        let error = medium::plan_bottom(&stack.medium, known, None, &ground.context()).unwrap_err();
         assert!(error.to_string().contains("was not looked at as a whole"), "{error}");
     });
 }
@@ -440,7 +441,7 @@ fn the_passthrough_of_a_drive_as_it_ships() {
     parts.room.groups = pin::groups(&cpu(&machine.probe));
     let shown = with_guests(&scenario, Some(parts), |ground| {
         let pins: Vec<String> = (0..ground.layout.sets.len())
-            .flat_map(|set| ground.set(&ground.layout.sets[set], 0).unwrap().guests)
+            .flat_map(|set| ground.plan_set(&ground.layout.sets[set], 0).unwrap().guests)
             .map(|guest| format!("{} with {:?} on {:?}", guest.place, guest.memory, guest.pin))
             .collect();
         show(ground) + &pins.join("\n")
@@ -470,7 +471,7 @@ fn a_guests_processors_and_its_memory_are_on_one_node() {
         parts.room.groups = pin::groups(&cpu(&server().probe));
         let stack = format!("file:/srv/x.img,size=1GiB | vm(vcpus=1,{words})");
         with_guests(&scenario(&[&stack], "randread"), Some(parts), |ground| {
-            let guest = ground.set(&ground.layout.sets[0], 0).unwrap().guests.remove(0);
+            let guest = ground.plan_set(&ground.layout.sets[0], 0).unwrap().guests.remove(0);
             (guest.pin.unwrap().others, guest.memory.node)
         })
     };
@@ -630,15 +631,15 @@ fn images_of(stacks: &[&str], rw: &str) -> String {
         let region = ground.bounds().unwrap().region;
         let mut text = format!("region {region}\n");
         for set in &ground.layout.sets {
-            let plan = ground.set(set, 0).unwrap();
+            let plan = ground.plan_set(set, 0).unwrap();
             for step in plan.steps.iter().filter(|step| matches!(step.op, Op::MakeImage(_))) {
                 let operation = step.op.operation();
                 let _ = writeln!(text, "{}: {}", step.why, operation.describe());
-                assert!(operation.irreversible().is_some());
+                assert!(operation.irreversible_effect().is_some());
             }
             for first in unwritten_of_set(&plan.targets, region, ground.scenario.data()) {
                 let stack = &ground.scenario.stacks[plan.targets[first.target].0].text;
-                let _ = writeln!(text, "written first: {} through {stack}", first.written());
+                let _ = writeln!(text, "written first: {} through {stack}", first.total_written());
             }
         }
         text
@@ -674,7 +675,7 @@ fn a_run_directory_that_is_too_long_for_sockets_is_refused() {
             let tag = RunTag { run_dir, ..ground.tag.clone() };
             let parts = ground.guest_parts.clone();
             let ground = PlanGround { tag, guest_parts: parts, ..*ground };
-            ground.set(&ground.layout.sets[0], 0).map(drop).map_err(|error| error.to_string())
+            ground.plan_set(&ground.layout.sets[0], 0).map(drop).map_err(|error| error.to_string())
         })
     };
     // The names `/vm0.port` and `/vm0-disk0.vhost` follow; Linux takes 107 bytes.

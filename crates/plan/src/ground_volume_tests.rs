@@ -40,9 +40,9 @@ fn a_scenario_with_a_described_engine_plans_its_commands() {
         };
         with_guests(&scenario, Some(parts), |ground| {
             let changes = |set: &StackSet| {
-                let up = ground.set(&ground.layout.sets[set.after.unwrap_or(0)], 0).unwrap();
+                let up = ground.plan_set(&ground.layout.sets[set.after.unwrap_or(0)], 0).unwrap();
                 let steps: Vec<Step> = match set.after {
-                    None => ground.set(set, 0).unwrap().steps,
+                    None => ground.plan_set(set, 0).unwrap().steps,
                     Some(_) => {
                         let into =
                             crate::transitions::steps_into(&scenario, &up, &set.stacks).unwrap();
@@ -82,9 +82,9 @@ fn drives_put_together_and_their_members_are_measured_in_visits_when_the_load_wr
 fn parts_share_the_region_of_what_they_are_parts_of() {
     let scenario = scenario(&["/dev/sda", "/dev/sda | split(4)"], "randread");
     with_ground(&scenario, |ground| {
-        let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+        let plan = ground.plan_set(&ground.layout.sets[0], 0).unwrap();
         let parts = &plan.targets[1].1;
-        assert_eq!((parts.paths.len(), parts.parts(), parts.bytes), (4, 4, 1 << 38));
+        assert_eq!((parts.paths.len(), parts.part_count(), parts.bytes), (4, 4, 1 << 38));
         assert_eq!(ground.bounds().unwrap().region, 1 << 40);
     });
 }
@@ -97,7 +97,7 @@ fn volumes_of_one_kind_have_each_its_own_stacks() {
     with_ground(&scenario, |ground| {
         let mut found = Vec::new();
         for set in &ground.layout.sets {
-            let plan = ground.set(set, 0).unwrap();
+            let plan = ground.plan_set(set, 0).unwrap();
             for step in plan.steps.iter().filter(|step| readback_owner(&step.op).is_some()) {
                 let members = step.op.operation().describe();
                 let of_first = members.contains("/dev/sda");
@@ -125,7 +125,7 @@ fn a_rate_is_shared_out_among_what_is_loaded_at_once() {
         "/dev/sda | split(2) | vm x2",
     ];
     let targets: Vec<u64> =
-        scenario(&stacks, "randread").stacks.iter().map(Stack::targets).collect();
+        scenario(&stacks, "randread").stacks.iter().map(Stack::target_count).collect();
     assert_eq!(targets, [8, 1, 3, 2]);
 }
 
@@ -134,14 +134,17 @@ fn what_is_written_first_of_parts_of_an_array_is_all_of_it() {
     let scenario =
         scenario(&["[/dev/sda,/dev/sdb] | mdraid(level=1,size=4GiB) | split(4)"], "randread");
     with_ground(&scenario, |ground| {
-        let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+        let plan = ground.plan_set(&ground.layout.sets[0], 0).unwrap();
         let first = unwritten_of_set(
             &plan.targets,
             ground.bounds().unwrap().region,
             ground.scenario.data(),
         );
         assert_eq!(first.len(), 1);
-        assert_eq!((first[0].bytes, first[0].parts, first[0].written()), (1 << 30, 4, 4 << 30));
+        assert_eq!(
+            (first[0].bytes, first[0].parts, first[0].total_written()),
+            (1 << 30, 4, 4 << 30)
+        );
         let writable = |step: &Step| matches!(&step.op, Op::MakeLinear(part) if !part.read_only);
         assert_eq!(
             plan.steps.iter().filter(|step| writable(step)).count(),
@@ -155,7 +158,7 @@ fn what_is_written_first_of_parts_of_an_array_is_all_of_it() {
 fn each_guest_has_a_part_of_its_own() {
     let scenario = scenario(&["/dev/sda | split(2) | vm x2", "/dev/sda | vm x2"], "randread");
     with_guests(&scenario, Some(guest::GuestParts::made_up()), |ground| {
-        let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+        let plan = ground.plan_set(&ground.layout.sets[0], 0).unwrap();
         let below = |stack: usize| {
             let shown = &plan.targets[stack].1;
             let disks = plan
@@ -170,7 +173,7 @@ fn each_guest_has_a_part_of_its_own() {
         let shared: Vec<_> =
             below(0).into_iter().filter(|(_, _, shared_out)| *shared_out).collect();
         assert_eq!(shared, [(0, Some(1 << 39), true), (1 << 39, Some(1 << 39), true)]);
-        assert_eq!(plan.targets[0].1.parts(), 2);
+        assert_eq!(plan.targets[0].1.part_count(), 2);
         assert_eq!(ground.bounds().unwrap().region, 1 << 40);
     });
 }
@@ -180,8 +183,9 @@ fn an_array_of_unequal_drives_is_refused_where_its_size_is_not_said() {
     let asked = |options: &str| {
         let stack = format!("[/dev/sda,/dev/sdb] | mdraid(level=1{options})");
         let scenario = scenario(&[&stack], "randread");
-        let found =
-            [1u64 << 30, 2 << 30].map(|bytes| FoundMedium::bare(bytes, true, true)).to_vec();
+        let found = [1u64 << 30, 2 << 30]
+            .map(|bytes| FoundMedium::without_signature(bytes, true, true))
+            .to_vec();
         let layout = layout(&scenario);
         let tag = RunTag::of_none();
         let ground = PlanGround {
@@ -203,9 +207,11 @@ fn an_array_of_unequal_drives_is_refused_where_its_size_is_not_said() {
 fn what_was_given_up_of_a_member_is_taken_off_it_where_a_layer_is_set_up_and_only_there() {
     let wiped = |stacks: &[&str]| {
         let scenario = scenario(stacks, "randread");
-        let mut found =
-            [FoundMedium::bare(1 << 30, true, true), FoundMedium::bare(1 << 30, true, true)]
-                .to_vec();
+        let mut found = [
+            FoundMedium::without_signature(1 << 30, true, true),
+            FoundMedium::without_signature(1 << 30, true, true),
+        ]
+        .to_vec();
         found[1].signatures = vec!["gpt".into(), "linux_raid_member".into()];
         let found: Vec<_> = stacks.iter().map(|_| found.clone()).collect();
         let layout = layout(&scenario);
@@ -217,7 +223,7 @@ fn what_was_given_up_of_a_member_is_taken_off_it_where_a_layer_is_set_up_and_onl
             guest_parts: None,
             tag,
         };
-        let steps = layout.sets.iter().flat_map(|set| ground.set(set, 0).unwrap().steps);
+        let steps = layout.sets.iter().flat_map(|set| ground.plan_set(set, 0).unwrap().steps);
         steps.map(|step| step.op.operation().describe()).collect::<Vec<_>>()
     };
     let mirror = "[/dev/sda,/dev/sdb] | mdraid(level=1)";
@@ -242,7 +248,7 @@ fn an_array_that_two_stacks_stand_on_changes_its_state_once() {
             .unwrap();
     with_ground(&scenario, |ground| {
         let sets = &ground.layout.sets;
-        let up = ground.set(&sets[0], 0).unwrap();
+        let up = ground.plan_set(&sets[0], 0).unwrap();
         let further: Vec<_> = sets.iter().filter(|set| set.after.is_some()).collect();
         assert_eq!((sets.len(), further.len()), (3, 2));
         for set in further {
@@ -318,7 +324,7 @@ fn guests_are_spread_over_two_arrays_each_of_which_is_made_of_its_own_list() {
     };
     let scenario = from_arguments(&[spread], &asked).unwrap();
     with_guests(&scenario, Some(guest::GuestParts::made_up()), |ground| {
-        let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+        let plan = ground.plan_set(&ground.layout.sets[0], 0).unwrap();
         let describe = |steps: &[Step]| -> Vec<String> {
             steps.iter().map(|step| step.op.operation().describe()).collect()
         };
@@ -331,7 +337,7 @@ fn guests_are_spread_over_two_arrays_each_of_which_is_made_of_its_own_list() {
             "{made:?}"
         );
         let shown = &plan.targets[0].1;
-        assert_eq!((shown.arrays.len(), shown.parts(), plan.guests.len()), (2, 4, 4));
+        assert_eq!((shown.arrays.len(), shown.part_count(), plan.guests.len()), (2, 4, 4));
         assert_eq!(disks(&plan), vec![vec![(0, Some(1 << 30))]; 4], "a part of its own for each");
         assert_eq!(ground.bounds().unwrap().region, 4 << 30, "of both arrays together");
         // One member of each array fails, each in a step with a number of its own.
@@ -364,7 +370,7 @@ fn guests_run_on_the_node_of_the_drives_of_their_array() {
             vec![CacheGroup::single(0..4, Some(0)), CacheGroup::single(4..8, Some(1))];
         let scenario = scenario(&[stack], "randread");
         with_guests(&scenario, Some(parts), |ground| {
-            let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+            let plan = ground.plan_set(&ground.layout.sets[0], 0).unwrap();
             let of = |guest: &guest::GuestPlan| {
                 (guest.pin.as_ref().unwrap().vcpus[0][0] / 4, guest.memory.node)
             };
@@ -399,7 +405,7 @@ fn a_guest_has_several_disks_and_several_guests_share_an_array() {
             vec![vec![(0, half)], vec![(1 << 29, half)], vec![(0, half)], vec![(1 << 29, half)]],
         ];
         for set in &ground.layout.sets {
-            let plan = ground.set(set, 0).unwrap();
+            let plan = ground.plan_set(set, 0).unwrap();
             for (index, shown) in &plan.targets {
                 let own = |guest: &&guest::GuestPlan| shown.is_in(&guest.place);
                 let guests: Vec<_> = plan.guests.iter().filter(own).collect();

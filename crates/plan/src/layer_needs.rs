@@ -26,7 +26,7 @@ pub fn programs_of(scenario: &Scenario) -> BTreeMap<Place, Vec<NamedProgram>> {
     let mut programs: BTreeMap<Place, Vec<NamedProgram>> = BTreeMap::new();
     for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
         let known = programs.entry(near).or_default();
-        for named in layer_of(spec).map(|layer| layer.programs(spec)).unwrap_or_default() {
+        for named in layer_of(spec).map(|layer| layer.named_programs(spec)).unwrap_or_default() {
             if !known.contains(&named) {
                 known.push(named);
             }
@@ -44,7 +44,9 @@ pub fn sets_up_in_guests(scenario: &Scenario) -> bool {
 pub fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<Place> {
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     let places = layers
-        .filter(|(spec, _)| is_set_up(spec) && !spec.help().is_some_and(|help| help.restarts_place))
+        .filter(|(spec, _)| {
+            is_set_up(spec) && !spec.catalog_entry().is_some_and(|help| help.restarts_place)
+        })
         .flat_map(|(spec, near)| [Some(near), spec.far.clone()].into_iter().flatten());
     places.filter(Place::is_ssh).collect()
 }

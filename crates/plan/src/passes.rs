@@ -48,13 +48,13 @@ impl Batch {
             == (other.agent, other.bytes, other.done, &other.whose, &other.place)
     }
 
-    pub fn names(&self) -> String {
+    pub fn drive_names(&self) -> String {
         show_names(self.paths.iter().map(|path| path.display()))
     }
 
     /// Returns the bytes that `passes` passes write, all drives together; `None`: a size is not
     /// known yet.
-    pub fn written(&self, passes: u32) -> Option<u64> {
+    pub fn batch_bytes(&self, passes: u32) -> Option<u64> {
         (!is_unknown(self.bytes)).then(|| {
             self.bytes.saturating_mul(passes.into()).saturating_mul(self.paths.len() as u64)
         })
@@ -81,7 +81,7 @@ pub fn batches(ground: &PlanGround, done: impl Fn(&Place, &str) -> u64) -> Resul
         for sibling in ground.layout.siblings_of(index) {
             for (member, found) in &fresh {
                 let shown = medium::plan_member(member, found, sibling, &mut context)?;
-                let path = shown.paths[0].path()?.to_owned();
+                let path = shown.paths[0].resolved_path()?.to_owned();
                 if !seen.insert((shown.place.clone(), path.clone())) {
                     continue;
                 }
@@ -115,10 +115,10 @@ fn whose(medium: &Medium) -> DriveOwner {
 ///
 /// # Errors
 /// As [`batches`].
-pub fn written(ground: &PlanGround) -> Result<u64> {
+pub fn passes_bytes(ground: &PlanGround) -> Result<u64> {
     let passes = ground.scenario.measure.precondition.passes;
     let batches = if passes > 0 { batches(ground, |_, _| 0)? } else { Vec::new() };
-    Ok(batches.iter().filter_map(|batch| batch.written(passes)).sum())
+    Ok(batches.iter().filter_map(|batch| batch.batch_bytes(passes)).sum())
 }
 
 #[cfg(test)]
@@ -137,7 +137,7 @@ mod tests {
         let words = vec![("rw".to_owned(), "randread".to_owned())];
         let request = ScenarioRequest { words, measure, ..ScenarioRequest::default() };
         let scenario = from_arguments(&stacks.map(str::to_owned), &request).unwrap();
-        let of = |bytes| FoundMedium::bare(bytes, true, true);
+        let of = |bytes| FoundMedium::without_signature(bytes, true, true);
         let (one, odd) = (of(1 << 40), of((1 << 39) + 512));
         let found = vec![vec![one.clone(), one.clone()], vec![one.clone(), one, odd]];
         let layout = layout(&scenario);
@@ -151,7 +151,7 @@ mod tests {
         };
         let all = batches(&ground, |_, path| if path == "/dev/vdb" { 0 } else { 7 }).unwrap();
         let shown: Vec<_> =
-            all.iter().map(|batch| (batch.names(), batch.bytes, batch.done)).collect();
+            all.iter().map(|batch| (batch.drive_names(), batch.bytes, batch.done)).collect();
         let of = |name: &str, bytes, done| (name.to_owned(), bytes, done);
         // Drives that kept different amounts are in different batches.
         assert_eq!(
@@ -160,7 +160,7 @@ mod tests {
         );
         let all = batches(&ground, |_, _| 0).unwrap();
         assert_eq!(
-            (all[0].paths.len(), all[0].written(2), written(&ground).unwrap()),
+            (all[0].paths.len(), all[0].batch_bytes(2), passes_bytes(&ground).unwrap()),
             (2, Some(4 << 40), 5 << 40)
         );
     }

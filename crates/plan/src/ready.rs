@@ -33,9 +33,9 @@ pub struct ReadyScenario {
 impl ReadyScenario {
     /// Returns what does not exist and what this machine lacks, by name, with what supplies it;
     /// `None` if there is nothing.
-    pub fn lacks(&self, scenario: &Scenario) -> Option<String> {
+    pub fn missing_summary(&self, scenario: &Scenario) -> Option<String> {
         let absent = self.absent.iter().cloned();
-        let missing = survey::listed(scenario, &self.missing);
+        let missing = survey::list_missing(scenario, &self.missing);
         let also = self.also.iter().map(|error| format!("{error:#}"));
         let all: Vec<String> = absent.chain(missing).chain(also).collect();
         (!all.is_empty()).then(|| all.join("\n"))
@@ -47,7 +47,7 @@ impl ReadyScenario {
     /// Names everything: exit code 2 if something that was named does not exist or a consent is
     /// missing, else 3.
     pub fn met(&self, scenario: &Scenario) -> Result<()> {
-        self.lacks(scenario).map_or(Ok(()), |all| Err(self.refusal(all).into()))
+        self.missing_summary(scenario).map_or(Ok(()), |all| Err(self.refusal(all).into()))
     }
 
     fn refusal(&self, all: String) -> Failed {
@@ -60,7 +60,7 @@ impl ReadyScenario {
     /// As [`ReadyScenario::met`].
     pub fn waits_for(&self, scenario: &Scenario) -> Result<Option<String>> {
         let by_reboot = self.absent.is_empty() && self.also.is_empty();
-        match self.lacks(scenario) {
+        match self.missing_summary(scenario) {
             Some(all) if !by_reboot || self.missing.iter().any(|missing| !missing.reboot) => {
                 Err(self.refusal(all).into())
             }
@@ -106,7 +106,7 @@ pub fn ready(scenario: &Scenario, report: &mut dyn FnMut(String)) -> Result<Read
         survey,
         guest_parts,
         absent,
-        missing: survey::missing(scenario),
+        missing: survey::unmet_needs(scenario),
         also,
     };
     if refused {
@@ -170,7 +170,11 @@ mod tests {
         let ready = ready(scenario, &mut |_| {}).unwrap();
         let error = ready.waits_for(scenario).unwrap_err();
         assert_eq!(code_of(&error), BAD_INPUT, "{error:#}");
-        assert_eq!(ready.lacks(scenario), Some(format!("{error:#}")), "a plan says the same");
+        assert_eq!(
+            ready.missing_summary(scenario),
+            Some(format!("{error:#}")),
+            "a plan says the same"
+        );
         format!("{error:#}")
     }
 
@@ -193,7 +197,7 @@ mod tests {
             why.contains("guest vm0 needs 1024.00 TiB") || why.contains("guest vm0 needs 1024 TiB"),
             "{why}"
         );
-        for missing in survey::missing(&scenario) {
+        for missing in survey::unmet_needs(&scenario) {
             assert!(why.contains(&missing.what), "{}: {why}", missing.what);
         }
     }

@@ -60,7 +60,7 @@ impl SetLayout {
 
 impl SetLayout {
     /// Returns the layout with every stack in a set of its own.
-    pub fn apart(&self, stacks: &[Stack]) -> SetLayout {
+    pub fn split_apart(&self, stacks: &[Stack]) -> SetLayout {
         let alone = |stack: usize| StackSet { stacks: vec![stack], after: None };
         let in_first =
             |stack: &usize| stacks[*stack].state.as_ref().is_none_or(|state| state.position == 0);
@@ -381,7 +381,11 @@ mod tests {
             ]
         );
         assert_eq!(layout.chains(), [vec![0], vec![1, 3, 4], vec![2, 5, 6]]);
-        assert_eq!(layout.apart(&stacks).chains(), layout.chains(), "each was by itself already");
+        assert_eq!(
+            layout.split_apart(&stacks).chains(),
+            layout.chains(),
+            "each was by itself already"
+        );
     }
 
     #[test]

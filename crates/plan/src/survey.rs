@@ -56,34 +56,35 @@ pub struct RemoteDrive {
 }
 
 /// Lists what is missing, one line each after what requires it; `None` if nothing is.
-pub fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String> {
+pub fn list_missing(scenario: &Scenario, missing: &[Missing]) -> Option<String> {
     let needs = match scenario.is_of_command_line() {
         true => "these stacks",
         false => scenario.source.as_str(),
     };
-    (!missing.is_empty())
-        .then(|| format!("missing on this machine (required by {needs}):{}", lines(missing)))
+    (!missing.is_empty()).then(|| {
+        format!("missing on this machine (required by {needs}):{}", missing_lines(missing))
+    })
 }
 
 pub fn listed_in(place: &Place, missing: &[Missing]) -> Option<String> {
     (!missing.is_empty()).then(|| {
-        format!("missing on {place} (required by what is set up there):{}", lines(missing))
+        format!("missing on {place} (required by what is set up there):{}", missing_lines(missing))
     })
 }
 
-fn lines(missing: &[Missing]) -> String {
+fn missing_lines(missing: &[Missing]) -> String {
     let line = |missing: &Missing| {
         format!("\n  {}: {}; hint: {}", missing.what, missing.why, missing.command)
     };
     missing.iter().map(line).collect()
 }
 
-pub fn missing(scenario: &Scenario) -> Vec<Missing> {
+pub fn unmet_needs(scenario: &Scenario) -> Vec<Missing> {
     let ids: Vec<&str> = needs_of(scenario).into_iter().collect();
-    let mut missing = needs::missing(&ids, guest::FINDINGS);
+    let mut missing = needs::missing_needs(&ids, guest::FINDINGS);
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     for (spec, _) in layers.filter(|(_, place)| place.is_host()) {
-        for one in layer_of(spec).map(|layer| layer.missing(spec)).unwrap_or_default() {
+        for one in layer_of(spec).map(|layer| layer.missing_on_host(spec)).unwrap_or_default() {
             if !missing.contains(&one) {
                 missing.push(one);
             }
@@ -160,7 +161,8 @@ pub fn look_over(
 ) -> Result<(Survey, Vec<AbsentTarget>)> {
     refuse_fio_in_guests(scenario)?;
     let probe = Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED);
-    let mut survey = Survey { write_caches: caches::known(scenario, &probe), ..Survey::default() };
+    let mut survey =
+        Survey { write_caches: caches::known_write_caches(scenario, &probe), ..Survey::default() };
     let named = scenario.stacks.iter().flat_map(|stack| stack.medium.members());
     let named: HashSet<&Path> = named.filter_map(path_of_file).collect();
     for (index, stack) in scenario.stacks.iter().enumerate() {
@@ -196,7 +198,7 @@ fn bottom(
     let stack = &scenario.stacks[index];
     if let Some(operator) = scenario.operator_of(stack) {
         // The medium may still be elsewhere: it is looked at when it is the stack's turn.
-        return Ok(FoundMedium::bare(operator.size, true, true));
+        return Ok(FoundMedium::without_signature(operator.size, true, true));
     }
     let lacking = member.foreign_name().and_then(|name| consent_lacking(&name, scenario, stack));
     survey.consents_lacking.extend(lacking);
@@ -209,33 +211,40 @@ fn bottom(
             let look = |sibling: &Option<usize>| {
                 let own = sibling_path(path, *sibling);
                 refuse_double_use(&own, path, named, stack)?;
-                file(&own, *size, scenario, stack, survey)
+                inspect_made_file(&own, *size, scenario, stack, survey)
             };
             let found = layout.siblings_of(index).iter().map(look).collect::<Result<Vec<_>>>()?;
             found.into_iter().next().with_context(|| format!("{}: no file at all", stack.text))
         }
         Medium::Device { path } => existing(path, false, scenario, stack, survey),
-        Medium::Cpu { .. } | Medium::Net { .. } => Ok(FoundMedium::bare(NO_LIMIT, true, true)),
+        Medium::Cpu { .. } | Medium::Net { .. } => {
+            Ok(FoundMedium::without_signature(NO_LIMIT, true, true))
+        }
         Medium::Drive { place, .. } => {
             let lab = scenario
                 .labs
                 .get(place)
                 .with_context(|| format!("{}: no lab @{place}", stack.text))?;
-            Ok(FoundMedium::bare(lab.drive_size, true, true))
+            Ok(FoundMedium::without_signature(lab.drive_size, true, true))
         }
         // The agent there is asked for the size when it is reached.
-        Medium::Remote { size: Some(bytes), .. } => Ok(FoundMedium::bare(*bytes, false, false)),
+        Medium::Remote { size: Some(bytes), .. } => {
+            Ok(FoundMedium::without_signature(*bytes, false, false))
+        }
         Medium::Remote { path, .. } => {
-            Ok(FoundMedium::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true))
+            Ok(FoundMedium::without_signature(UNKNOWN_BYTES, path.starts_with("/dev"), true))
         }
         Medium::Rbd { pool, image, conf } => {
-            let seen = foreign_image::look(conf, pool, image, scenario, stack, report)?;
+            let seen =
+                foreign_image::inspect_foreign_image(conf, pool, image, scenario, stack, report)?;
             survey.warnings.extend(seen.warnings);
-            Ok(FoundMedium::bare(seen.bytes, true, true))
+            Ok(FoundMedium::without_signature(seen.bytes, true, true))
         }
-        Medium::VhostUser { path } => {
-            Ok(FoundMedium::bare(foreign_socket::look(path, stack)?, true, true))
-        }
+        Medium::VhostUser { path } => Ok(FoundMedium::without_signature(
+            foreign_socket::inspect_socket(path, stack)?,
+            true,
+            true,
+        )),
         Medium::Many { .. } => {
             Err(Failed::input(format!("{}: a list of media within a list", stack.text)).into())
         }
@@ -309,7 +318,7 @@ impl<'a> NamedDevice<'a> {
         stack: &'a Stack,
     ) -> Option<NamedDevice<'a>> {
         let device = std::fs::metadata(path).ok().filter(|meta| meta.file_type().is_block_device());
-        let (real, disk) = match device.and_then(|meta| block::node(probe, meta.rdev())) {
+        let (real, disk) = match device.and_then(|meta| block::node_by_number(probe, meta.rdev())) {
             Some(node) => (
                 Path::new("/dev").join(node.name),
                 node.parent.map(|disk| Path::new("/dev").join(disk)),
@@ -457,7 +466,7 @@ fn refuse_fio_in_guests(scenario: &Scenario) -> Result<()> {
 }
 
 /// Looks at a file that is made when it is not there, or reused when it is ours.
-fn file(
+fn inspect_made_file(
     path: &Path,
     size: Option<u64>,
     scenario: &Scenario,
@@ -478,7 +487,7 @@ fn file(
     } else {
         marker::check_room(path, bytes)?;
     }
-    let found = FoundMedium::bare(bytes, false, false);
+    let found = FoundMedium::without_signature(bytes, false, false);
     survey.made.insert(path.to_owned(), found.clone());
     Ok(found)
 }
@@ -511,7 +520,7 @@ pub fn existing(
         if survey.absent.iter().all(|known| known.path != path) {
             survey.absent.push(AbsentTarget { path: path.to_owned(), why });
         }
-        return Ok(FoundMedium::bare(UNKNOWN_BYTES, !could_be_made, true));
+        return Ok(FoundMedium::without_signature(UNKNOWN_BYTES, !could_be_made, true));
     }
     let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;
     survey.warnings.extend(permit.warnings);
@@ -581,7 +590,7 @@ pub fn found_of(found: &Inspection) -> FoundMedium {
     let names: BTreeSet<String> = marks.map(|signature| signature.name.clone()).collect();
     FoundMedium {
         signatures: names.into_iter().collect(),
-        ..FoundMedium::bare(bytes, found.kind != InspectedKind::File, true)
+        ..FoundMedium::without_signature(bytes, found.kind != InspectedKind::File, true)
     }
 }
 

@@ -42,7 +42,7 @@ pub fn check_room(
 pub fn number_of_trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<u64> {
     let mut trials = 0;
     for set in &ground.layout.sets {
-        let plan = ground.set(set, 0)?;
+        let plan = ground.plan_set(set, 0)?;
         trials += plan.guests.iter().map(|guest| kills_of(spec, guest).len() as u64).sum::<u64>();
     }
     Ok(trials * u64::from(spec.trials))
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_guest_is_killed_in_every_way_that_it_has_unless_some_are_named() {
         let spec = DurabilitySpec::default();
-        let guest = GuestPlan::made_up("vm0", Memory::plain(1 << 28));
+        let guest = GuestPlan::made_up("vm0", Memory::plain_memory(1 << 28));
         assert_eq!(kills_of(&spec, &guest), [Kill::Guest, Kill::Qemu]);
         let named = DurabilitySpec { kills: vec![Kill::Qemu], ..spec };
         assert_eq!(kills_of(&named, &guest), [Kill::Qemu]);

@@ -22,7 +22,7 @@ pub struct UnwrittenStack {
 
 impl UnwrittenStack {
     /// Returns the bytes that are written on all targets in all passes.
-    pub fn written(&self) -> u64 {
+    pub fn total_written(&self) -> u64 {
         self.bytes * self.parts * self.order.passes()
     }
 }
@@ -43,7 +43,8 @@ pub fn unwritten_of_set(
     let of = |at: usize| {
         let exposed = &targets[at].1;
         // The size of a device on a host over ssh is not known yet.
-        let part = (region / exposed.parts()).checked_next_multiple_of(BLOCK).unwrap_or(region);
+        let part =
+            (region / exposed.part_count()).checked_next_multiple_of(BLOCK).unwrap_or(region);
         let part = part.min(exposed.bytes);
         let targets = (exposed.paths.len() + exposed.copies.len()) as u64;
         Some(UnwrittenStack {

@@ -28,7 +28,7 @@ pub fn check_above(spec: &LayerSpec, writes: bool, below: &ExposedDevice) -> Res
 ///
 /// # Errors
 /// Bad input naming the job and the unit.
-pub fn check(scenario: &Scenario, stack: &Stack, exposed: &ExposedDevice) -> Result<()> {
+pub fn check_write_unit(scenario: &Scenario, stack: &Stack, exposed: &ExposedDevice) -> Result<()> {
     let Some(unit) = exposed.write_unit else { return Ok(()) };
     let refuse = |what: String, hint: String| {
         let unit = show_bytes(unit);

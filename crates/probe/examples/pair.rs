@@ -57,12 +57,12 @@ fn measure(probe: &str, peer: &str, token: &str, options: &[&str]) -> Result<(),
     }
     let mut probe = prepare(&spec)?;
     for _ in 0..slices {
-        let result = probe.slice(&SliceSpec::now(
+        let result = probe.run_probe_slice(&SliceSpec::starting_now(
             SliceBound::Time { ns: ms * 1_000_000 },
             10_000_000,
             false,
         ))?;
-        print_slice(&result, &probe.exchange().unwrap_or_default());
+        print_slice(&result, &probe.last_exchange().unwrap_or_default());
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 
 use iotax_load::{SliceBound, SliceResult, SliceSpec};
 use iotax_probe::tool::{RunSpread, server};
-use iotax_probe::{Argument, ProbeSpec, ProbeUnit, all, prepare};
+use iotax_probe::{Argument, ProbeSpec, ProbeUnit, all_definitions, prepare};
 
 fn main() {
     if let Err(why) = run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -17,7 +17,7 @@ fn run(words: &[String]) -> Result<(), String> {
     let usage = "usage: tool PROBE [SLICES [SECONDS [ADDRESS:PORT]]]";
     let text = words.first().ok_or(usage)?;
     if text == "--all" {
-        all().for_each(|one| println!("{:<10} {}", one.name, tests(one.argument)));
+        all_definitions().for_each(|one| println!("{:<10} {}", one.name, tests(one.argument)));
         return Ok(());
     }
     let number = |at: usize, default: f64| {
@@ -35,8 +35,9 @@ fn run(words: &[String]) -> Result<(), String> {
     let bound = SliceBound::Time { ns: (seconds * 1e9) as u64 };
     let mut figures = Vec::new();
     for slice in 0..slices {
-        let result =
-            probe.slice(&SliceSpec::now(bound, 0, false)).map_err(|error| error.to_string())?;
+        let result = probe
+            .run_probe_slice(&SliceSpec::starting_now(bound, 0, false))
+            .map_err(|error| error.to_string())?;
         let (here, other) = figures_of(unit, &result);
         let cpu = (result.cpu_user_ns + result.cpu_system_ns) as f64 / 1e9;
         let window = result.window_ns as f64 / 1e9;
@@ -48,7 +49,7 @@ fn run(words: &[String]) -> Result<(), String> {
         );
         figures.push(here);
     }
-    let command = probe.command().unwrap_or_default().join(" ");
+    let command = probe.slice_command().unwrap_or_default().join(" ");
     println!("{} ({command})", probe.name());
     if let Some(RunSpread { best, median, mean }) = RunSpread::among_figures(unit, &figures) {
         let [best, median, mean] = [best, median, mean].map(|figure| shown(unit, figure));

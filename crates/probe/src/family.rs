@@ -7,12 +7,12 @@ use crate::{net, own, tool};
 use iotax_load::{SliceResult, SliceSpec};
 use iotax_units as units;
 
-pub fn all() -> impl Iterator<Item = &'static Definition> {
+pub fn all_definitions() -> impl Iterator<Item = &'static Definition> {
     own::ALL.iter().chain(net::ALL).chain(tool::ALL).copied()
 }
 
 pub fn definition(name: &str) -> Option<&'static Definition> {
-    all().find(|definition| definition.name == name)
+    all_definitions().find(|definition| definition.name == name)
 }
 
 /// Makes a probe ready in this place.
@@ -36,16 +36,16 @@ impl Probe for Timed {
         self.0.name()
     }
 
-    fn command(&self) -> Option<Vec<String>> {
-        self.0.command()
+    fn slice_command(&self) -> Option<Vec<String>> {
+        self.0.slice_command()
     }
 
-    fn exchange(&self) -> Option<Exchange> {
-        self.0.exchange()
+    fn last_exchange(&self) -> Option<Exchange> {
+        self.0.last_exchange()
     }
 
-    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
-        let result = self.0.slice(spec)?;
+    fn run_probe_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
+        let result = self.0.run_probe_slice(spec)?;
         let mean_ns = result.read.latency.mean();
         let window_ns = mean_ns
             .map_or(result.window_ns, |mean| (mean * result.read.ios as f64).max(1.0) as u64);
@@ -69,15 +69,18 @@ impl ProbeSpec {
                 (name.trim(), Some(argument.trim()).filter(|argument| !argument.is_empty()))
             }
         };
-        let known = || all().map(|one| one.name).collect::<Vec<_>>().join(", ");
-        let found = definition(name).ok_or_else(|| match removed::find(name, argument) {
-            Some(tool) => {
-                format!("iotax no longer runs the tool of \"{text}\"; hint: {}", tool.instead)
-            }
-            None => format!("unknown probe \"{name}\"; known probes: {}", known()),
-        })?;
-        let argument =
-            found.argument.check(argument).map_err(|why| format!("probe \"{name}\": {why}"))?;
+        let known = || all_definitions().map(|one| one.name).collect::<Vec<_>>().join(", ");
+        let found =
+            definition(name).ok_or_else(|| match removed::find_removed(name, argument) {
+                Some(tool) => {
+                    format!("iotax no longer runs the tool of \"{text}\"; hint: {}", tool.instead)
+                }
+                None => format!("unknown probe \"{name}\"; known probes: {}", known()),
+            })?;
+        let argument = found
+            .argument
+            .check_argument(argument)
+            .map_err(|why| format!("probe \"{name}\": {why}"))?;
         Ok(ProbeSpec {
             name: name.to_owned(),
             argument,
@@ -105,7 +108,7 @@ impl ProbeSpec {
     }
 
     fn removed(&self) -> Option<&'static RemovedTool> {
-        removed::find(&self.name, self.argument.as_deref())
+        removed::find_removed(&self.name, self.argument.as_deref())
     }
 
     /// Returns true for a tool of the field, which runs in one piece.
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_every_default_is_read_back() {
         let mut names = BTreeSet::new();
-        for one in all() {
+        for one in all_definitions() {
             assert!(names.insert(one.name), "{} is there twice", one.name);
             let spec = ProbeSpec::parse(one.name).unwrap();
             assert_eq!(ProbeSpec::parse(&spec.to_string()).unwrap(), spec);

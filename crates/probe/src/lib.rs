@@ -16,6 +16,6 @@ pub mod spec;
 pub mod tool;
 
 pub use exchange::{Exchange, ExchangeDirection};
-pub use family::{all, definition, prepare};
+pub use family::{all_definitions, definition, prepare};
 pub use other_end::OtherEnd;
 pub use spec::{Argument, Definition, Probe, ProbeError, ProbeSpec, ProbeUnit};

@@ -84,7 +84,7 @@ pub trait Probe: Send {
     /// Returns the name for records: `integer`, `mbw 1.2.2`.
     fn name(&self) -> String;
     /// Returns the exact command of a slice, if the probe is a program.
-    fn command(&self) -> Option<Vec<String>> {
+    fn slice_command(&self) -> Option<Vec<String>> {
         None
     }
     /// Runs one slice. Units of work are in `read.ios` (a network's or a tool's other direction in
@@ -92,9 +92,9 @@ pub trait Probe: Send {
     ///
     /// # Errors
     /// When it could not be run to its end.
-    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError>;
+    fn run_probe_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError>;
     /// Returns further results of a network probe's last slice; `None` for all others.
-    fn exchange(&self) -> Option<Exchange> {
+    fn last_exchange(&self) -> Option<Exchange> {
         None
     }
 }
@@ -155,7 +155,7 @@ impl fmt::Display for ProbeSpec {
 
 impl Argument {
     /// Checks a written argument and returns its stored form: the default if none is written.
-    pub(crate) fn check(self, written: Option<&str>) -> Result<Option<String>, String> {
+    pub(crate) fn check_argument(self, written: Option<&str>) -> Result<Option<String>, String> {
         match (self, written) {
             (Argument::None, None) => Ok(None),
             (Argument::None, Some(text)) => {
@@ -171,7 +171,7 @@ impl Argument {
                     _ if bytes > MOST_BYTES => {
                         Err(format!("{} is more than {}", size(bytes), size(MOST_BYTES)))
                     }
-                    _ => Ok(Some(whole(bytes))),
+                    _ => Ok(Some(format_whole_bytes(bytes))),
                 }
             }
             (Argument::Time { default_ns }, text) => {
@@ -205,7 +205,7 @@ fn one_of(
 }
 
 /// Writes bytes in the largest unit that keeps them whole, without a blank.
-fn whole(bytes: u64) -> String {
+fn format_whole_bytes(bytes: u64) -> String {
     let unit = [("GiB", units::GIB), ("MiB", units::MIB), ("KiB", units::KIB)]
         .into_iter()
         .find(|(_, one)| bytes % one == 0);

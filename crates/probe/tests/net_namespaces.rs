@@ -126,7 +126,11 @@ fn spec(text: &str, server: &ProbeServer) -> ProbeSpec {
 }
 
 fn slice(probe: &mut dyn Probe, ms: u64) -> Result<SliceResult, ProbeError> {
-    probe.slice(&SliceSpec::now(SliceBound::Time { ns: ms * 1_000_000 }, 100_000_000, false))
+    probe.run_probe_slice(&SliceSpec::starting_now(
+        SliceBound::Time { ns: ms * 1_000_000 },
+        100_000_000,
+        false,
+    ))
 }
 
 /// Of the limit: the median of some slices, with what the frames add. Again where the machine was
@@ -187,7 +191,7 @@ fn datagrams_above_a_limit_are_lost_and_the_loss_is_seen() {
     let (result, way) = pair.near(|| {
         let spec = ProbeSpec { rate: Some(5_000_000), ..spec("udp", &server) };
         let mut probe = prepare(&spec).unwrap();
-        (slice(&mut *probe, 300).unwrap(), probe.exchange().unwrap().to_peer.unwrap())
+        (slice(&mut *probe, 300).unwrap(), probe.last_exchange().unwrap().to_peer.unwrap())
     });
     println!("{way:?}: {} arrived", result.write.ios);
     assert!(result.write.ios > 0 && result.write.ios < way.sent, "{way:?}");

@@ -4,11 +4,11 @@ use iotax_load::{SliceBound, SliceResult, SliceSpec};
 use iotax_probe::{ProbeError, ProbeSpec, ProbeUnit, own, prepare};
 
 fn spec(ms: u64) -> SliceSpec {
-    SliceSpec::now(SliceBound::Time { ns: ms * 1_000_000 }, 1_000_000, false)
+    SliceSpec::starting_now(SliceBound::Time { ns: ms * 1_000_000 }, 1_000_000, false)
 }
 
 fn slice_of(text: &str) -> SliceResult {
-    prepare(&ProbeSpec::parse(text).unwrap()).unwrap().slice(&spec(20)).unwrap()
+    prepare(&ProbeSpec::parse(text).unwrap()).unwrap().run_probe_slice(&spec(20)).unwrap()
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn every_probe_does_units_within_its_window_again_and_again() {
         };
         let mut ready = prepare(&probe).unwrap();
         for _ in 0..2 {
-            let done = ready.slice(&spec(20)).unwrap();
+            let done = ready.run_probe_slice(&spec(20)).unwrap();
             assert!(done.read.ios > 0 && done.window_ns > 0, "{probe}: {done:?}");
             assert_eq!(done.errors, 0, "{probe}: {done:?}");
             match definition.unit {
@@ -50,7 +50,7 @@ fn copies_count_their_bytes() {
 #[test]
 fn several_threads_do_it_side_by_side() {
     let probe = ProbeSpec { numjobs: 3, ..ProbeSpec::parse("switch").unwrap() };
-    let done = prepare(&probe).unwrap().slice(&spec(20)).unwrap();
+    let done = prepare(&probe).unwrap().run_probe_slice(&spec(20)).unwrap();
     assert!(done.read.ios > 0 && done.cpu_user_ns + done.cpu_system_ns > 0, "{done:?}");
 }
 
@@ -66,8 +66,8 @@ fn what_a_place_cannot_do_is_refused_by_name() {
     let unknown = ProbeSpec { name: "later".into(), ..ProbeSpec::parse("integer").unwrap() };
     assert!(refused(unknown).contains("no probe called \"later\""));
     let mut ready = prepare(&ProbeSpec::parse("integer").unwrap()).unwrap();
-    let by_bytes = SliceSpec::now(SliceBound::Bytes { bytes: 1 }, 0, false);
-    assert!(ready.slice(&by_bytes).unwrap_err().to_string().contains("by time only"));
+    let by_bytes = SliceSpec::starting_now(SliceBound::Bytes { bytes: 1 }, 0, false);
+    assert!(ready.run_probe_slice(&by_bytes).unwrap_err().to_string().contains("by time only"));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_probe_that_ends_leaves_no_process_behind() {
     };
     let before = children();
     let mut ready = prepare(&ProbeSpec::parse("fork").unwrap()).unwrap();
-    ready.slice(&spec(20)).unwrap();
+    ready.run_probe_slice(&spec(20)).unwrap();
     drop(ready);
     assert!(children() <= before);
 }

@@ -3,7 +3,7 @@
 //! its console and of QEMU, never waited for.
 
 use super::qmp::{Qmp, QmpError, QmpEvent};
-use super::signs::{self, Sign, Signs, plain};
+use super::signs::{self, Sign, Signs, without_controls};
 use crate::accel::Accel;
 use crate::command_line::{PORT_CHARDEV, PORT_DEVICE, SYSTEM_DRIVE};
 use crate::guest_files::GuestFiles;
@@ -264,7 +264,7 @@ impl Boot<'_> {
                 Err(QmpError::Socket { cause: SocketError::Io(source), .. })
                     if not_yet(&source) =>
                 {
-                    self.check()?;
+                    self.check_process()?;
                 }
                 other => return other.map_err(died_or),
             }
@@ -283,8 +283,8 @@ impl Boot<'_> {
                 // The event may have been before our time.
                 None if port_is_open(qmp)? => return Ok(()),
                 None => {
-                    self.check()?;
-                    self.look(qmp)?;
+                    self.check_process()?;
+                    self.look_for_signs(qmp)?;
                 }
             }
         }
@@ -295,16 +295,18 @@ impl Boot<'_> {
         signs.map_or(Ok(()), |signs| signs.reset().map_err(BootFailure::NeverStarts))
     }
 
-    fn look(&mut self, qmp: &mut Qmp) -> Result<(), BootFailure> {
+    fn look_for_signs(&mut self, qmp: &mut Qmp) -> Result<(), BootFailure> {
         let Some(signs) = self.signs.as_mut().filter(|_| self.looked.elapsed() >= LOOK_INTERVAL)
         else {
             return Ok(());
         };
         self.looked = Instant::now();
-        signs.look(&self.files.console, system_read(qmp)?).map_err(BootFailure::NeverStarts)
+        signs
+            .check_console(&self.files.console, system_read(qmp)?)
+            .map_err(BootFailure::NeverStarts)
     }
 
-    fn check(&mut self) -> Result<(), BootFailure> {
+    fn check_process(&mut self) -> Result<(), BootFailure> {
         self.alive = self.alive || has_content(&self.files.console);
         let elapsed = self.begin.elapsed();
         if self.stop.load(Ordering::Relaxed) {
@@ -425,7 +427,7 @@ pub fn fate(process: &ProcessId) -> Option<String> {
 }
 
 fn tail(path: &Path) -> Vec<String> {
-    let text = plain(&regular::tail(path, regular::LAST_WORDS));
+    let text = without_controls(&regular::tail(path, regular::LAST_WORDS));
     let lines: Vec<&str> =
         text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| (*line).to_owned()).collect()

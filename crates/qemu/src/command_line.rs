@@ -51,12 +51,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub fn plain(bytes: u64) -> Memory {
+    pub fn plain_memory(bytes: u64) -> Memory {
         Memory { bytes, ..Memory::default() }
     }
 
     fn is_plain(&self) -> bool {
-        *self == Memory::plain(self.bytes)
+        *self == Memory::plain_memory(self.bytes)
     }
 }
 
@@ -151,7 +151,7 @@ impl GuestSpec {
 /// # Errors
 /// Bad input: the guest or the disk, and what is wrong with it.
 pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
-    check(spec)?;
+    check_guest(spec)?;
     let files = spec.files()?;
     let mut line = CommandLine::default();
     let name = format!("iotax-{}-{}", spec.run_tag, spec.name);
@@ -160,24 +160,24 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
         "-name",
         OptionValue::new("guest", &name).set("process", &name).set("debug-threads", "on"),
     );
-    line.words("-nodefaults -no-user-config");
+    line.add_words("-nodefaults -no-user-config");
     if let GuestStart::Kernel { .. } = spec.start {
         // A system that is not ours may start once more before it is what it should be.
-        line.words("-no-reboot");
+        line.add_words("-no-reboot");
     }
-    line.words("-display none");
+    line.add_words("-display none");
     machine(&mut line, spec);
     if let GuestStart::Kernel { kernel, initrd, .. } = &spec.start {
-        line.word("-kernel").word(kernel).word("-initrd").word(initrd);
-        line.word("-append").word(kernel_command_line(spec));
+        line.add_word("-kernel").add_word(kernel).add_word("-initrd").add_word(initrd);
+        line.add_word("-append").add_word(kernel_command_line(spec));
     }
     line.option(
         "-chardev",
         OptionValue::beginning_with("file").set("id", "console").set("path", &files.console),
     );
-    line.words("-serial chardev:console");
+    line.add_words("-serial chardev:console");
     line.option("-chardev", socket("control", &files.qmp));
-    line.words("-mon chardev=control,mode=control");
+    line.add_words("-mon chardev=control,mode=control");
     ports(&mut line, &files);
     if let Some(own) = &spec.card {
         card(&mut line, own);
@@ -189,7 +189,7 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
         system_disks(&mut line, image, seed);
     }
     for (index, disk) in spec.disks.iter().enumerate() {
-        disk.way.add(&mut line, index, disk);
+        disk.way.add_device(&mut line, index, disk);
     }
     Ok(line.into_words())
 }
@@ -203,7 +203,8 @@ fn ports(line: &mut CommandLine, files: &GuestFiles) {
     for (chardev, _, _, path) in &ports {
         line.option("-chardev", socket(chardev, path));
     }
-    line.word("-device").word(format!("virtio-serial-pci,id=serial,max_ports={}", ports.len() + 1));
+    line.add_word("-device")
+        .add_word(format!("virtio-serial-pci,id=serial,max_ports={}", ports.len() + 1));
     for (chardev, device, name, _) in ports {
         let port =
             OptionValue::beginning_with("virtserialport").set("id", device).set("bus", "serial.0");
@@ -258,7 +259,7 @@ fn system_disks(line: &mut CommandLine, image: &SystemImage, seed: &Path) {
         .set("id", "system-device")
         .set("drive", SYSTEM_DRIVE);
     line.option("-device", device.set("bootindex", "0"));
-    line.words("-boot strict=on");
+    line.add_words("-boot strict=on");
     let node = OptionValue::new("driver", "raw").set("node-name", "seed").set("read-only", "on");
     line.option("-blockdev", file(node, seed));
     let device =
@@ -282,10 +283,10 @@ fn machine(line: &mut CommandLine, spec: &GuestSpec) {
         // The firmware's own words go to the serial line too: the first sign of life.
         GuestStart::Image { .. } => ",graphics=off",
     };
-    line.word("-machine").word(format!("{}{console}{memory}", spec.machine.options()));
+    line.add_word("-machine").add_word(format!("{}{console}{memory}", spec.machine.options()));
     match spec.accel {
-        Accel::Kvm => line.words("-accel kvm -cpu host"),
-        Accel::Tcg => line.words("-accel tcg,thread=multi -cpu max"),
+        Accel::Kvm => line.add_words("-accel kvm -cpu host"),
+        Accel::Tcg => line.add_words("-accel tcg,thread=multi -cpu max"),
     }
     let vcpus = spec.vcpus.to_string();
     line.option(
@@ -295,7 +296,7 @@ fn machine(line: &mut CommandLine, spec: &GuestSpec) {
             .set("cores", &vcpus)
             .set("threads", "1"),
     );
-    line.word("-m").word(format!("{}M", spec.memory.bytes >> 20));
+    line.add_word("-m").add_word(format!("{}M", spec.memory.bytes >> 20));
     if !spec.memory.is_plain() {
         line.option("-object", memory_backend(&spec.memory));
     }
@@ -338,7 +339,7 @@ fn kernel_command_line(spec: &GuestSpec) -> String {
     words.into_iter().map(str::to_owned).chain(tsc).chain(root).collect::<Vec<_>>().join(" ")
 }
 
-fn check(spec: &GuestSpec) -> Result<(), Failed> {
+fn check_guest(spec: &GuestSpec) -> Result<(), Failed> {
     let refuse = |why: String| Err(Failed::input(format!("guest \"{}\": {why}", spec.name)));
     if !is_plain(&spec.name) || !is_plain(&spec.run_tag) {
         return refuse(format!(
@@ -368,7 +369,7 @@ fn check(spec: &GuestSpec) -> Result<(), Failed> {
         ));
     }
     for (index, disk) in spec.disks.iter().enumerate() {
-        if let Err(why) = disk.check() {
+        if let Err(why) = disk.check_disk_spec() {
             return refuse(format!("disk {}: {why}", disk.path.display()));
         }
         if spec.disks[..index].iter().any(|other| other.serial == disk.serial) {
@@ -409,7 +410,7 @@ mod tests {
             name: "vm".into(),
             run_tag: "r1a2b3c".into(),
             vcpus: 2,
-            memory: Memory::plain(512 << 20),
+            memory: Memory::plain_memory(512 << 20),
             machine: MachineType::Q35,
             firmware: None,
             accel: Accel::Kvm,
@@ -522,7 +523,7 @@ mod tests {
             let iothreads = u16::from(way.takes_iothread());
             let files = DaemonFiles::new(Path::new("/run/iotax"), "vm-disk0");
             let full = DiskSpec { iothreads, server: server_of(*way, &files), ..plain };
-            let daemon = way.daemon(&full, &files).map(|words| {
+            let daemon = way.daemon_command_line(&full, &files).map(|words| {
                 let words: Vec<String> =
                     words.into_iter().map(|word| word.into_string().unwrap()).collect();
                 format!("\n{}", words.join(" ").replace(" --", "\n--"))
@@ -599,7 +600,7 @@ mod tests {
         let refused = |way: &str, change: &dyn Fn(&mut DiskSpec)| {
             let mut disk = DiskSpec { way: by_name(way).unwrap(), iothreads: 0, ..disk() };
             change(&mut disk);
-            disk.check().unwrap_err()
+            disk.check_disk_spec().unwrap_err()
         };
         insta::assert_snapshot!(
             [

@@ -241,7 +241,7 @@ impl DiskSpec {
     /// Returns an option that only QEMU's block layer provides, if the disk's way bypasses that.
     fn beyond_its_way(&self) -> Option<&'static str> {
         let asked = [("format", self.qcow2.is_some()), ("snapshot", self.snapshot)];
-        let lacks = self.way.lacks();
+        let lacks = self.way.lacking_options();
         asked
             .into_iter()
             .find(|(option, asked)| *asked && lacks.contains(option))
@@ -252,7 +252,7 @@ impl DiskSpec {
     ///
     /// # Errors
     /// Why.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check_disk_spec(&self) -> Result<(), String> {
         let disk = self;
         if !disk.path.is_absolute() {
             return Err("its path is not absolute".into());
@@ -264,7 +264,7 @@ impl DiskSpec {
             ));
         }
         disk.check_options()?;
-        disk.way.check(disk)
+        disk.way.check_disk_options(disk)
     }
 
     /// Checks what is known before the disk has its place in a guest, like [`DiskSpec::check`].

@@ -15,7 +15,7 @@ use std::path::Path;
 pub const FINDINGS: GuestProbe = GuestProbe {
     kvm: kvm_state,
     qemu: || version::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),
-    kernel: || kernel::look().map(drop),
+    kernel: || kernel::find_kernel_source().map(drop),
     storage_daemon: || version::installed_version(OsStr::new(qemu::STORAGE_DAEMON)).map(drop),
     io_uring: || io_uring_state(qemu::PROGRAM, version::EMPTY_QEMU),
     daemon_io_uring: || io_uring_state(qemu::STORAGE_DAEMON, version::EMPTY_DAEMON),

@@ -52,9 +52,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// With the daemon's words: what is below cannot be opened, or the image does not fit.
-pub fn make(image: &MakeImage) -> Result<()> {
+pub fn make_image(image: &MakeImage) -> Result<()> {
     let (ours, theirs) = UnixStream::pair().context("cannot make a pair of sockets")?;
-    let mut daemon = start(image, theirs)?;
+    let mut daemon = start_storage_daemon(image, theirs)?;
     let made = converse(image, ours);
     // The daemon has done its work, or is of no more use: it may have quit already.
     let _ = daemon.kill();
@@ -65,12 +65,12 @@ pub fn make(image: &MakeImage) -> Result<()> {
     })
 }
 
-fn start(image: &MakeImage, socket: UnixStream) -> Result<Child> {
+fn start_storage_daemon(image: &MakeImage, socket: UnixStream) -> Result<Child> {
     let backend = if image.block { Backend::HostDevice } else { Backend::File };
     let span = Span { offset: image.offset, bytes: image.room };
     let mut command = Command::new(STORAGE_DAEMON);
     command.args(EMPTY_DAEMON).arg("--blockdev");
-    command.arg(room_node("room", image.on.path()?, backend, span).into_word());
+    command.arg(room_node("room", image.on.resolved_path()?, backend, span).into_word());
     let ends = || socket.try_clone().map(OwnedFd::from).map(Stdio::from);
     command.stdin(ends()?).stdout(ends()?).stderr(Stdio::piped());
     // Its own group: Ctrl-C is for iotax. A daemon that outlives a killed run would go on writing.
@@ -187,7 +187,7 @@ mod tests {
             std::fs::write(&path, vec![7; 40 << 20]).unwrap();
             let part = Span { offset: 3 * MIB, bytes: 14 * MIB };
             let (spans, bytes) = lay_out(part, cluster, 0, true).unwrap();
-            make(&image_at(&path, spans[0], bytes, cluster)).unwrap();
+            make_image(&image_at(&path, spans[0], bytes, cluster)).unwrap();
             let node = node(&path, spans[0]);
             assert_eq!(
                 write_everywhere(&node, bytes, 4096.max(cluster.min(bytes))),
@@ -215,7 +215,8 @@ mod tests {
         let (cluster, part) = (16 << 10, Span { offset: MIB, bytes: 18 * MIB });
         let (spans, bytes) = lay_out(part, cluster, 2, false).unwrap();
         for (at, span) in spans.iter().enumerate() {
-            make(&MakeImage { mapped: at == 0, ..image_at(&path, *span, bytes, cluster) }).unwrap();
+            make_image(&MakeImage { mapped: at == 0, ..image_at(&path, *span, bytes, cluster) })
+                .unwrap();
         }
         let images = Qcow2 { spans, bytes, cluster, lazy_refcounts: false, l2_cache: None };
         let disk = DiskSpec {
@@ -265,10 +266,10 @@ mod tests {
         let path = folder.path().join("x.img");
         std::fs::write(&path, vec![0; 2 << 20]).unwrap();
         let small = Span { offset: 0, bytes: 64 << 10 };
-        let error = make(&image_at(&path, small, 1 << 30, 64 << 10)).unwrap_err();
+        let error = make_image(&image_at(&path, small, 1 << 30, 64 << 10)).unwrap_err();
         assert!(format!("{error:#}").contains("No space left on device"), "{error:#}");
-        let gone =
-            make(&image_at(&folder.path().join("y.img"), small, 1 << 30, 64 << 10)).unwrap_err();
+        let gone = make_image(&image_at(&folder.path().join("y.img"), small, 1 << 30, 64 << 10))
+            .unwrap_err();
         assert!(format!("{gone:#}").contains("No such file or directory"), "{gone:#}");
     }
 }

@@ -203,7 +203,7 @@ impl Agents {
         Ok(())
     }
 
-    fn take(&self, pid: Pid) -> Option<GuestAgent> {
+    fn take_agent(&self, pid: Pid) -> Option<GuestAgent> {
         let mut agents = self.locked();
         let at = agents.iter().position(|agent| agent.pid == pid)?;
         Some(agents.swap_remove(at))
@@ -433,7 +433,7 @@ fn reap_until_end_of_one(agents: &Agents) -> Result<GuestAgent> {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) => {
-                let Some(agent) = agents.take(pid) else { continue };
+                let Some(agent) = agents.take_agent(pid) else { continue };
                 match status.terminating_signal() {
                     Some(signal) => say(&format!("{} killed by signal {signal}", agent.name)),
                     None => {

@@ -47,7 +47,7 @@ pub enum KernelSource {
 ///
 /// # Errors
 /// If there is no kernel: why, in words. The need `guest-kernel` names what supplies one.
-pub fn look() -> Result<KernelSource, String> {
+pub fn find_kernel_source() -> Result<KernelSource, String> {
     let running = rustix::system::uname();
     let own = installed(Path::new("/"), &running.release().to_string_lossy());
     if let Some(kernel) = own.or_else(|| cached(&cache_directory()?)) {
@@ -63,7 +63,7 @@ pub fn look() -> Result<KernelSource, String> {
 /// An unmet need (exit code 3) when there is no kernel and no package; else what failed in
 /// downloading or unpacking.
 pub fn obtain() -> Result<Kernel> {
-    match look() {
+    match find_kernel_source() {
         Ok(KernelSource::Ready(kernel)) => Ok(kernel),
         Ok(KernelSource::Packages(packages)) => {
             let cache = cache_directory()
@@ -141,7 +141,7 @@ pub fn installed(root: &Path, running: &str) -> Option<Kernel> {
 }
 
 pub fn cached(cache: &Path) -> Option<Kernel> {
-    let kernels = entries(cache).into_iter().filter(|path| !hidden(path));
+    let kernels = entries(cache).into_iter().filter(|path| !is_hidden(path));
     kernels
         .flat_map(|path| kernels_below(&path, Origin::Cached))
         .max_by(|a, b| compare_versions(&a.version, &b.version))
@@ -179,7 +179,7 @@ pub fn entries(directory: &Path) -> Vec<PathBuf> {
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
-pub fn hidden(path: &Path) -> bool {
+pub fn is_hidden(path: &Path) -> bool {
     path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
@@ -306,7 +306,7 @@ fn fetch(packages: &[String], directory: &Path) -> Result<()> {
     ];
     let mut apt = Command::new("apt-get");
     apt.args(["-q", "download"]).args(options).args(packages);
-    run(apt.current_dir(directory), "download the kernel package")
+    run_packager(apt.current_dir(directory), "download the kernel package")
         .context("hint: if the package lists are old, apt-get update")
 }
 
@@ -315,12 +315,15 @@ fn unpack(directory: &Path, root: &Path) -> Result<()> {
         .into_iter()
         .filter(|path| path.extension().is_some_and(|extension| extension == "deb"));
     for deb in debs {
-        run(Command::new("dpkg-deb").arg("-x").arg(&deb).arg(root), "unpack the kernel package")?;
+        run_packager(
+            Command::new("dpkg-deb").arg("-x").arg(&deb).arg(root),
+            "unpack the kernel package",
+        )?;
     }
     Ok(())
 }
 
-fn run(command: &mut Command, what: &str) -> Result<()> {
+fn run_packager(command: &mut Command, what: &str) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = output_of(command.env("LC_ALL", "C"), FETCHES_WITHIN)
         .with_context(|| format!("cannot {what}: cannot run {program}"))?;

@@ -36,6 +36,6 @@ pub mod throttle;
 pub mod version;
 
 /// Returns the word that takes the place of a device that only a step will know, in a command line.
-pub fn below(number: usize) -> String {
+pub fn below_placeholder(number: usize) -> String {
     format!("/@below{number}@")
 }

@@ -46,12 +46,12 @@ impl Tree {
     }
 
     /// Returns true if the kernel has it, as a module or built in.
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has_module(&self, name: &str) -> bool {
         self.builtin.contains(name) || self.files.contains_key(name)
     }
 
     pub fn can_boot(&self) -> bool {
-        BOOT.iter().all(|name| self.has(name))
+        BOOT.iter().all(|name| self.has_module(name))
     }
 
     /// Returns these modules and all that they need, in loading order.
@@ -86,7 +86,7 @@ impl ModuleOrder<'_> {
             .with_context(|| format!("kernel module {}", path.display()))?;
         // A wished module may be missing or have another name in this kernel: modprobe goes on
         // then, too.
-        for wish in needs.soft.iter().filter(|wish| self.tree.has(wish)) {
+        for wish in needs.soft.iter().filter(|wish| self.tree.has_module(wish)) {
             self.add(wish)?;
         }
         for need in &needs.hard {
@@ -116,7 +116,7 @@ impl Needs {
                     .hard
                     .extend(names.split(',').filter(|name| !name.is_empty()).map(underscores));
             } else if let Some(words) = entry.strip_prefix("softdep=") {
-                needs.soft.extend(before(words).map(underscores));
+                needs.soft.extend(pre_dependencies(words).map(underscores));
             }
         }
         Ok(needs)
@@ -125,7 +125,7 @@ impl Needs {
 
 /// Returns the modules to load before: `pre: a b post: c` loads a and b before the module, c after
 /// it; only the first matter for a disk.
-fn before(words: &str) -> impl Iterator<Item = &str> {
+fn pre_dependencies(words: &str) -> impl Iterator<Item = &str> {
     let mut pre = false;
     words.split_whitespace().filter(move |word| {
         if word.ends_with(':') {

@@ -57,17 +57,17 @@ impl CommandLine {
         self.0
     }
 
-    pub fn word(&mut self, word: impl Into<OsString>) -> &mut CommandLine {
+    pub fn add_word(&mut self, word: impl Into<OsString>) -> &mut CommandLine {
         self.0.push(word.into());
         self
     }
 
-    pub fn words(&mut self, words: &str) {
+    pub fn add_words(&mut self, words: &str) {
         self.0.extend(words.split(' ').map(OsString::from));
     }
 
     pub fn option(&mut self, name: &str, value: OptionValue) {
-        self.word(name).word(value.0);
+        self.add_word(name).add_word(value.0);
     }
 }
 

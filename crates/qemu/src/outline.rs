@@ -21,7 +21,7 @@ impl DiskSpec {
         let is_known =
             |name: &str| name != "aio" || !matches!(below, PathRef::Bdev { .. } | PathRef::Rbd(_));
         let words: Vec<String> = self
-            .settings()
+            .shown_settings()
             .into_iter()
             .filter(|(name, _)| is_known(name))
             .map(|(name, value)| format!(", {name}={value}"))
@@ -31,7 +31,7 @@ impl DiskSpec {
 
     /// Returns the options that its way has: those that everybody asks for, and others where they
     /// were chosen.
-    fn settings(&self) -> Vec<(&'static str, String)> {
+    fn shown_settings(&self) -> Vec<(&'static str, String)> {
         let cache = Cache::ALL
             .iter()
             .find(|(_, cache)| *cache == self.cache)
@@ -53,7 +53,7 @@ impl DiskSpec {
             ("discard", chosen(self.discard, "unmap")),
             ("detect-zeroes", chosen(zeroes != DetectZeroes::Off, zeroes.word())),
         ];
-        let lacks = self.way.lacks();
+        let lacks = self.way.lacking_options();
         let has = all.into_iter().filter(|(name, _)| !lacks.contains(name));
         has.filter_map(|(name, value)| Some((name, value?))).collect()
     }

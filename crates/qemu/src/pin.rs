@@ -117,7 +117,10 @@ pub struct Guest<'a> {
 ///
 /// # Errors
 /// Lists take all processors, and a guest is left without any.
-pub fn plan(guests: &[Guest], groups: &[CacheGroup]) -> Result<Vec<(Pin, Option<u32>)>, String> {
+pub fn plan_pins(
+    guests: &[Guest],
+    groups: &[CacheGroup],
+) -> Result<Vec<(Pin, Option<u32>)>, String> {
     let free = left_by_lists(guests, groups)?;
     let dealt = deal(guests, &free);
     let planned = |(at, guest): (usize, &Guest)| match (guest.wanted, dealt[at]) {
@@ -241,11 +244,11 @@ pub fn apply(pin: &Pin, qemu: &mut Qmp, process: u32, daemons: &[u32]) -> Result
             threads_of(*process)?.into_iter().chain(kernel_threads_of(Path::new("/proc"), *process))
         {
             if !vcpus.contains(&thread) {
-                put(thread, &pin.others)?;
+                set_thread_affinity(thread, &pin.others)?;
             }
         }
     }
-    vcpus.iter().zip(&pin.vcpus).try_for_each(|(thread, cpus)| put(*thread, cpus))
+    vcpus.iter().zip(&pin.vcpus).try_for_each(|(thread, cpus)| set_thread_affinity(*thread, cpus))
 }
 
 fn query(qemu: &mut Qmp, command: &str) -> Result<Value> {
@@ -285,7 +288,7 @@ fn kernel_threads_of(proc: &Path, process: u32) -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_it).collect()
 }
 
-fn put(thread: u32, cpus: &[u32]) -> Result<()> {
+fn set_thread_affinity(thread: u32, cpus: &[u32]) -> Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|cpu| set.set(*cpu as usize));
     match sched_setaffinity(Pid::from_raw(thread as i32), &set) {
@@ -308,7 +311,7 @@ mod tests {
     fn guests_go_round_the_groups_and_share_them_evenly() {
         let groups = [group(0..8, 0), group(8..16, 1)];
         let auto = Guest { wanted: &Wanted::Auto, vcpus: 3, near: None };
-        let planned = plan(&[auto; 3], &groups).unwrap();
+        let planned = plan_pins(&[auto; 3], &groups).unwrap();
         // Two in the first group with four processors each, one in the second with all eight.
         assert_eq!(
             planned[0],
@@ -323,7 +326,7 @@ mod tests {
             planned.iter().map(|(_, node)| *node).collect::<Vec<_>>(),
             [Some(0), Some(1), Some(0)]
         );
-        let crowded = plan(&[auto; 40], &groups).unwrap();
+        let crowded = plan_pins(&[auto; 40], &groups).unwrap();
         assert_eq!(
             crowded[39].0.vcpus,
             vec![(8..16).collect::<Vec<_>>(); 3],
@@ -336,7 +339,7 @@ mod tests {
         let groups = [group(0..4, 0), group(4..8, 1), group(8..12, 1)];
         let near = |node| Guest { wanted: &Wanted::Auto, vcpus: 1, near: node };
         let firsts = |guests: &[Guest]| -> Vec<u32> {
-            plan(guests, &groups).unwrap().iter().map(|(pin, _)| pin.vcpus[0][0]).collect()
+            plan_pins(guests, &groups).unwrap().iter().map(|(pin, _)| pin.vcpus[0][0]).collect()
         };
         assert_eq!(firsts(&[near(Some(1)), near(Some(1)), near(Some(1))]), [4, 8, 6]);
         assert_eq!(firsts(&[near(Some(1)), near(None)]), [4, 0]);
@@ -348,7 +351,9 @@ mod tests {
         let planned = |cpus: &[u32]| {
             let wanted = Wanted::These(cpus.to_vec());
             let guests = [Guest { wanted: &wanted, vcpus: 2, near: None }];
-            plan(&guests, &[group(0..8, 0), group(8..16, 1), group(16..24, 1)]).unwrap().remove(0)
+            plan_pins(&guests, &[group(0..8, 0), group(8..16, 1), group(16..24, 1)])
+                .unwrap()
+                .remove(0)
         };
         let both = Pin { vcpus: vec![vec![4, 5]; 2], others: vec![4, 5] };
         assert_eq!(planned(&[4, 5]), (both, Some(0)));
@@ -367,7 +372,7 @@ mod tests {
     fn no_two_guests_share_a_core_as_long_as_there_is_one_for_each() {
         let auto = Guest { wanted: &Wanted::Auto, vcpus: 2, near: None };
         let pins = |many: usize| -> Vec<Pin> {
-            plan(&vec![auto; many], &[threaded(None)])
+            plan_pins(&vec![auto; many], &[threaded(None)])
                 .unwrap()
                 .into_iter()
                 .map(|(pin, _)| pin)
@@ -399,15 +404,15 @@ mod tests {
         let list = Wanted::These(vec![1]);
         let guests = |wanted: &'static Wanted| Guest { wanted, vcpus: 1, near: None };
         let given = Guest { wanted: &list, vcpus: 1, near: None };
-        let planned = plan(&[guests(&Wanted::Auto), given], &[threaded(None)]).unwrap();
+        let planned = plan_pins(&[guests(&Wanted::Auto), given], &[threaded(None)]).unwrap();
         let cpus: Vec<u32> = planned[0].0.cpus().collect();
         assert_eq!(cpus, [0, 2, 3, 4, 6, 7], "neither it nor the other thread of its core");
         // Where no core is left, its other thread at least.
         let one_core = [CacheGroup { cores: vec![vec![1, 5]], node: None }];
-        assert_eq!(plan(&[guests(&Wanted::Auto), given], &one_core).unwrap()[0].0.others, [5]);
-        let refused = plan(&[guests(&Wanted::Auto), given], &[group(1..2, 0)]).unwrap_err();
+        assert_eq!(plan_pins(&[guests(&Wanted::Auto), given], &one_core).unwrap()[0].0.others, [5]);
+        let refused = plan_pins(&[guests(&Wanted::Auto), given], &[group(1..2, 0)]).unwrap_err();
         assert!(refused.contains("take every processor"), "{refused}");
-        assert!(plan(&[given], &[group(1..2, 0)]).is_ok(), "nobody is left without");
+        assert!(plan_pins(&[given], &[group(1..2, 0)]).is_ok(), "nobody is left without");
     }
 
     #[test]
@@ -455,10 +460,10 @@ mod tests {
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         let before = rustix::thread::sched_getaffinity(None).unwrap();
         let first = (0..CpuSet::MAX_CPU).find(|cpu| before.is_set(*cpu)).unwrap() as u32;
-        put(own, &[first]).unwrap();
+        set_thread_affinity(own, &[first]).unwrap();
         let now = rustix::thread::sched_getaffinity(None).unwrap();
         assert_eq!(now.count(), 1);
         rustix::thread::sched_setaffinity(None, &before).unwrap();
-        assert!(put(own, &[1023]).is_err(), "there is no such processor here");
+        assert!(set_thread_affinity(own, &[1023]).is_err(), "there is no such processor here");
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub enum QmpError {
     #[error("QEMU refused {command}: {description}")]
     Refused { command: String, class: String, description: String },
-    #[error("{}", words(.during, .cause))]
+    #[error("{}", qmp_error_words(.during, .cause))]
     Socket { during: String, cause: SocketError },
 }
 
@@ -27,7 +27,7 @@ impl QmpError {
     }
 }
 
-fn words(during: &str, cause: &SocketError) -> String {
+fn qmp_error_words(during: &str, cause: &SocketError) -> String {
     match cause {
         SocketError::Closed => format!("QEMU closed its control socket during {during}"),
         SocketError::TimedOut(limit) => format!("QEMU did not answer {during} within {limit:?}"),
@@ -68,7 +68,7 @@ impl Qmp {
     }
 
     pub fn greet(stream: UnixStream, limit: Duration) -> Result<Qmp, QmpError> {
-        Qmp::negotiate(JsonSocket::on(stream, Framing::Lines, LONGEST_LINE, limit), limit)
+        Qmp::negotiate(JsonSocket::from_stream(stream, Framing::Lines, LONGEST_LINE, limit), limit)
     }
 
     fn negotiate(socket: JsonSocket, limit: Duration) -> Result<Qmp, QmpError> {

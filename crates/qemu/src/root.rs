@@ -70,7 +70,7 @@ fn find_disk(serial: &str) -> Result<PathBuf> {
     let begin = Instant::now();
     let key = DiskKey::Serial(serial.to_owned());
     loop {
-        if let Some(path) = disk::find(&key) {
+        if let Some(path) = disk::disk_with_key(&key) {
             return Ok(path);
         }
         if begin.elapsed() > DISK_LIMIT {

@@ -27,9 +27,9 @@ pub fn of_qemu(
     disk: &DiskSpec,
 ) -> Result<GuestSettings, QmpError> {
     let mut settings = GuestSettings::new();
-    for property in disk.way.properties(at) {
+    for property in disk.way.device_properties(at) {
         let value = read_property(qemu, &property)?;
-        settings.extend(value.map(|value| (property.option.to_owned(), word(&value))));
+        settings.extend(value.map(|value| (property.option.to_owned(), value_word(&value))));
     }
     let of_daemon = blocks.is_some();
     let (blocks, node) = match blocks {
@@ -38,7 +38,7 @@ pub fn of_qemu(
     };
     let threads = match of_daemon {
         true => threads_of_daemon(blocks)?,
-        false => threads_of_device(blocks, &disk.way.threads(at))?,
+        false => threads_of_device(blocks, &disk.way.thread_properties(at))?,
     };
     settings.extend(threads.map(|threads| ("iothreads".to_owned(), threads.to_string())));
     if !has_node(disk) {
@@ -146,10 +146,10 @@ fn node_settings(node: &Value) -> GuestSettings {
     ];
     let of_image = of_image.into_iter().filter(|_| node["drv"] != "raw");
     let settings = settings.into_iter().chain(of_image).filter(|(_, value)| !value.is_null());
-    settings.map(|(option, value)| (option.to_owned(), word(value))).collect()
+    settings.map(|(option, value)| (option.to_owned(), value_word(value))).collect()
 }
 
-fn word(value: &Value) -> String {
+fn value_word(value: &Value) -> String {
     match value {
         Value::Bool(on) => on_off(*on).to_owned(),
         Value::String(text) => text.clone(),
@@ -237,7 +237,7 @@ fn asked_of_node(disk: &DiskSpec) -> Vec<AskedOption> {
 
 /// Returns the options requested of the device, of all properties that its way reports.
 fn asked_of_device(disk: &DiskSpec) -> Vec<AskedOption> {
-    let properties = disk.way.properties(0);
+    let properties = disk.way.device_properties(0);
     let mut asked: Vec<AskedOption> = properties
         .iter()
         .filter_map(|property| Some((property.option, asked_of(disk, property.option)?)))
@@ -427,7 +427,7 @@ mod tests {
                 DiskSpec { way: *way, server, queue_size: Some(128), ..disk(Cache::None, Some(4)) };
             let (qemu, guest) = (as_asked(&full), settings(SEEN));
             assert_eq!(differences(&full, 4, &qemu, &guest), Vec::<String>::new(), "{way:?}");
-            for property in way.properties(0) {
+            for property in way.device_properties(0) {
                 let option = property.option;
                 let other = differences(&full, 4, &with(&qemu, option, "other"), &guest);
                 assert!(
@@ -473,7 +473,7 @@ mod tests {
     #[test]
     fn threads_are_counted_where_they_are_told() {
         let of_device = |answers: &[Value]| {
-            let properties = attach::ALL[0].threads(3);
+            let properties = attach::ALL[0].thread_properties(3);
             assert_eq!(properties.len(), answers.len());
             threads_of_device(&mut qemu(answers.to_vec()), &properties).unwrap()
         };

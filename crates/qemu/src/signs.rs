@@ -113,7 +113,7 @@ impl Signs {
     ///
     /// # Errors
     /// The sign, when it has lasted.
-    pub fn look(&mut self, console: &Path, read: Option<u64>) -> Result<(), Sign> {
+    pub fn check_console(&mut self, console: &Path, read: Option<u64>) -> Result<(), Sign> {
         self.listen(console);
         if let Some((sign, _)) = self.found.as_ref().filter(|(_, since)| since.elapsed() >= GRACE) {
             return Err(sign.clone());
@@ -137,7 +137,7 @@ impl Signs {
         let longest = LAST_WORDS.iter().map(|(_, words)| words.len() as u64).max().unwrap_or(0);
         let from = self.looked.saturating_sub(longest).max(length.saturating_sub(MOST_CONSOLE));
         self.looked = length;
-        self.found = last_words(&text(console, from)).map(|sign| (sign, Instant::now()));
+        self.found = last_words(&read_text_from(console, from)).map(|sign| (sign, Instant::now()));
     }
 }
 
@@ -158,17 +158,17 @@ pub fn length(path: &Path) -> u64 {
 }
 
 /// Reads the text from an offset on, of a console that may vanish or carry any byte.
-fn text(path: &Path, from: u64) -> String {
+fn read_text_from(path: &Path, from: u64) -> String {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|mut file| {
         file.seek(SeekFrom::Start(from))?;
         file.take(MOST_CONSOLE).read_to_end(&mut bytes)
     });
-    read.map_or_else(|_| String::new(), |_| plain(&String::from_utf8_lossy(&bytes)))
+    read.map_or_else(|_| String::new(), |_| without_controls(&String::from_utf8_lossy(&bytes)))
 }
 
 /// Removes control characters: no guest may steer the user's terminal.
-pub fn plain(text: &str) -> String {
+pub fn without_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -204,7 +204,7 @@ mod tests {
         for piece in pieces {
             all += piece;
             std::fs::write(&console, &all).unwrap();
-            signs.look(&console, None).unwrap();
+            signs.check_console(&console, None).unwrap();
         }
         signs.found.map(|(sign, _)| sign)
     }
@@ -244,13 +244,13 @@ mod tests {
         let console = folder.path().join("console");
         std::fs::write(&console, "No bootable device.\n").unwrap();
         let mut again = Signs::new(length(&console), LONG);
-        again.look(&console, None).unwrap();
+        again.check_console(&console, None).unwrap();
         assert_eq!(again.found, None);
         let mut signs = Signs { looked: 0, ..again };
-        signs.look(&console, None).unwrap();
+        signs.check_console(&console, None).unwrap();
         signs.found = signs.found.map(|(sign, since)| (sign, since - GRACE));
         assert!(matches!(
-            signs.look(&console, None),
+            signs.check_console(&console, None),
             Err(Sign::LastWords { speaker: Speaker::Firmware, .. })
         ));
     }
@@ -260,20 +260,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let console = folder.path().join("console");
         let mut signs = Signs::new(0, Duration::ZERO);
-        signs.look(&console, Some(0)).unwrap();
-        signs.look(&console, Some(0)).unwrap();
+        signs.check_console(&console, Some(0)).unwrap();
+        signs.check_console(&console, Some(0)).unwrap();
         std::fs::write(&console, "Booting from Hard Disk...\n").unwrap();
-        signs.look(&console, Some(512)).unwrap();
+        signs.check_console(&console, Some(512)).unwrap();
         let idle = Sign::Idle { read: 512, idle: Duration::ZERO };
-        assert_eq!(signs.look(&console, Some(512)), Err(idle));
-        signs.look(&console, Some(1 << 20)).unwrap();
-        signs.look(&console, Some(1 << 20)).unwrap();
+        assert_eq!(signs.check_console(&console, Some(512)), Err(idle));
+        signs.check_console(&console, Some(1 << 20)).unwrap();
+        signs.check_console(&console, Some(1 << 20)).unwrap();
         assert_eq!((0..MOST_RESETS).map(|_| signs.reset()).find(Result::is_err), None);
         assert_eq!(signs.reset(), Err(Sign::StartsOver(MOST_RESETS + 1)));
     }
 
     #[test]
     fn what_steers_a_terminal_is_left_out() {
-        assert_eq!(plain("\u{1b}[2J\u{1b}[01;01Ha\u{1b}[0;37;40mb\r\nc\u{7}\rd\u{1b}"), "ab\nc\nd");
+        assert_eq!(
+            without_controls("\u{1b}[2J\u{1b}[01;01Ha\u{1b}[0;37;40mb\r\nc\u{7}\rd\u{1b}"),
+            "ab\nc\nd"
+        );
     }
 }

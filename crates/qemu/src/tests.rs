@@ -45,7 +45,7 @@ fn inside() {
 }
 
 fn head(serial: &str) -> String {
-    let Some(path) = disk::find(&disk::DiskKey::Serial(serial.into())) else {
+    let Some(path) = disk::disk_with_key(&disk::DiskKey::Serial(serial.into())) else {
         return format!("no disk {serial}");
     };
     let mut first = [0; 16];
@@ -71,7 +71,7 @@ impl Lab {
     fn new() -> Option<Lab> {
         let alone = ONE.lock().unwrap_or_else(|poison| poison.into_inner());
         let installed = crate::version::installed_version(OsStr::new(qemu::PROGRAM)).map(drop);
-        if let Err(why) = installed.and_then(|()| kernel::look().map(drop)) {
+        if let Err(why) = installed.and_then(|()| kernel::find_kernel_source().map(drop)) {
             println!("skipped: needs a guest: {why}");
             return None;
         }
@@ -80,7 +80,7 @@ impl Lab {
         let initrd = directory.path().join("initrd");
         let modules: Vec<String> = attach::ALL
             .iter()
-            .flat_map(|way| way.modules())
+            .flat_map(|way| way.guest_modules())
             .map(|name| (*name).to_owned())
             .collect();
         std::fs::write(
@@ -92,7 +92,7 @@ impl Lab {
             name: "vm".into(),
             run_tag: "test".into(),
             vcpus: 2,
-            memory: Memory::plain(256 << 20),
+            memory: Memory::plain_memory(256 << 20),
             machine: MachineType::Q35,
             firmware: None,
             accel: Accel::Tcg,

@@ -111,7 +111,7 @@ pub fn remove_remote(host: &str, run_id: &str, options: &SshOptions) -> Result<b
     let script = REMOVE.replace("RUN", run_id);
     let said = run_script(host, &script, None, options)?;
     match said.verdict() {
-        Some("clean") => Ok(said.marked("removed").is_some()),
+        Some("clean") => Ok(said.marked_line("removed").is_some()),
         _ => Err(said.error(host, format!("cannot remove iotax-{run_id}"))),
     }
 }
@@ -151,8 +151,9 @@ fn await_by(host: &str, run_id: &str, script: &str, options: &SshOptions) -> Res
 /// run's.
 pub fn remove_by_hand(host: &str, run_id: &str) -> String {
     let (temporary, cached) = (format!("/tmp/iotax-{run_id}"), format!("iotax-{run_id}"));
-    let command = format!("rm -rf {} ~/.cache/{}", shell::word(&temporary), shell::word(&cached));
-    format!("ssh {} {}", shell::word(host), shell::word(&command))
+    let command =
+        format!("rm -rf {} ~/.cache/{}", shell::quote_word(&temporary), shell::quote_word(&cached));
+    format!("ssh {} {}", shell::quote_word(host), shell::quote_word(&command))
 }
 
 /// Checks the host and the run id, as ssh takes `-oProxyCommand=...` for an option wherever it
@@ -266,7 +267,7 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
         Some("tmp") => Folder::Tmp,
         Some("cache") => Folder::Cache,
         Some("arch") => {
-            let theirs = said.marked("arch").unwrap_or("unknown");
+            let theirs = said.marked_line("arch").unwrap_or("unknown");
             let why = format!("it is a {theirs} machine, and this iotax is built for {arch}");
             return Err(said.error(host, format!("{why}; hint: {WITHOUT_AGENT}")));
         }
@@ -298,7 +299,7 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
         }
     };
     let expected = format!("{sum} {size}");
-    match said.marked("sum") {
+    match said.marked_line("sum") {
         Some(there) if there == expected => Ok(folder),
         there => {
             let error = said.error(host, format!(
@@ -434,7 +435,7 @@ struct ScriptOutput {
 
 impl ScriptOutput {
     /// Returns the rest of our line that begins with `key`.
-    fn marked(&self, key: &str) -> Option<&str> {
+    fn marked_line(&self, key: &str) -> Option<&str> {
         let lines =
             self.stdout.lines().filter_map(|line| line.strip_prefix(MARK)?.strip_prefix(' '));
         let mut with_key = lines.filter_map(|line| line.strip_prefix(key));
@@ -442,7 +443,7 @@ impl ScriptOutput {
     }
 
     fn verdict(&self) -> Option<&str> {
-        self.marked("end")
+        self.marked_line("end")
     }
 
     fn answered(&self) -> bool {
@@ -496,7 +497,7 @@ pub fn without_connection(host: &str, words: &str) -> String {
     let known = HINTS.iter().find(|(signs, _)| signs.iter().any(|sign| words.contains(sign)));
     let by_hand = format!(
         "set up ssh so that `ssh {} true` works without a prompt (key, known_hosts)",
-        shell::word(host)
+        shell::quote_word(host)
     );
     let hint = known.map_or(by_hand, |(_, hint)| (*hint).to_owned());
     format!("cannot connect: {}; hint: {hint}", last.trim_end_matches('.'))

@@ -4,7 +4,7 @@
 use super::quote::Quotes;
 use iotax_audit::audit::Audited;
 use iotax_audit::{claim, number};
-use iotax_report::csv::cell;
+use iotax_report::csv::safe_cell;
 use iotax_units::harmless;
 use serde::Serialize;
 use std::io::{Result, Write};
@@ -37,7 +37,7 @@ const HEAD: &str =
 
 /// Rounds off the noise that a unit's factor leaves in the last digits: `22.35`, not
 /// `22.349999999999998`.
-fn plain(value: f64) -> f64 {
+fn round_off_noise(value: f64) -> f64 {
     format!("{value:.14e}").parse().unwrap_or(value)
 }
 
@@ -73,17 +73,17 @@ impl<'a> List<'a> {
             let columns = quotes.columns(one.spot);
             ClaimRow {
                 document: &page.name,
-                line: page.number(one.spot.index()),
+                line: page.line_number(one.spot.index()),
                 column: columns.map(|columns| columns.column),
                 end_column: columns.map(|columns| columns.end_column),
                 metric: one.metric,
-                value: plain(one.value),
-                low: plain(one.interval.low),
-                high: plain(one.interval.high),
+                value: round_off_noise(one.value),
+                low: round_off_noise(one.interval.low),
+                high: round_off_noise(one.interval.high),
                 unit: one.unit,
                 printed: page.quote(one.spot),
                 kind: one.kind,
-                status: one.status.words(),
+                status: one.status.status_words(),
                 why: one.why,
             }
         });
@@ -98,7 +98,7 @@ impl<'a> List<'a> {
         let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(&mut *self.out);
         for row in rows {
             // Text from others must not be a formula in a spreadsheet.
-            let (document, printed) = (cell(row.document), cell(row.printed));
+            let (document, printed) = (safe_cell(row.document), safe_cell(row.printed));
             writer.serialize(ClaimRow { document: &document, printed: &printed, ..row })?;
         }
         writer.flush()
@@ -108,7 +108,7 @@ impl<'a> List<'a> {
     ///
     /// # Errors
     /// Fails if it cannot be written.
-    pub fn end(self) -> Result<()> {
+    pub fn end_list(self) -> Result<()> {
         if self.json { self.out.write_all(b"\n]}\n") } else { Ok(()) }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         let mut out = Vec::new();
         let mut list = List::begin(&mut out, json).unwrap();
         (0..pages).for_each(|_| list.page(&audit(AuditedPage::new("=a, b.md", page))).unwrap());
-        list.end().unwrap();
+        list.end_list().unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -134,7 +134,10 @@ mod tests {
         assert_eq!(text.lines().count(), 1 + 2 * 3, "{text}");
         let share = "\"'=a, b.md\",3,29,32,ratio,92.0,91.5,92.5,percent,92%,derived,holds,";
         assert!(text.lines().nth(3).unwrap().starts_with(share), "{text}");
-        assert_eq!((made(false, 0), plain(22.349999999999998)), (format!("{HEAD}\n"), 22.35));
+        assert_eq!(
+            (made(false, 0), round_off_noise(22.349999999999998)),
+            (format!("{HEAD}\n"), 22.35)
+        );
         let counts = [2, 0].map(|pages| {
             let found: serde_json::Value = serde_json::from_str(&made(true, pages)).unwrap();
             found["claims"].as_array().unwrap().len()

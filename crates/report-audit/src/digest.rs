@@ -6,7 +6,7 @@ use iotax_audit::audit::Audited;
 use iotax_audit::claim::Status;
 use iotax_audit::finding::{Finding, Severity};
 use iotax_audit::page::UnreadRange;
-use iotax_audit::verdict::{AuditVerdict, FindingBlock, counted, verdict};
+use iotax_audit::verdict::{AuditVerdict, FindingBlock, count_with_noun, verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct DigestDocument {
 }
 
 impl DigestDocument {
-    pub fn found(&self, severity: Severity) -> usize {
+    pub fn count_severity(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|entry| entry.finding.severity == severity).count()
     }
 
@@ -39,7 +39,7 @@ impl DigestDocument {
     }
 
     /// Returns the root causes of severity `show` or worse.
-    pub fn blocks(&self, show: Severity) -> Vec<&FindingBlock> {
+    pub fn visible_blocks(&self, show: Severity) -> Vec<&FindingBlock> {
         self.verdict.blocks.iter().filter(|block| block.severity <= show).collect()
     }
 
@@ -51,7 +51,7 @@ impl DigestDocument {
     ) -> impl Iterator<Item = (&'static str, Vec<(usize, String)>)> {
         let root = &self.findings[block.root];
         let lines = |members: &[usize]| {
-            members.iter().map(|at| (*at, self.findings[*at].below(root))).collect()
+            members.iter().map(|at| (*at, self.findings[*at].line_below(root))).collect()
         };
         let members = [("consequences", lines(&block.consequences)), ("also", lines(&block.also))];
         members.into_iter().filter(|(_, members): &(_, Vec<_>)| !members.is_empty())
@@ -70,7 +70,7 @@ pub struct DigestEntry {
 impl DigestEntry {
     /// Returns the lines to quote, with at most this many operands. Each line has its spots, with
     /// true for the figure itself, which comes first.
-    pub fn quoted(&self, operands: usize) -> Vec<Vec<(&ReleasedSpan, bool)>> {
+    pub fn quoted_lines(&self, operands: usize) -> Vec<Vec<(&ReleasedSpan, bool)>> {
         let operands = self.operands.iter().take(operands).map(|place| (place, false));
         let mut places: Vec<(&ReleasedSpan, bool)> =
             operands.chain([(&self.place, true)]).collect();
@@ -83,20 +83,20 @@ impl DigestEntry {
 
     /// Returns the notes below the message and its quotes, each with a heading. `operands` is the
     /// number of quoted operands.
-    pub fn notes(&self, operands: usize) -> impl Iterator<Item = (&'static str, String)> {
+    pub fn headed_notes(&self, operands: usize) -> impl Iterator<Item = (&'static str, String)> {
         let finding = &self.finding;
         let more = self.more_operands + self.operands.len().saturating_sub(operands);
         let notes = [
             ("recomputed", Some(finding.recomputed.clone()).filter(|text| !text.is_empty())),
             ("by", finding.arithmetic.clone()),
-            ("and", (more > 0).then(|| counted(more, "more operand", "more operands"))),
-            ("likely", finding.slip.map(|slip| slip.words().to_owned())),
+            ("and", (more > 0).then(|| count_with_noun(more, "more operand", "more operands"))),
+            ("likely", finding.slip.map(|slip| slip.slip_words().to_owned())),
             ("help", Some(finding.advice())),
         ];
         notes.into_iter().filter_map(|(word, text)| Some((word, text?)))
     }
 
-    fn below(&self, root: &DigestEntry) -> String {
+    fn line_below(&self, root: &DigestEntry) -> String {
         let (line, Finding { rule, printed, recomputed, message, .. }) =
             (self.place.line, &self.finding);
         match recomputed.as_str() {
@@ -117,15 +117,15 @@ pub struct Skipped {
 pub fn digest(audited: Audited) -> DigestDocument {
     let mut outputs: BTreeMap<&'static str, usize> = BTreeMap::new();
     audited.outputs.iter().for_each(|output| *outputs.entry(output.format).or_default() += 1);
-    let claims = Status::ALL.map(|status| audited.count(status));
+    let claims = Status::ALL.map(|status| audited.count_claims(status));
     let (verdict, tables) = (verdict(&audited), audited.tables.len());
     let Audited { page, findings, unread, .. } = audited;
     let mut quotes = Quotes::new(&page);
     let entry = |finding: Finding| {
         let others = || finding.operands.iter().filter(|spot| **spot != finding.spot);
-        let operands = others().take(OPERANDS).map(|spot| quotes.place(*spot)).collect();
+        let operands = others().take(OPERANDS).map(|spot| quotes.quoted_spot(*spot)).collect();
         let more_operands = others().count().saturating_sub(OPERANDS);
-        DigestEntry { place: quotes.place(finding.spot), operands, more_operands, finding }
+        DigestEntry { place: quotes.quoted_spot(finding.spot), operands, more_operands, finding }
     };
     let findings = findings.into_iter().map(entry).collect();
     DigestDocument {

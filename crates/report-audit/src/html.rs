@@ -3,10 +3,10 @@
 
 use super::digest::{DigestDocument, DigestEntry};
 use super::quote::ReleasedSpan;
-use super::{Audit, AuditRenderer, Severity, View, shown, words};
+use super::{Audit, AuditRenderer, Severity, View, escape_line, words};
 use iotax_audit::rule;
-use iotax_audit::verdict::{FindingBlock, counted, grouped};
-use iotax_report::html::whole;
+use iotax_audit::verdict::{FindingBlock, count_with_noun, grouped};
+use iotax_report::html::whole_page;
 use iotax_units::harmless::shown_line;
 use maud::{Markup, html};
 
@@ -22,8 +22,8 @@ const OPERANDS: usize = 8;
 
 fn render(audit: &Audit, _view: &View) -> String {
     let names = match audit.documents.as_slice() {
-        [one] => shown(&one.name),
-        many => counted(many.len(), "page", "pages"),
+        [one] => escape_line(&one.name),
+        many => count_with_noun(many.len(), "page", "pages"),
     };
     let alone = audit.documents.len() == 1;
     let content = html! {
@@ -38,16 +38,16 @@ fn render(audit: &Audit, _view: &View) -> String {
             @if !files.is_empty() {
                 section {
                     h2 { (title) }
-                    ul { @for one in files { li { (shown(&words::skipped(one))) } } }
+                    ul { @for one in files { li { (escape_line(&words::skipped(one))) } } }
                 }
             }
         }
     };
-    whole(&format!("{names} \u{b7} iotax audit"), STYLE, &content)
+    whole_page(&format!("{names} \u{b7} iotax audit"), STYLE, &content)
 }
 
 fn sentence(text: &str) -> String {
-    let text = shown(text);
+    let text = escape_line(text);
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
@@ -68,7 +68,7 @@ fn pages(audit: &Audit) -> Markup {
                 ul {
                     @for page in pages {
                         li {
-                            a href={ "#d" (index(page)) } { (shown(&page.name)) } ": " (shown(&page.verdict.line))
+                            a href={ "#d" (index(page)) } { (escape_line(&page.name)) } ": " (escape_line(&page.verdict.line))
                         }
                     }
                 }
@@ -81,18 +81,18 @@ fn of_document(document: &DigestDocument, at: usize, alone: bool) -> Markup {
     let blocks = &document.verdict.blocks;
     html! {
         section id={ "d" (at) } {
-            h2 class="file" { (shown(&document.name)) }
+            h2 class="file" { (escape_line(&document.name)) }
             // A single page has it above.
             @if !alone {
                 p { (sentence(&document.verdict.line)) "." }
                 (coverage(&document.verdict.coverage))
             }
-            p class="soft" { (sentence(&words::read(document))) "." }
+            p class="soft" { (sentence(&words::sources_read(document))) "." }
             @for one in blocks.iter().take(EACH) { (block(document, one, at)) }
             @if blocks.len() > EACH { p class="soft" { (grouped(blocks.len() - EACH)) " more are in --format json." } }
             @if !document.unread.is_empty() {
                 h3 { "Not read" }
-                ul { @for one in &document.unread { li { (sentence(&words::unread(one))) } } }
+                ul { @for one in &document.unread { li { (sentence(&words::unread_note(one))) } } }
             }
         }
     }
@@ -102,7 +102,7 @@ fn block(document: &DigestDocument, block: &FindingBlock, at: usize) -> Markup {
     let root = &document.findings[block.root];
     let finding = &root.finding;
     let anchor = |finding: usize| format!("d{at}f{finding}");
-    let rule = rule::all().iter().find(|rule| rule.id == finding.rule);
+    let rule = rule::all_rules().iter().find(|rule| rule.id == finding.rule);
     let tag = match block.severity {
         Severity::WrongConclusion | Severity::WrongFigure => "tag bad",
         Severity::Ambiguous => "tag warn",
@@ -111,25 +111,25 @@ fn block(document: &DigestDocument, block: &FindingBlock, at: usize) -> Markup {
     html! {
         article class="finding" id=(anchor(block.root)) {
             p class="said" {
-                span class=(tag) { (block.severity.word().replace('-', " ")) } " "
+                span class=(tag) { (block.severity.severity_word().replace('-', " ")) } " "
                 a href={ "#" (anchor(block.root)) } title=[rule.map(|rule| rule.name)] { (finding.rule) } " "
-                (shown(&finding.message))
+                (escape_line(&finding.message))
             }
             (quotes(root))
             dl {
-                @if !finding.recomputed.is_empty() { dt { "printed" } dd { del { (shown(&finding.printed)) } } }
-                @for (word, note) in root.notes(OPERANDS) {
+                @if !finding.recomputed.is_empty() { dt { "printed" } dd { del { (escape_line(&finding.printed)) } } }
+                @for (word, note) in root.headed_notes(OPERANDS) {
                     dt { (word) }
                     dd { @match word {
-                        "recomputed" => ins { (shown(&note)) },
-                        "by" => code { (shown(&note)) },
-                        _ => (shown(&note)),
+                        "recomputed" => ins { (escape_line(&note)) },
+                        "by" => code { (escape_line(&note)) },
+                        _ => (escape_line(&note)),
                     } }
                 }
                 @for (word, members) in document.members(block) {
                     dt { (word) }
                     dd { ul class="members" {
-                        @for (nth, line) in members.iter().take(MEMBERS) { li id=(anchor(*nth)) { (shown(line)) } }
+                        @for (nth, line) in members.iter().take(MEMBERS) { li id=(anchor(*nth)) { (escape_line(line)) } }
                         @if let Some(more @ 1..) = members.len().checked_sub(MEMBERS) {
                             li class="soft" { "and " (grouped(more)) " more" }
                         }
@@ -144,7 +144,7 @@ fn block(document: &DigestDocument, block: &FindingBlock, at: usize) -> Markup {
 fn quotes(root: &DigestEntry) -> Markup {
     html! {
         div class="quote" {
-            @for places in root.quoted(OPERANDS) {
+            @for places in root.quoted_lines(OPERANDS) {
                 @let (place, own) = places[0];
                 span class=(if own { "no own" } else { "no" }) { (place.line) }
                 code { (line(place, own)) }

@@ -8,7 +8,7 @@ use iotax_audit::claim::Status;
 use iotax_audit::finding::Finding;
 use iotax_audit::page::UnreadRange;
 use iotax_audit::verdict::FindingBlock;
-use iotax_report::json::written;
+use iotax_report::json::document_text;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ fn render(audit: &Audit, _view: &View) -> String {
         };
         page.unread.iter().map(of)
     });
-    written(&Whole {
+    document_text(&Whole {
         format: "iotax-audit",
         // Raised when a field changes its meaning or goes.
         version: 1,
@@ -78,7 +78,7 @@ fn render(audit: &Audit, _view: &View) -> String {
 fn findings(document: &DigestDocument) -> Vec<JsonFindings<'_>> {
     let entries = &document.findings;
     let mut all: Vec<JsonFindings> =
-        entries.iter().map(|entry| found(&document.name, entry)).collect();
+        entries.iter().map(|entry| json_finding(&document.name, entry)).collect();
     for FindingBlock { root, consequences, .. } in &document.verdict.blocks {
         for entry in consequences.iter().map(|at| &entries[*at]) {
             let (rule, printed) = (Some(entry.finding.rule), entry.finding.printed.as_str());
@@ -89,23 +89,26 @@ fn findings(document: &DigestDocument) -> Vec<JsonFindings<'_>> {
     all
 }
 
-fn found<'a>(
+fn json_finding<'a>(
     document: &'a str,
     DigestEntry { place, finding, operands, .. }: &'a DigestEntry,
 ) -> JsonFindings<'a> {
-    let operand = |place: &'a ReleasedSpan| Other { place, rule: None, printed: place.text() };
+    let operand =
+        |place: &'a ReleasedSpan| Other { place, rule: None, printed: place.excerpt_text() };
     let operands = operands.iter().map(operand).collect();
     JsonFindings { document, place, finding, operands, consequences: Vec::new(), cause: None }
 }
 
 fn claims(pages: &[DigestDocument]) -> BTreeMap<&'static str, usize> {
     let count = |at: usize| pages.iter().map(|page| page.claims[at]).sum();
-    Status::ALL.iter().enumerate().map(|(at, status)| (status.words(), count(at))).collect()
+    Status::ALL.iter().enumerate().map(|(at, status)| (status.status_words(), count(at))).collect()
 }
 
 fn one_document(document: &DigestDocument) -> Value {
-    let found: BTreeMap<_, _> =
-        Severity::ALL.into_iter().map(|one| (one.word(), document.found(one))).collect();
+    let found: BTreeMap<_, _> = Severity::ALL
+        .into_iter()
+        .map(|one| (one.severity_word(), document.count_severity(one)))
+        .collect();
     json!({
         "document": document.name,
         "verdict": document.verdict.line,

@@ -18,7 +18,7 @@ mod words;
 
 pub use digest::{DigestDocument, DigestEntry, Skipped, digest};
 pub use iotax_audit::finding::Severity;
-pub use iotax_units::harmless::shown;
+pub use iotax_units::harmless::escape_line;
 
 /// Properties of the destination that a renderer may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

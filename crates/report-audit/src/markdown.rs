@@ -2,9 +2,9 @@
 //! code and the arithmetic folded.
 
 use super::digest::DigestDocument;
-use super::{Audit, AuditRenderer, View, shown, words};
+use super::{Audit, AuditRenderer, View, escape_line, words};
 use iotax_audit::verdict::{FindingBlock, grouped};
-use iotax_report::table::escaped;
+use iotax_report::table::escape_markdown;
 use maud::html;
 
 pub const RENDERER: AuditRenderer =
@@ -14,13 +14,14 @@ pub const RENDERER: AuditRenderer =
 const COLUMNS: usize = 120;
 
 fn render(audit: &Audit, view: &View) -> String {
-    let mut out = format!("# iotax audit\n\n**{}**\n\n", escaped(&words::verdict(audit)));
+    let mut out = format!("# iotax audit\n\n**{}**\n\n", escape_markdown(&words::verdict(audit)));
     let coverage = words::coverage(audit);
-    out += &if coverage.is_empty() { coverage } else { format!("{}\n\n", escaped(&coverage)) };
+    out +=
+        &if coverage.is_empty() { coverage } else { format!("{}\n\n", escape_markdown(&coverage)) };
     let pages = words::by_weight(audit, view.show);
     pages.iter().for_each(|document| out += &of_document(document, view));
     let unread = audit.documents.iter().flat_map(|document| {
-        document.unread.iter().map(|one| format!("{}, {}", document.name, words::unread(one)))
+        document.unread.iter().map(|one| format!("{}, {}", document.name, words::unread_note(one)))
     });
     out += &list("Not read", unread);
     out += &list("Skipped", audit.skipped.iter().map(words::skipped));
@@ -28,9 +29,13 @@ fn render(audit: &Audit, view: &View) -> String {
 }
 
 fn of_document(document: &DigestDocument, view: &View) -> String {
-    let shown = document.blocks(view.show);
+    let shown = document.visible_blocks(view.show);
     let items: String = shown.iter().map(|block| item(document, block)).collect();
-    let head = format!("## {}\n\n{}\n\n", escaped(&document.name), escaped(&document.verdict.line));
+    let head = format!(
+        "## {}\n\n{}\n\n",
+        escape_markdown(&document.name),
+        escape_markdown(&document.verdict.line)
+    );
     let not_shown = match document.verdict.blocks.len() - shown.len() {
         0 => String::new(),
         hidden => format!("Not shown: {} less severe.\n\n", grouped(hidden)),
@@ -42,36 +47,40 @@ fn item(document: &DigestDocument, block: &FindingBlock) -> String {
     let root = &document.findings[block.root];
     let finding = &root.finding;
     let place = code(&format!("{}:{}", document.name, root.place.line));
-    let severity = block.severity.word().replace('-', " ");
-    let mut out =
-        format!("- **{severity}** {place}: {} ({})\\\n", escaped(&finding.message), finding.rule);
+    let severity = block.severity.severity_word().replace('-', " ");
+    let mut out = format!(
+        "- **{severity}** {place}: {} ({})\\\n",
+        escape_markdown(&finding.message),
+        finding.rule
+    );
     let (line, _) = root.place.window(&[], COLUMNS);
     out += &format!("  {}\n", code(line.trim()));
     for (word, members) in document.members(block) {
-        let members = members.iter().map(|(_, line)| format!("    - {}\n", escaped(line)));
+        let members = members.iter().map(|(_, line)| format!("    - {}\n", escape_markdown(line)));
         out += &format!("  - {word}:\n{}", members.collect::<String>());
     }
     let summary = match finding.recomputed.as_str() {
         "" => "help".to_owned(),
         recomputed => format!("printed {}, recomputed {recomputed}", finding.printed),
     };
-    let notes = root.notes(0).filter(|(word, _)| !matches!(*word, "and" | "recomputed"));
+    let notes = root.headed_notes(0).filter(|(word, _)| !matches!(*word, "and" | "recomputed"));
     let notes = notes.map(|(word, note)| match word {
         "by" => format!("  - by {}\n", code(&note)),
-        word => format!("  - {word}: {}\n", escaped(&note)),
+        word => format!("  - {word}: {}\n", escape_markdown(&note)),
     });
-    let (summary, notes) = (html! { (shown(&summary)) }.into_string(), notes.collect::<String>());
+    let (summary, notes) =
+        (html! { (escape_line(&summary)) }.into_string(), notes.collect::<String>());
     out + &format!("\n  <details><summary>{summary}</summary>\n\n{notes}\n  </details>\n\n")
 }
 
 fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
-    let items: String = lines.map(|line| format!("- {}\n", escaped(&line))).collect();
+    let items: String = lines.map(|line| format!("- {}\n", escape_markdown(&line))).collect();
     if items.is_empty() { items } else { format!("## {title}\n\n{items}\n") }
 }
 
 /// Returns a code span for any content.
 fn code(text: &str) -> String {
-    let text = shown(text);
+    let text = escape_line(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let blank =

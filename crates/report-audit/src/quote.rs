@@ -53,7 +53,7 @@ pub struct ReleasedSpan {
 }
 
 impl ReleasedSpan {
-    pub fn text(&self) -> &str {
+    pub fn excerpt_text(&self) -> &str {
         &self.excerpt.text[self.span.clone()]
     }
 
@@ -126,9 +126,9 @@ impl<'a> Quotes<'a> {
     }
 
     /// Returns a spot with its line, or the part of it that is kept.
-    pub fn place(&mut self, spot: TextSpan) -> ReleasedSpan {
-        let line = self.page.line(spot.index());
-        let range = within(line, spot);
+    pub fn quoted_spot(&mut self, spot: TextSpan) -> ReleasedSpan {
+        let line = self.page.line_text(spot.index());
+        let range = existing_bytes(line, spot);
         let span = range.start..ceil(line, range.end.min(range.start + WHOLE));
         let part = match line.len() {
             ..=WHOLE => 0..line.len(),
@@ -143,7 +143,7 @@ impl<'a> Quotes<'a> {
             false => cut(),
         };
         ReleasedSpan {
-            line: self.page.number(spot.index()),
+            line: self.page.line_number(spot.index()),
             columns: self.columns(spot),
             excerpt,
             span: span.start - part.start..span.end - part.start,
@@ -152,10 +152,10 @@ impl<'a> Quotes<'a> {
 
     /// Returns the columns of a spot; `None` if the lines of the page are not those of the file.
     pub fn columns(&mut self, spot: TextSpan) -> Option<Columns> {
-        let line = self.page.line(spot.index());
-        let range = within(line, spot);
-        let (start, start16) = self.before(spot.line, line, range.start);
-        let (end, end16) = self.before(spot.line, line, range.end);
+        let line = self.page.line_text(spot.index());
+        let range = existing_bytes(line, spot);
+        let (start, start16) = self.counts_before(spot.line, line, range.start);
+        let (end, end16) = self.counts_before(spot.line, line, range.end);
         let columns =
             Columns { column: start + 1, end_column: end + 1, utf16: (start16 + 1, end16 + 1) };
         (!self.page.is_rendered()).then_some(columns)
@@ -163,7 +163,7 @@ impl<'a> Quotes<'a> {
 
     /// Returns the characters and UTF-16 units before a byte. Counts up to every mark of a long
     /// line are cached, since thousands of spots may lie in one.
-    fn before(&mut self, index: u32, line: &str, byte: usize) -> (usize, usize) {
+    fn counts_before(&mut self, index: u32, line: &str, byte: usize) -> (usize, usize) {
         if line.len() <= MARK {
             return counts(&line[..byte]);
         }
@@ -193,7 +193,7 @@ fn counts(text: &str) -> (usize, usize) {
 }
 
 /// Returns the bytes of a spot that exist, extended to character boundaries.
-fn within(line: &str, spot: TextSpan) -> Range<usize> {
+fn existing_bytes(line: &str, spot: TextSpan) -> Range<usize> {
     let start = floor(line, spot.start as usize);
     start..ceil(line, spot.end as usize).max(start)
 }
@@ -230,18 +230,18 @@ mod tests {
             ),
         ] {
             let (page, at) = (AuditedPage::new("p", line), line.find("18.4").unwrap());
-            let place = Quotes::new(&page).place(TextSpan::new(0, at..at + 6));
+            let place = Quotes::new(&page).quoted_spot(TextSpan::new(0, at..at + 6));
             assert_eq!(
                 place.window(std::slice::from_ref(&place.span), width),
                 (shown.to_owned(), vec![marks]),
                 "{line}"
             );
             let columns = Columns { column, end_column: column + 6, utf16: (utf16, utf16 + 6) };
-            assert_eq!((place.text(), place.columns), ("18.4 %", Some(columns)));
+            assert_eq!((place.excerpt_text(), place.columns), ("18.4 %", Some(columns)));
         }
         let page = AuditedPage::rendered("p", &[(7, "| 18.4 % |".to_owned())]);
-        let place = Quotes::new(&page).place(TextSpan::new(0, 2..8));
-        assert_eq!((place.line, place.columns, place.text()), (7, None, "18.4 %"));
+        let place = Quotes::new(&page).quoted_spot(TextSpan::new(0, 2..8));
+        assert_eq!((place.line, place.columns, place.excerpt_text()), (7, None, "18.4 %"));
     }
 
     proptest! {
@@ -251,11 +251,11 @@ mod tests {
             width in 20usize..120,
         ) {
             let page = AuditedPage::new("p", line.repeat(times));
-            let line = page.line(0);
+            let line = page.line_text(0);
             let spot = TextSpan::new(0, start..start + long);
-            let range = within(line, spot);
-            let place = Quotes::new(&page).place(spot);
-            prop_assert!(line[range.clone()].starts_with(place.text()));
+            let range = existing_bytes(line, spot);
+            let place = Quotes::new(&page).quoted_spot(spot);
+            prop_assert!(line[range.clone()].starts_with(place.excerpt_text()));
             prop_assert!(place.excerpt.text.len() <= WHOLE.max(2 * AROUND + WHOLE + 16));
             let columns = place.columns.unwrap();
             prop_assert_eq!(columns.column, line[..range.start].chars().count() + 1);
@@ -263,7 +263,7 @@ mod tests {
             let (text, marks) = place.window(std::slice::from_ref(&place.span), width);
             prop_assert!(text.width() <= width && !text.chars().any(acts), "{text:?}");
             prop_assert!(marks[0].end <= width.max(text.width() + 1));
-            let figure: String = place.text().chars().take(5).collect();
+            let figure: String = place.excerpt_text().chars().take(5).collect();
             prop_assert!(!figure.chars().all(|c| c.is_ascii_lowercase()) || text.contains(&figure), "{text}");
         }
     }

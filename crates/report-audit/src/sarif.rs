@@ -6,7 +6,7 @@ use super::digest::{DigestDocument, DigestEntry};
 use super::quote::ReleasedSpan;
 use super::{Audit, AuditRenderer, Severity, View};
 use iotax_audit::rule::{self, Rule};
-use iotax_report::json::written;
+use iotax_report::json::document_text;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
@@ -23,13 +23,14 @@ const RELATED: usize = 100;
 fn render(audit: &Audit, _view: &View) -> String {
     let entries = audit.documents.iter().flat_map(|one| &one.findings);
     let found: HashSet<&str> = entries.map(|entry| entry.finding.rule).collect();
-    let rules: Vec<&Rule> = rule::all().iter().filter(|rule| found.contains(rule.id)).collect();
+    let rules: Vec<&Rule> =
+        rule::all_rules().iter().filter(|rule| found.contains(rule.id)).collect();
     let results: Vec<Value> =
         audit.documents.iter().flat_map(|document| results(document, &rules)).collect();
     let driver = json!({
         "name": "iotax audit",
         "version": env!("CARGO_PKG_VERSION"),
-        "rules": rules.iter().map(|rule| described(rule)).collect::<Vec<_>>(),
+        "rules": rules.iter().map(|rule| rule_descriptor(rule)).collect::<Vec<_>>(),
     });
     let invocation = json!({
         "executionSuccessful": audit.refused.is_empty(),
@@ -41,7 +42,7 @@ fn render(audit: &Audit, _view: &View) -> String {
         "invocations": [invocation],
         "results": results,
     });
-    written(&json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
+    document_text(&json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
 }
 
 fn level(severity: Severity) -> &'static str {
@@ -52,7 +53,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-fn described(rule: &Rule) -> Value {
+fn rule_descriptor(rule: &Rule) -> Value {
     json!({
         "id": rule.id,
         "name": rule.name,
@@ -60,7 +61,7 @@ fn described(rule: &Rule) -> Value {
         "fullDescription": { "text": rule.holds },
         "help": { "text": format!("Holds: {}\nSilent: {}", rule.holds, rule.silent) },
         "defaultConfiguration": { "level": level(rule.severity) },
-        "properties": { "severity": rule.severity.word() },
+        "properties": { "severity": rule.severity.severity_word() },
     })
 }
 
@@ -97,7 +98,8 @@ fn result(document: &DigestDocument, entry: &DigestEntry, consequences: &[usize]
         related
     });
     // Readers show only the message.
-    let notes = entry.notes(entry.operands.len()).map(|(word, note)| format!("\n{word}: {note}"));
+    let notes =
+        entry.headed_notes(entry.operands.len()).map(|(word, note)| format!("\n{word}: {note}"));
     json!({
         "ruleId": finding.rule,
         "level": level(finding.severity),
@@ -119,7 +121,7 @@ fn location(document: &DigestDocument, place: &ReleasedSpan) -> Value {
     if let Some(columns) = place.columns {
         region["startColumn"] = json!(columns.utf16.0);
         region["endColumn"] = json!(columns.utf16.1);
-        region["snippet"] = json!({ "text": place.text() });
+        region["snippet"] = json!({ "text": place.excerpt_text() });
     }
     json!({ "physicalLocation": { "artifactLocation": { "uri": uri(&document.name) }, "region": region } })
 }

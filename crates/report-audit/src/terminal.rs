@@ -4,10 +4,10 @@
 
 use super::digest::{DigestDocument, DigestEntry};
 use super::quote::ReleasedSpan;
-use super::{Audit, AuditRenderer, Severity, View, shown, words};
-use iotax_audit::verdict::{self, FindingBlock, counted, grouped};
+use super::{Audit, AuditRenderer, Severity, View, escape_line, words};
+use iotax_audit::verdict::{self, FindingBlock, count_with_noun, grouped};
 use iotax_report::ink::Ink;
-use iotax_report::table::wrapped;
+use iotax_report::table::wrap_words;
 use iotax_report::terminal::NARROWEST;
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthChar;
@@ -27,24 +27,24 @@ const FRAME: Ink = Ink::BoldBlue;
 fn render(audit: &Audit, view: &View) -> String {
     let pen = Pen { width: view.width.max(NARROWEST), colour: view.colour };
     match audit.documents.as_slice() {
-        [one] if !view.verbose => brief(one, view, pen),
-        [one] => whole(one, view, pen),
+        [one] if !view.verbose => brief_page(one, view, pen),
+        [one] => full_page(one, view, pen),
         pages if view.verbose => {
-            let pages: String = pages.iter().map(|one| whole(one, view, pen) + "\n").collect();
+            let pages: String = pages.iter().map(|one| full_page(one, view, pen) + "\n").collect();
             format!("{}\n{pages}{}", pen.wrapped(&words::verdict(audit), "  "), totals(audit, pen))
         }
-        _ => table(audit, view, pen),
+        _ => summary_table(audit, view, pen),
     }
 }
 
-fn whole(document: &DigestDocument, view: &View, pen: Pen) -> String {
-    let shown = document.blocks(view.show);
+fn full_page(document: &DigestDocument, view: &View, pen: Pen) -> String {
+    let shown = document.visible_blocks(view.show);
     let mut out = pen.wrapped(&format!("{}: {}", document.name, document.verdict.line), "  ");
     shown.iter().for_each(|block| out += &format!("\n{}", in_full(document, block, pen)));
     out += "\n";
     out += &pen.wrapped(&document.verdict.coverage, "  ");
-    out += &pen.wrapped(&words::read(document), "  ");
-    let unread = document.unread.iter().map(|one| format!("not read: {}", words::unread(one)));
+    out += &pen.wrapped(&words::sources_read(document), "  ");
+    let unread = document.unread.iter().map(|one| format!("not read: {}", words::unread_note(one)));
     unread.for_each(|one| out += &pen.wrapped(&one, "  "));
     match document.verdict.blocks.len() - shown.len() {
         0 => out,
@@ -53,10 +53,10 @@ fn whole(document: &DigestDocument, view: &View, pen: Pen) -> String {
 }
 
 /// Returns the page in at most [`LINES`] lines.
-fn brief(document: &DigestDocument, view: &View, pen: Pen) -> String {
+fn brief_page(document: &DigestDocument, view: &View, pen: Pen) -> String {
     // Remarks matter if nothing is wrong.
-    let wrong = document.blocks(Severity::WrongFigure.min(view.show));
-    let shown = if wrong.is_empty() { document.blocks(view.show) } else { wrong };
+    let wrong = document.visible_blocks(Severity::WrongFigure.min(view.show));
+    let shown = if wrong.is_empty() { document.visible_blocks(view.show) } else { wrong };
     let head = pen.clipped(&document.verdict.line, "  ", 3);
     let page = |(full, count): (usize, usize)| {
         let shown = &shown[..count];
@@ -111,7 +111,8 @@ fn more(document: &DigestDocument, rest: &[&FindingBlock], in_short: bool) -> St
         (document.unread.len(), "part not read", "parts not read"),
     ];
     let more = more.into_iter().filter(|(count, ..)| *count > 0);
-    let more: Vec<String> = more.map(|(count, one, many)| counted(count, one, many)).collect();
+    let more: Vec<String> =
+        more.map(|(count, one, many)| count_with_noun(count, one, many)).collect();
     match (more.as_slice(), in_short) {
         ([], false) => String::new(),
         ([], true) => "-v shows the lines and the arithmetic".to_owned(),
@@ -120,7 +121,7 @@ fn more(document: &DigestDocument, rest: &[&FindingBlock], in_short: bool) -> St
 }
 
 /// Returns the worst finding of each page, then the totals.
-fn table(audit: &Audit, view: &View, pen: Pen) -> String {
+fn summary_table(audit: &Audit, view: &View, pen: Pen) -> String {
     let pages = words::by_weight(audit, view.show);
     let mut out = pen.wrapped(&words::verdict(audit), "  ");
     let line = |page: &&DigestDocument| {
@@ -139,18 +140,21 @@ fn totals(audit: &Audit, pen: Pen) -> String {
     let has_figures = |page: &&&DigestDocument| page.verdict.counts.figures > 0;
     let without = audit.documents.iter().filter(|page| page.findings.is_empty());
     let (without, empty): (Vec<_>, Vec<_>) = without.partition(|page| has_figures(&page));
-    let pages = counted(without.len(), "page has no finding", "pages have no finding");
+    let pages = count_with_noun(without.len(), "page has no finding", "pages have no finding");
     let pages = match without.iter().filter(|page| page.verdict.counts.checked == 0).count() {
         0 => pages,
         unchecked => format!("{pages}; nothing could be checked on {} of them", grouped(unchecked)),
     };
     let names: Vec<&str> = empty.iter().map(|page| page.name.as_str()).collect();
-    let no_figures = counted(empty.len(), "page has no figures", "pages have no figures");
+    let no_figures = count_with_noun(empty.len(), "page has no figures", "pages have no figures");
     let coverage = words::coverage(audit);
     let said = [
         (without.len(), pages),
         (empty.len(), format!("{no_figures}: {}", names.join(", "))),
-        (audit.skipped.len(), counted(audit.skipped.len(), "file skipped", "files skipped")),
+        (
+            audit.skipped.len(),
+            count_with_noun(audit.skipped.len(), "file skipped", "files skipped"),
+        ),
         (audit.refused.len(), format!("{} not opened", grouped(audit.refused.len()))),
         (coverage.len(), coverage),
     ];
@@ -174,10 +178,10 @@ impl Pen {
     /// Wraps a text. Leading blanks are kept; a word longer than a line takes several lines.
     fn wrapped(self, text: &str, indent: &str) -> String {
         let rest = text.trim_start_matches(' ');
-        let text = format!("{}{}", "\u{a0}".repeat(text.len() - rest.len()), shown(rest));
+        let text = format!("{}{}", "\u{a0}".repeat(text.len() - rest.len()), escape_line(rest));
         let text = text.replace("(line ", "(line\u{a0}");
         let mut out = String::new();
-        for line in wrapped(&text, self.width, indent).lines().filter(|line| !line.is_empty()) {
+        for line in wrap_words(&text, self.width, indent).lines().filter(|line| !line.is_empty()) {
             let mut column = 0;
             for c in line.chars() {
                 if column + columns(c) > self.width {
@@ -203,7 +207,7 @@ impl Pen {
     /// Returns `wrong-figure[F4]: ...`, in at most `most` lines.
     fn headed(self, block: &FindingBlock, root: &DigestEntry, most: usize) -> String {
         let message = verdict::cut(&root.finding.message, MESSAGE, columns);
-        let head = format!("{}[{}]", block.severity.word(), root.finding.rule);
+        let head = format!("{}[{}]", block.severity.severity_word(), root.finding.rule);
         let text = self.clipped(&format!("{head}: {message}"), "  ", most);
         match text.strip_prefix(&head) {
             Some(rest) => format!("{}{rest}", self.painted(colour(block.severity), &head)),
@@ -240,15 +244,19 @@ fn in_short(document: &DigestDocument, block: &FindingBlock, pen: Pen) -> String
 fn in_full(document: &DigestDocument, block: &FindingBlock, pen: Pen) -> String {
     let root = &document.findings[block.root];
     let mut out = pen.headed(block, root, MESSAGE);
-    let quoted = root.quoted(OPERANDS);
+    let quoted = root.quoted_lines(OPERANDS);
     let last = quoted.last().map_or(0, |places| places[0].0.line);
     let gutter = last.to_string().len().max(2);
     let column =
         root.place.columns.map(|columns| format!(":{}", columns.column)).unwrap_or_default();
     let [arrow, bar, sign] = ["-->", "|", "="].map(|text| pen.painted(FRAME, text));
     // In one line, however long: it may have to be copied.
-    out +=
-        &format!("{:gutter$}{arrow} {}:{}{column}\n", "", shown(&document.name), root.place.line);
+    out += &format!(
+        "{:gutter$}{arrow} {}:{}{column}\n",
+        "",
+        escape_line(&document.name),
+        root.place.line
+    );
     out += &format!("{:gutter$} {bar}\n", "");
     let mut before = u32::MAX;
     for places in &quoted {
@@ -261,7 +269,7 @@ fn in_full(document: &DigestDocument, block: &FindingBlock, pen: Pen) -> String 
     }
     out += &format!("{:gutter$} {bar}\n", "");
     let indent = " ".repeat(gutter + 5);
-    for (word, note) in root.notes(OPERANDS) {
+    for (word, note) in root.headed_notes(OPERANDS) {
         let text = pen.wrapped(&format!("{:gutter$} = {word}: {note}", ""), &indent);
         out += &text.replacen('=', &sign, 1);
     }

@@ -28,7 +28,8 @@ const LOSS: &str = "\
 ";
 
 fn spot(page: &AuditedPage, line: usize, text: &str) -> TextSpan {
-    let start = page.line(line).find(text).unwrap_or_else(|| panic!("no {text:?} in line {line}"));
+    let start =
+        page.line_text(line).find(text).unwrap_or_else(|| panic!("no {text:?} in line {line}"));
     TextSpan::new(line, start..start + text.len())
 }
 
@@ -61,7 +62,7 @@ fn loss() -> DigestDocument {
             "25.10k is a display bug: the run issued 26.0k a second",
             "26.0k",
         )
-        .by("1000 * 1559486 / 60001 = 25991")
+        .with_arithmetic("1000 * 1559486 / 60001 = 25991")
         .slip(Slip::FioCarry)
         .against([at(2, "5883MiB"), at(2, "60001msec")]),
         finding(
@@ -80,7 +81,7 @@ fn loss() -> DigestDocument {
             "the loss is 21.6 %, not 18.4 %",
             "21.6 %",
         )
-        .by("1 - 20.387k / 25.991k")
+        .with_arithmetic("1 - 20.387k / 25.991k")
         .against([at(7, "81.3 %")]),
         finding("Q5", Ambiguous, at(10, "3 %"), "nothing on the page gives this figure", ""),
         finding("Q3", Cosmetic, at(2, "5883MiB"), "the total is cut off, not rounded", "5884MiB"),
@@ -129,7 +130,7 @@ fn evil() -> DigestDocument {
         let figure = spot(&page, line, "94 %");
         let finding =
             Finding::new("Q1", severity, figure, format!("{EVIL} is wrong")).recomputed(EVIL);
-        finding.by(EVIL).against([spot(&page, 4, "94 %")])
+        finding.with_arithmetic(EVIL).against([spot(&page, 4, "94 %")])
     };
     let mut document =
         document(page.clone(), vec![finding(0, WrongConclusion), finding(4, WrongFigure)]);
@@ -252,7 +253,7 @@ fn programs_get_all_findings_with_rules_and_fingerprints() {
         prints(document(page, vec![Finding::new("Q1", WrongFigure, at, "no")]))
     };
     assert_eq!(moved(""), moved("one\ntwo\n"), "and stay when lines move");
-    for rule in iotax_audit::rule::all() {
+    for rule in iotax_audit::rule::all_rules() {
         let finding = Finding::new(rule.id, rule.severity, TextSpan::new(0, 0..6), "no");
         let run = &json(
             &of(vec![document(AuditedPage::new("p", "18.4 %"), vec![finding])]),

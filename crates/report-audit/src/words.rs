@@ -3,13 +3,13 @@
 use super::digest::{DigestDocument, Skipped};
 use super::{Audit, Severity};
 use iotax_audit::page::UnreadRange;
-use iotax_audit::verdict::{FigureCounts, counted};
+use iotax_audit::verdict::{FigureCounts, count_with_noun};
 use std::cmp::Reverse;
 
 pub fn verdict(audit: &Audit) -> String {
     let pages = audit.documents.as_slice();
     let counts = counts(audit);
-    let all = counted(pages.len(), "page", "pages");
+    let all = count_with_noun(pages.len(), "page", "pages");
     let is_wrong =
         |one: &&DigestDocument| one.worst().is_some_and(|worst| worst <= Severity::WrongFigure);
     match (pages, counts.wrong()) {
@@ -37,16 +37,19 @@ pub fn coverage(audit: &Audit) -> String {
 }
 
 pub fn counts(audit: &Audit) -> FigureCounts {
-    audit.documents.iter().fold(FigureCounts::default(), |all, one| all.and(&one.verdict.counts))
+    audit
+        .documents
+        .iter()
+        .fold(FigureCounts::default(), |all, one| all.merge_counts(&one.verdict.counts))
 }
 
 /// Returns the sources of figures: `read: fio text (2), dd, 3 tables`.
-pub fn read(document: &DigestDocument) -> String {
+pub fn sources_read(document: &DigestDocument) -> String {
     let outputs = document.outputs.iter().map(|(format, count)| match count {
         1 => (*format).to_owned(),
         count => format!("{format} ({count})"),
     });
-    let tables = (document.tables > 0).then(|| counted(document.tables, "table", "tables"));
+    let tables = (document.tables > 0).then(|| count_with_noun(document.tables, "table", "tables"));
     let all: Vec<String> = outputs.chain(tables).collect();
     if all.is_empty() {
         "read: sentences only".to_owned()
@@ -56,7 +59,7 @@ pub fn read(document: &DigestDocument) -> String {
 }
 
 /// Returns `lines 7 to 9: it ends in the middle`.
-pub fn unread(unread: &UnreadRange) -> String {
+pub fn unread_note(unread: &UnreadRange) -> String {
     let UnreadRange { line, last, why } = unread;
     if line < last {
         format!("lines {line} to {last}: {why}")

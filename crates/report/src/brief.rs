@@ -3,10 +3,10 @@
 //! always has room.
 
 use super::grouped::{self, One};
-use super::matrix::{MatrixLoad, below};
-use super::number::{Shown, change};
+use super::matrix::{MatrixLoad, direction_row_name};
+use super::number::{Shown, change_in_percent};
 use super::table::capital;
-use super::table::{LeftOut, TextTable, wrapped};
+use super::table::{LeftOut, TextTable, wrap_words};
 use super::verdicts::{self, VerdictSentence};
 use super::{
     crowd, durability, imported, limits, matrix, probes, sheet, states, sweep, terminal,
@@ -18,9 +18,9 @@ use iotax_analysis::findings::{
     Bill, Charges, Comparison, ComparisonRole, DirectionComparison, DirectionRow, MeasuredFigure,
     Quantity, StackRow, WarningReport, WorkloadFindings,
 };
-use iotax_analysis::{EMULATED, who};
+use iotax_analysis::{EMULATED, comparison_subject};
 use iotax_stats::Verdict;
-use iotax_units::{counted, show_names};
+use iotax_units::{count_noun, show_names};
 use std::collections::BTreeSet;
 
 /// Most lines of the report at 80 columns or more: a terminal's 24, and one.
@@ -37,13 +37,14 @@ pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
     let fixed = lines_of(&top) + lines_of(&closing("")) + 1;
     let room = LINES.saturating_sub(fixed);
     let said: usize = verdicts.iter().map(|text| lines_of(&indented(text, width))).sum();
-    let wants = table.as_ref().map_or(0, |table| table.lines(width));
+    let wants = table.as_ref().map_or(0, |table| table.line_count(width));
     let for_table = wants.min(room.saturating_sub(said + 1).max(room * 2 / 3));
-    let table = table.map(|table| table.fitted(for_table, width)).unwrap_or_default();
-    let verdicts = fitted(&verdicts, room.saturating_sub(lines_of(&table) + 1), width);
+    let table = table.map(|table| table.fitted_rows(for_table, width)).unwrap_or_default();
+    let verdicts = fitted_texts(&verdicts, room.saturating_sub(lines_of(&table) + 1), width);
     let gap = if verdicts.is_empty() { "" } else { "\n" };
     let empty = !findings.workloads.is_empty() && findings.workloads.iter().all(sheet::is_empty);
-    let nothing = if empty { wrapped(&capital(sheet::EMPTY), width, "  ") } else { String::new() };
+    let nothing =
+        if empty { wrap_words(&capital(sheet::EMPTY), width, "  ") } else { String::new() };
     let used = lines_of(&top)
         + lines_of(&nothing)
         + lines_of(gap)
@@ -61,7 +62,7 @@ fn places(findings: &Findings, mut room: usize, width: usize) -> String {
     let crowds = findings.workloads.iter().flat_map(|workload| &workload.crowds);
     let one = |(title, table): (String, TextTable)| {
         let text =
-            format!("{}{}", indented(&title, width), table.text(width, &mut LeftOut::default()));
+            format!("{}{}", indented(&title, width), table.to_text(width, &mut LeftOut::default()));
         let lines = lines_of(&text);
         let fits = lines <= room;
         room -= if fits { lines } else { 0 };
@@ -71,8 +72,10 @@ fn places(findings: &Findings, mut room: usize, width: usize) -> String {
 }
 
 /// Returns the table alone, with its most informative rows in at most `lines` lines.
-pub fn table(findings: &Findings, lines: usize, width: usize) -> String {
-    OneTable::from_findings(findings).map(|table| table.fitted(lines, width)).unwrap_or_default()
+pub fn informative_table(findings: &Findings, lines: usize, width: usize) -> String {
+    OneTable::from_findings(findings)
+        .map(|table| table.fitted_rows(lines, width))
+        .unwrap_or_default()
 }
 
 fn lines_of(text: &str) -> usize {
@@ -105,7 +108,7 @@ fn top(findings: &Findings, width: usize) -> String {
         .filter(|warning| is_at_top(findings, warning))
         .map(|one| one.to_sentence());
     let about = std::iter::once(terminal::identity(&findings.run)).chain(emulated).chain(failed);
-    let about: String = about.map(|line| wrapped(&line, width, "  ")).collect();
+    let about: String = about.map(|line| wrap_words(&line, width, "  ")).collect();
     if head.is_empty() { about } else { format!("{about}\n{head}") }
 }
 
@@ -134,14 +137,18 @@ fn is_at_top(findings: &Findings, warning: &WarningReport) -> bool {
 fn verdicts_of(findings: &Findings) -> Vec<String> {
     let mut all: Vec<(u8, f64, String)> = Vec::new();
     let headline = findings.headline.as_deref().unwrap_or_default();
-    for said in durability::sentences(findings).into_iter().chain(verification::sentences(findings))
+    for said in durability::trial_sentences(findings)
+        .into_iter()
+        .chain(verification::read_back_sentences(findings))
     {
         let order = if said.class == "cost" { 0 } else { 3 };
         all.push((order, 0.0, said.text));
     }
-    all.extend(limits::sentences(findings, headline).into_iter().map(|said| (0, 0.0, said.text)));
+    all.extend(
+        limits::course_sentences(findings, headline).into_iter().map(|said| (0, 0.0, said.text)),
+    );
     let curves = findings.sweeps.iter().flat_map(|one| &one.curves);
-    all.extend(curves.flat_map(sweep::sentences).map(|text| (1, 0.0, text.to_owned())));
+    all.extend(curves.flat_map(sweep::curve_sentences).map(|text| (1, 0.0, text.to_owned())));
     for workload in findings.workloads.iter().filter(|workload| !sheet::is_empty(workload)) {
         let mut add = |first: u8, said: Vec<(VerdictSentence, f64)>| {
             let present = said.into_iter().filter(|(said, _)| said.class != "absent");
@@ -158,7 +165,7 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
         );
         add(
             2,
-            grouped::sized(
+            grouped::sized_sentences(
                 &rates(findings, &workload.comparisons.iter().collect::<Vec<_>>()),
                 "stack",
             ),
@@ -166,7 +173,10 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
         add(2, directions(findings, &workload.comparisons.iter().collect::<Vec<_>>()));
         for array in &workload.arrays {
             add(2, directions(findings, &states::comparisons(array)));
-            add(2, grouped::sized(&rates(findings, &states::comparisons(array)), "state"));
+            add(
+                2,
+                grouped::sized_sentences(&rates(findings, &states::comparisons(array)), "state"),
+            );
         }
         let beside = workload.beside.iter();
         add(
@@ -185,7 +195,7 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
         );
         add(
             5,
-            grouped::sized(
+            grouped::sized_sentences(
                 &charges(workload, |one| verdicts::of_charge(one, &one.latency)),
                 "stack",
             ),
@@ -193,10 +203,13 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
         let apart = workload.charges.iter().filter(|one| verdicts::says_directions(one));
         let apart = apart
             .flat_map(|one| one.directions.iter().map(|it| verdicts::of_charge(one, &it.latency)));
-        add(5, grouped::sized(&apart.collect::<Vec<_>>(), "stack"));
+        add(5, grouped::sized_sentences(&apart.collect::<Vec<_>>(), "stack"));
         add(
             5,
-            grouped::sized(&charges(workload, |one| verdicts::of_charge(one, &one.cpu)), "stack"),
+            grouped::sized_sentences(
+                &charges(workload, |one| verdicts::of_charge(one, &one.cpu)),
+                "stack",
+            ),
         );
     }
     all.retain(|(_, _, text)| !headline.contains(text.as_str()));
@@ -234,7 +247,7 @@ fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(VerdictSentence,
     let of_stacks =
         all.iter().filter(|one| one.role == ComparisonRole::Stack && one.says_directions);
     let said = |one: &&Comparison| {
-        let who = who(&one.stack, &one.against, one.emulated.is_some());
+        let who = comparison_subject(&one.stack, &one.against, one.emulated.is_some());
         let size = if is_headline(findings, one) { f64::INFINITY } else { one.rate.phrase.size() };
         let line = |direction: &DirectionComparison| {
             let text = format!(
@@ -269,7 +282,7 @@ fn charges<'a>(
 }
 
 /// Returns as many of the texts as have room, and how many are left.
-fn fitted(all: &[String], room: usize, width: usize) -> String {
+fn fitted_texts(all: &[String], room: usize, width: usize) -> String {
     let texts: Vec<String> = all.iter().map(|text| indented(text, width)).collect();
     let lines = |many: usize| texts[..many].iter().map(|text| lines_of(text)).sum::<usize>();
     let more = |many: usize| usize::from(many < texts.len());
@@ -277,7 +290,9 @@ fn fitted(all: &[String], room: usize, width: usize) -> String {
     let left = texts.len() - many;
     let left = match left {
         0 => String::new(),
-        left => format!("  and {} (-v)\n", counted(left as u64, "more verdict", "more verdicts")),
+        left => {
+            format!("  and {} (-v)\n", count_noun(left as u64, "more verdict", "more verdicts"))
+        }
     };
     texts[..many].concat() + &left
 }
@@ -299,10 +314,10 @@ impl OneTable {
         let measured: Vec<&WorkloadFindings> =
             findings.workloads.iter().filter(|workload| !sheet::is_empty(workload)).collect();
         let plain = |title: Vec<String>, table: TextTable| {
-            let weights = vec![0.0; table.rows()];
+            let weights = vec![0.0; table.row_count()];
             Some(OneTable { title, table, weights, rows: ["row", "rows"], columns: None })
         };
-        if let Some(table) = durability::table(findings) {
+        if let Some(table) = durability::trial_table(findings) {
             let lossy =
                 |row: &iotax_analysis::findings::durability::DurabilityRow| row.lossy as f64;
             let rows =
@@ -332,7 +347,7 @@ impl OneTable {
                 None => OneTable {
                     title: vec![titled(one)],
                     table: stacks(one),
-                    weights: lines(one)
+                    weights: mix_lines(one)
                         .map(|(_, row, way)| row_weight(one, row, way.is_some()))
                         .collect(),
                     rows: if sheet::is_mix(one) { ["row", "rows"] } else { ["stack", "stacks"] },
@@ -351,14 +366,14 @@ impl OneTable {
         OneTable { title: vec![title], table, weights, rows: ["row", "rows"], columns: None }
     }
 
-    fn lines(&self, width: usize) -> usize {
-        lines_of(&self.text(&(0..self.table.rows()).collect::<Vec<_>>(), width))
+    fn line_count(&self, width: usize) -> usize {
+        lines_of(&self.rows_text(&(0..self.table.row_count()).collect::<Vec<_>>(), width))
     }
 
-    fn text(&self, kept: &[usize], width: usize) -> String {
+    fn rows_text(&self, kept: &[usize], width: usize) -> String {
         let mut left_out = LeftOut::default();
-        let table = self.table.of_rows(kept).text(width, &mut left_out);
-        let rows = self.table.rows() - kept.len();
+        let table = self.table.of_rows(kept).to_text(width, &mut left_out);
+        let rows = self.table.row_count() - kept.len();
         let left = [(rows, Some(self.rows)), (left_out.columns(), self.columns)];
         let counts = left.into_iter().filter(|(many, _)| *many > 0).filter_map(|(many, noun)| {
             let [one, several] = noun?;
@@ -375,13 +390,13 @@ impl OneTable {
     }
 
     /// Returns its most informative rows, as many as have room.
-    fn fitted(&self, room: usize, width: usize) -> String {
-        let mut order: Vec<usize> = (0..self.table.rows()).collect();
+    fn fitted_rows(&self, room: usize, width: usize) -> String {
+        let mut order: Vec<usize> = (0..self.table.row_count()).collect();
         order.sort_by(|one, other| self.weights[*other].total_cmp(&self.weights[*one]));
         let text = |many: usize| {
             let mut kept = order[..many].to_vec();
             kept.sort_unstable();
-            self.text(&kept, width)
+            self.rows_text(&kept, width)
         };
         let texts = (1..=order.len()).rev().map(text);
         texts.into_iter().find(|text| lines_of(text) <= room).unwrap_or_default()
@@ -394,7 +409,11 @@ fn titled(workload: &WorkloadFindings) -> String {
 
 /// Returns how far a stack is from the baseline; the baseline itself is always shown.
 fn weight(workload: &WorkloadFindings, stack: &str) -> f64 {
-    workload.comparisons.iter().find(|one| one.stack == stack).map_or(f64::INFINITY, size)
+    workload
+        .comparisons
+        .iter()
+        .find(|one| one.stack == stack)
+        .map_or(f64::INFINITY, difference_size)
 }
 
 fn row_weight(workload: &WorkloadFindings, row: &StackRow, is_direction: bool) -> f64 {
@@ -403,7 +422,7 @@ fn row_weight(workload: &WorkloadFindings, row: &StackRow, is_direction: bool) -
 }
 
 /// Returns the size of a resolved difference; 0 if nothing is resolved.
-fn size(one: &Comparison) -> f64 {
+fn difference_size(one: &Comparison) -> f64 {
     let differs = matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
     if differs { one.rate.phrase.size() } else { 0.0 }
 }
@@ -414,7 +433,8 @@ fn stacks(workload: &WorkloadFindings) -> TextTable {
     let mut table = sheet::stacks(workload);
     if let Some(against) = workload.comparisons.first().map(|one| one.against.as_str()) {
         let mut changes = TextTable::default();
-        let cells = workload.rows.iter().map(|row| changed(workload, &row.stack, None)).collect();
+        let cells =
+            workload.rows.iter().map(|row| rate_change_cell(workload, &row.stack, None)).collect();
         changes.push(&format!("against {against}"), 0, cells);
         table.columns.splice(2..2, changes.columns);
     }
@@ -434,7 +454,7 @@ fn stacks(workload: &WorkloadFindings) -> TextTable {
 }
 
 /// Returns the rows of a mix's table, each with its stack: the whole load, then each direction.
-fn lines(
+fn mix_lines(
     workload: &WorkloadFindings,
 ) -> impl Iterator<Item = (usize, &StackRow, Option<&DirectionRow>)> {
     workload.rows.iter().enumerate().flat_map(|(at, row)| {
@@ -449,21 +469,21 @@ fn with_directions(workload: &WorkloadFindings, whole: &TextTable) -> TextTable 
     let mut table = TextTable::default();
     for column in &whole.columns {
         let of = |row: &StackRow, one: &DirectionRow| match column.head.as_str() {
-            "stack" => below(one.direction),
+            "stack" => direction_row_name(one.direction),
             "IOPS" => figure(Some(&one.iops)),
             "throughput" => figure(Some(&one.bytes_per_s)),
             "durable" => {
                 one.durable_bytes_per_s.as_ref().map(|one| figure(Some(one))).unwrap_or_default()
             }
             head if head.starts_with("against ") => {
-                changed(workload, &row.stack, Some(one.direction))
+                rate_change_cell(workload, &row.stack, Some(one.direction))
             }
             _ => String::new(),
         };
         let cell = |(at, row, one): (usize, &StackRow, Option<&DirectionRow>)| {
             one.map_or_else(|| column.cells[at].clone(), |one| of(row, one))
         };
-        table.push(&column.head, column.rank, lines(workload).map(cell).collect());
+        table.push(&column.head, column.rank, mix_lines(workload).map(cell).collect());
     }
     let latencies = workload.rows.iter().flat_map(|row| &row.latency);
     let latencies = sheet::latency_columns(latencies, [u8::MAX, 2, 1, u8::MAX]);
@@ -473,13 +493,13 @@ fn with_directions(workload: &WorkloadFindings, whole: &TextTable) -> TextTable 
                 row.latency
                     .iter()
                     .find(|one| one.direction == way)
-                    .and_then(|one| one.figure(&head)),
+                    .and_then(|one| one.figure_named(&head)),
             )
         };
         let cell = |(_, row, one): (usize, &StackRow, Option<&DirectionRow>)| {
             one.map_or_else(String::new, |one| of(row, one.direction))
         };
-        table.push_known(&head, rank, lines(workload).map(cell).collect());
+        table.push_known(&head, rank, mix_lines(workload).map(cell).collect());
     }
     table
 }
@@ -492,13 +512,13 @@ fn after_wholes(weight: f64) -> f64 {
 
 /// Returns the change of the rate of a stack, or of one direction of it. Writes count when they are
 /// acknowledged.
-fn changed(workload: &WorkloadFindings, stack: &str, way: Option<&str>) -> String {
+fn rate_change_cell(workload: &WorkloadFindings, stack: &str, way: Option<&str>) -> String {
     let Some(one) = workload.comparisons.iter().find(|one| one.stack == stack) else {
         return String::new();
     };
     let masked = if one.masked.is_some() && way.is_none() { " (masked)" } else { "" };
     let Some(rate) = one.rate_of(way) else { return String::new() };
-    change(&rate.at_once()).judged(rate.verdict.is_resolved()) + masked
+    change_in_percent(&rate.at_once()).judged_cell(rate.verdict.is_resolved()) + masked
 }
 
 /// Returns a table of all stacks under all loads. The rows are loads or stacks, whichever are more;
@@ -509,17 +529,17 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let of_stack =
         |row: &StackRow| workloads.iter().map(|one| weight(one, &row.stack)).fold(0.0, f64::max);
     let stacks: Vec<(String, f64)> =
-        rows.iter().map(|row| (sheet::named(row), of_stack(row))).collect();
+        rows.iter().map(|row| (sheet::name_with_marks(row), of_stack(row))).collect();
     let parts: Vec<MatrixLoad> =
         workloads.iter().flat_map(|one| MatrixLoad::all_of_workload(one)).collect();
     let load = |load: &MatrixLoad| {
-        let size = load.workload.all_comparisons().map(size).fold(0.0, f64::max);
-        let name = if by_load { load.row() } else { load.named() };
+        let size = load.workload.all_comparisons().map(difference_size).fold(0.0, f64::max);
+        let name = if by_load { load.row_name() } else { load.name_with_unit() };
         (name, if load.way.is_some() { after_wholes(size) } else { size })
     };
     let loads: Vec<(String, f64)> = parts.iter().map(load).collect();
     let rate = |workload: &WorkloadFindings, row: &StackRow, way: Option<&str>| match way {
-        None => Some(sheet::rate(workload, row).clone()),
+        None => Some(sheet::quoted_rate(workload, row).clone()),
         Some(way) => {
             let one = row.directions.iter().find(|one| one.direction == way)?;
             Some(sheet::rate_of(workload, one).clone())
@@ -534,7 +554,7 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
                 figure.map_or_else(|| "-".to_owned(), |one| Shown::from_figure(&one).cell())
                     + &probes::loss(row)
             }
-            Some(row) => changed(workload, &row.stack, way) + &probes::loss(row),
+            Some(row) => rate_change_cell(workload, &row.stack, way) + &probes::loss(row),
             None => "-".to_owned(),
         }
     };
@@ -600,9 +620,9 @@ fn closing(findings: &Findings, command: &str, marks: &str, width: usize) -> Str
     let many = others().count() as u64;
     let kinds: Vec<&str> = kinds.into_iter().collect();
     let warned = (many > 0)
-        .then(|| format!("{} (-v): {}", counted(many, "warning", "warnings"), kinds.join(", ")));
+        .then(|| format!("{} (-v): {}", count_noun(many, "warning", "warnings"), kinds.join(", ")));
     let legend = (!marks.is_empty()).then(|| format!("  {marks}"));
     let next = format!("next: {command} -v (all), -o report.html (page)");
     let lines = legend.into_iter().chain(warned.map(|line| capital(&line))).chain([next]);
-    lines.map(|line| wrapped(&line, width, "  ")).collect()
+    lines.map(|line| wrap_words(&line, width, "  ")).collect()
 }

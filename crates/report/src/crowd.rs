@@ -1,7 +1,7 @@
 //! Guests next to each other, and hosts that load together: how evenly they share, their total, and
 //! the gain of many over one.
 
-use super::number::{Shown, share, three_digits};
+use super::number::{Shown, share_of_baseline, three_digits};
 use super::sheet;
 use super::table::{PartRow, TextTable};
 use iotax_analysis::findings::MeasuredFigure;
@@ -10,9 +10,12 @@ use iotax_analysis::findings::crowd::{Crowd, CrowdDirection, PlaceRow, Scaling};
 
 /// Returns a row for each stack whose load runs in several places, and for a mix a row below it for
 /// each direction. Returns `None` if there is no such stack.
-pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
-    let lines: Vec<CrowdLine> =
-        workload.crowds.iter().flat_map(|one| CrowdLine::all(one, &one.directions)).collect();
+pub(super) fn crowd_table(workload: &WorkloadFindings) -> Option<TextTable> {
+    let lines: Vec<CrowdLine> = workload
+        .crowds
+        .iter()
+        .flat_map(|one| CrowdLine::whole_and_directions(one, &one.directions))
+        .collect();
     if lines.is_empty() {
         return None;
     }
@@ -24,11 +27,11 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     table.push("at once", 0, cells(&|line| line.name()));
     table.push("slowest", 0, cells(&|one| of_place(one.slowest())));
     table.push("fastest", 1, cells(&|one| of_place(one.fastest())));
-    table.push("slowest of fastest", 5, cells(&|one| share(one.spread()).cell()));
+    table.push("slowest of fastest", 5, cells(&|one| share_of_baseline(one.spread()).cell()));
     table.push("Jain", 2, cells(&|one| Shown::from_figure(one.jain()).cell()));
     table.push("all ran", 4, whole(&|one| format!("{:.1} %", 100.0 * one.together)));
     if workload.crowds.iter().any(|one| one.scaling.is_some()) {
-        table.push("times", 0, cells(&|line| line.times()));
+        table.push("times", 0, cells(&|line| line.scaling_cell()));
         table.push("of linear", 1, cells(&|line| line.efficiency()));
     }
     table.push("IOPS/busy core", 3, whole(&|one| Shown::from_figure(&one.per_core).cell()));
@@ -56,8 +59,8 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
         };
         match self.direction {
             Some(one) => format!("  {}s", one.direction),
-            None if without.is_empty() => marked(self.whole),
-            None => format!("{}{without}", marked(self.whole)),
+            None if without.is_empty() => marked_crowd_name(self.whole),
+            None => format!("{}{without}", marked_crowd_name(self.whole)),
         }
     }
 
@@ -79,7 +82,7 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
 
     /// Returns `2.01 +- 0.03 of 4`: the rate of the many over that of the fewer, and the ratio of
     /// their numbers.
-    fn times(&self) -> String {
+    fn scaling_cell(&self) -> String {
         let Some(scaling) = &self.whole.scaling else { return "-".to_owned() };
         let ratio = self.direction.map_or(Some(&scaling.ratio), |one| one.ratio.as_ref());
         let Some(shown) = ratio.map(Shown::from_figure) else { return "-".to_owned() };
@@ -93,7 +96,7 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
         let Some(scaling) = &self.whole.scaling else { return "-".to_owned() };
         let efficiency =
             self.direction.map_or(Some(&scaling.efficiency), |one| one.efficiency.as_ref());
-        efficiency.map_or_else(|| "-".to_owned(), |figure| share(figure).cell())
+        efficiency.map_or_else(|| "-".to_owned(), |figure| share_of_baseline(figure).cell())
     }
 }
 
@@ -103,7 +106,7 @@ const MANY: usize = 8;
 /// Returns a row for each place of a stack that is loaded in several, with the title. With `short`,
 /// only the fastest, the median and the slowest of many.
 pub(super) fn places(crowd: &Crowd, short: bool) -> (String, TextTable) {
-    let stack = marked(crowd);
+    let stack = marked_crowd_name(crowd);
     let mut rows: Vec<&PlaceRow> = crowd.rows.iter().collect();
     let title = match rows.len() {
         all if short && all > MANY => {
@@ -123,7 +126,7 @@ pub(super) fn places(crowd: &Crowd, short: bool) -> (String, TextTable) {
     table.push("place", 0, cells(&|row| row.place.clone()));
     table.push("IOPS", 0, cells(&|row| figure(Some(&row.iops))));
     table.push("throughput", 3, cells(&|row| figure(Some(&row.bytes_per_s))));
-    table.push("of the mean", 0, cells(&|row| share(&row.of_mean).cell()));
+    table.push("of the mean", 0, cells(&|row| share_of_baseline(&row.of_mean).cell()));
     table.push("p99", 1, cells(&|row| figure(Some(&row.p99))));
     if rows.iter().any(|row| row.read_iops.is_some()) {
         table.push("read IOPS", 2, cells(&|row| figure(row.read_iops.as_ref())));
@@ -132,7 +135,7 @@ pub(super) fn places(crowd: &Crowd, short: bool) -> (String, TextTable) {
     (title, table)
 }
 
-fn marked(crowd: &Crowd) -> String {
+fn marked_crowd_name(crowd: &Crowd) -> String {
     let emulated = if crowd.emulated.is_some() { " ~" } else { "" };
     format!("{}{emulated}", crowd.stack)
 }
@@ -141,22 +144,25 @@ fn of_place((place, iops): &(String, f64)) -> String {
     format!("{} ({place})", three_digits(*iops))
 }
 
-pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
+pub(super) fn crowd_sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
     let said = |crowd: &Crowd| match &crowd.scaling {
-        Some(scaling) => format!("{}; {}", crowd.sentence, scaled(scaling)),
+        Some(scaling) => format!("{}; {}", crowd.sentence, scaling_words(scaling)),
         None => crowd.sentence.clone(),
     };
     workload.crowds.iter().map(said).collect::<Vec<_>>().into_iter()
 }
 
-fn scaled(scaling: &Scaling) -> String {
+fn scaling_words(scaling: &Scaling) -> String {
     let Scaling { against, places, .. } = scaling;
     let caution = scaling.caution.as_deref();
-    match (Shown::from_figure(&scaling.ratio).digits(), share(&scaling.efficiency).digits()) {
+    match (
+        Shown::from_figure(&scaling.ratio).digits(),
+        share_of_baseline(&scaling.efficiency).digits(),
+    ) {
         (Some(ratio), Some(of)) => format!(
             "{} times the rate of {against} in {places} times as many places: {} of linear{}",
-            ratio.words(),
-            of.words(),
+            ratio.to_words(),
+            of.to_words(),
             caution.map(|caution| format!(" ({caution})")).unwrap_or_default()
         ),
         _ => format!("against {against}: no figure ({})", caution.unwrap_or("none was found")),

@@ -21,7 +21,7 @@ use iotax_analysis::findings::{
     SampleUnit, StackRow, WorkloadFindings, percentile_name,
 };
 use iotax_stats::Verdict;
-use iotax_units::harmless::shown;
+use iotax_units::harmless::escape_line;
 use std::collections::{HashMap, HashSet};
 
 pub const RENDERER: ReportRenderer = ReportRenderer { name: "csv", endings: &["csv"], render };
@@ -58,14 +58,16 @@ impl MetricParts {
     }
 
     /// Splits the name that a scenario gives a metric: `write iops`, `read p99`, `mean`.
-    fn named(kind: &'static str, metric: &str) -> MetricParts {
+    fn from_metric_name(kind: &'static str, metric: &str) -> MetricParts {
         let (way, rest) = match metric.split_once(' ') {
             Some((way @ ("read" | "write"), rest)) => (way, rest),
             _ => ("", metric),
         };
         let is_percentile = rest.strip_prefix('p').is_some_and(|rest| rest.parse::<f64>().is_ok());
         match rest == "mean" || is_percentile {
-            true => MetricParts::for_quantity(kind, "latency").statistic(rest).with_direction(way),
+            true => {
+                MetricParts::for_quantity(kind, "latency").with_statistic(rest).with_direction(way)
+            }
             false => MetricParts::for_quantity(kind, rest).with_direction(way),
         }
     }
@@ -74,11 +76,11 @@ impl MetricParts {
         MetricParts { direction: direction.to_owned(), ..self }
     }
 
-    fn statistic(self, statistic: &str) -> MetricParts {
+    fn with_statistic(self, statistic: &str) -> MetricParts {
         MetricParts { statistic: statistic.to_owned(), ..self }
     }
 
-    fn scope(self, scope: &str) -> MetricParts {
+    fn with_scope(self, scope: &str) -> MetricParts {
         MetricParts { scope: scope.to_owned(), ..self }
     }
 }
@@ -90,33 +92,35 @@ const AT_ONCE: &str = "all at once";
 fn render(findings: &[Findings], _page: &PageContext) -> String {
     let place = PLACE.map(String::from);
     let mut lines = CsvLines { run: "", place, writer: ::csv::Writer::from_writer(Vec::new()) };
-    lines.record(&HEAD.map(String::from), &PARTS.map(String::from));
+    lines.add_record(&HEAD.map(String::from), &PARTS.map(String::from));
     for one in findings {
         lines.run = &one.run.id;
-        one.workloads.iter().for_each(|workload| lines.workload(workload));
+        one.workloads.iter().for_each(|workload| lines.add_workload(workload));
         lines.place = Default::default();
-        one.durability.iter().flat_map(|found| &found.rows).for_each(|row| lines.trials(row));
+        one.durability.iter().flat_map(|found| &found.rows).for_each(|row| lines.add_trials(row));
         if let Some(found) = &one.limits {
-            found.courses.iter().for_each(|course| lines.course(&found.stack, course));
+            found.courses.iter().for_each(|course| lines.add_course(&found.stack, course));
         }
-        one.verification.iter().flat_map(|found| &found.rows).for_each(|row| lines.verified(row));
+        one.verification
+            .iter()
+            .flat_map(|found| &found.rows)
+            .for_each(|row| lines.add_verified_row(row));
         if let Some(found) = &one.imported {
-            found
-                .workloads
-                .iter()
-                .for_each(|one| one.rows.iter().for_each(|row| lines.imported(&one.subject, row)));
-            found.others.iter().for_each(|other| lines.other(other));
+            found.workloads.iter().for_each(|one| {
+                one.rows.iter().for_each(|row| lines.add_imported_row(&one.subject, row))
+            });
+            found.others.iter().for_each(|other| lines.add_other_result(other));
         }
         for joint in &one.joint_bills {
-            lines.bill(&format!("{} and {}", joint.shallow, joint.deep), &joint.bill);
+            lines.add_bill(&format!("{} and {}", joint.shallow, joint.deep), &joint.bill);
         }
-        one.sweeps.iter().for_each(|sweep| lines.sweep(sweep, &one.workloads));
+        one.sweeps.iter().for_each(|sweep| lines.add_sweep(sweep, &one.workloads));
         lines.place = Default::default();
-        one.tables.iter().for_each(|table| lines.asked(table));
+        one.tables.iter().for_each(|table| lines.add_ratio_table(table));
         one.published
             .iter()
             .flat_map(|found| &found.figures)
-            .for_each(|figure| lines.published(figure));
+            .for_each(|figure| lines.add_published(figure));
     }
     // Writing to memory cannot fail, and the input was strings.
     String::from_utf8(lines.writer.into_inner().unwrap_or_default()).unwrap_or_default()
@@ -129,15 +133,15 @@ struct CsvLines<'a> {
 }
 
 impl CsvLines<'_> {
-    fn record(&mut self, fields: &[String; HEAD.len()], parts: &[String; PARTS.len()]) {
+    fn add_record(&mut self, fields: &[String; HEAD.len()], parts: &[String; PARTS.len()]) {
         let fields = fields.iter().chain(&self.place).chain(parts);
         // Every record has the same number of fields and goes to memory.
-        let _ = self.writer.write_record(fields.map(|field| cell(field)));
+        let _ = self.writer.write_record(fields.map(|field| safe_cell(field)));
     }
 
     /// Adds each point's power and simultaneous ratios, and the knee of each stack along each
     /// curve.
-    fn sweep(&mut self, sweep: &SweepFindings, workloads: &[WorkloadFindings]) {
+    fn add_sweep(&mut self, sweep: &SweepFindings, workloads: &[WorkloadFindings]) {
         let places: HashMap<&str, [String; PLACE.len()]> =
             workloads.iter().map(|workload| (workload.name.as_str(), place_of(workload))).collect();
         for curve in &sweep.curves {
@@ -145,7 +149,7 @@ impl CsvLines<'_> {
                 for point in &stack.points {
                     self.place = places.get(point.workload.as_str()).cloned().unwrap_or_default();
                     let emulated = stack.emulated.as_deref();
-                    self.figure(
+                    self.add_figure(
                         [&point.workload, &stack.stack, "", "power"],
                         &point.power,
                         emulated,
@@ -164,9 +168,9 @@ impl CsvLines<'_> {
                 let axis = PLACE.iter().position(|word| *word == sweep.axis);
                 axis.into_iter().for_each(|axis| self.place[axis].clear());
                 let metric = format!("knee over {}", sweep.axis);
-                self.figure(
+                self.add_figure(
                     ["", &stack.stack, "", &metric],
-                    &knee(sweep, stack),
+                    &knee_figure(sweep, stack),
                     stack.emulated.as_deref(),
                 );
             }
@@ -178,8 +182,8 @@ impl CsvLines<'_> {
         let figure = cost.ratio.with_interval(cost.simultaneous.as_ref());
         let rate = if cost.quantity == "durable" { "durable rate" } else { "rate" };
         let parts =
-            MetricParts::for_quantity("ratio", rate).with_direction(direction).scope(AT_ONCE);
-        self.parted(
+            MetricParts::for_quantity("ratio", rate).with_direction(direction).with_scope(AT_ONCE);
+        self.add_parted_figure(
             [workload, &stack.stack, "", metric.trim()],
             parts,
             &figure,
@@ -187,24 +191,29 @@ impl CsvLines<'_> {
         );
     }
 
-    fn workload(&mut self, workload: &WorkloadFindings) {
+    fn add_workload(&mut self, workload: &WorkloadFindings) {
         let name = &workload.name;
         self.place = place_of(workload);
         for row in &workload.rows {
-            self.row(name, row);
+            self.add_stack_row(name, row);
         }
         for one in &workload.slo {
-            let share = noted(&one.share, Some(one.verdict.word().to_owned()));
+            let share = with_caution(&one.share, Some(one.verdict.word().to_owned()));
             let parts = MetricParts::for_quantity("value", "share of I/Os")
-                .scope(&format!("slo {}", one.level));
+                .with_scope(&format!("slo {}", one.level));
             let metric = format!("share of I/Os beyond {}", one.level);
-            self.parted([name, &one.stack, "", &metric], parts, &share, None);
+            self.add_parted_figure([name, &one.stack, "", &metric], parts, &share, None);
         }
         let mut waited: HashSet<(&str, &str)> = HashSet::new();
         for one in workload.all_comparisons() {
             let (stack, against) = (&one.stack, &one.against);
             let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
-                self.parted([name, stack, against, metric], parts, figure, one.emulated.as_deref());
+                self.add_parted_figure(
+                    [name, stack, against, metric],
+                    parts,
+                    figure,
+                    one.emulated.as_deref(),
+                );
             };
             let figure = if workload.rate_unit == "B/s" { "throughput" } else { "iops" };
             let durable = if one.of_write == Some(Quantity::Durable) { "durable " } else { "" };
@@ -217,11 +226,12 @@ impl CsvLines<'_> {
                 let parts = parts.clone().with_direction(way);
                 let metric = format!("ratio of {}", rate.quantity);
                 let masked = one.masked.as_ref().map(|masked| masked.words.clone());
-                let with_reserve = noted(&rate.ratio, masked.or_else(|| withheld(&rate.verdict)));
+                let with_reserve =
+                    with_caution(&rate.ratio, masked.or_else(|| unresolved_reason(&rate.verdict)));
                 add(&metric, parts.clone(), &with_reserve);
                 if rate.simultaneous.is_some() {
                     let metric = format!("{metric}, with all {family} at once");
-                    add(&metric, parts.scope(AT_ONCE), &rate.at_once());
+                    add(&metric, parts.with_scope(AT_ONCE), &rate.at_once());
                 }
             }
             // Both quantities of a write share their latencies.
@@ -231,45 +241,50 @@ impl CsvLines<'_> {
                 let name = percentile_name(*q);
                 let parts = MetricParts::for_quantity("ratio", "latency")
                     .with_direction(direction)
-                    .statistic(&name);
+                    .with_statistic(&name);
                 add(&format!("ratio of {direction} latency {name}"), parts, ratio);
             }
             for tail in one.tails.iter().filter(|_| is_first) {
                 let (way, name) = (tail.direction, percentile_name(tail.quantile));
                 let parts = MetricParts::for_quantity("value", "share of I/Os")
                     .with_direction(way)
-                    .statistic(&name);
+                    .with_statistic(&name);
                 let metric = format!("share of {way}s beyond {against}'s {name}");
                 add(&metric, parts, &tail.share);
                 let parts = MetricParts::for_quantity("added", "latency")
                     .with_direction(way)
-                    .statistic(&name);
+                    .with_statistic(&name);
                 add(&format!("added {way} latency {name}"), parts, &tail.added);
             }
         }
-        workload.all_charges().for_each(|one| self.charges(name, one));
-        workload.matched.iter().for_each(|one| self.matched(name, one));
-        workload.clusters.iter().for_each(|one| self.cluster(name, one));
+        workload.all_charges().for_each(|one| self.add_charges(name, one));
+        workload.matched.iter().for_each(|one| self.add_matched(name, one));
+        workload.clusters.iter().for_each(|one| self.add_cluster(name, one));
         if let Some(beside) = &workload.beside {
             let base =
                 workload.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());
             let metric = "rate beside the other stacks over rate alone";
-            self.figure([name, base, "", metric], &beside.ratio, None);
+            self.add_figure([name, base, "", metric], &beside.ratio, None);
         }
-        workload.crowds.iter().for_each(|one| self.crowd(name, one));
-        workload.efficiency.iter().for_each(|one| self.efficiency(name, one));
-        workload.bill.iter().for_each(|bill| self.bill(name, bill));
+        workload.crowds.iter().for_each(|one| self.add_crowd(name, one));
+        workload.efficiency.iter().for_each(|one| self.add_efficiency(name, one));
+        workload.bill.iter().for_each(|bill| self.add_bill(name, bill));
     }
 
     /// Adds how evenly several places share, how their total compares with fewer places, and each
     /// place.
-    fn crowd(&mut self, workload: &str, one: &Crowd) {
+    fn add_crowd(&mut self, workload: &str, one: &Crowd) {
         let emulated = one.emulated.as_deref();
         let mut add = |against: &str, way: &str, metric: &str, figure: &MeasuredFigure| {
             let parts = MetricParts::for_quantity("value", metric).with_direction(way);
             let of = if way.is_empty() { String::new() } else { format!(", {way}s") };
             let metric = format!("{metric}{of}");
-            self.parted([workload, &one.stack, against, &metric], parts, figure, emulated);
+            self.add_parted_figure(
+                [workload, &one.stack, against, &metric],
+                parts,
+                figure,
+                emulated,
+            );
         };
         add("", "", "slowest of fastest place", &one.spread);
         add("", "", "fairness (Jain) of places", &one.jain);
@@ -287,7 +302,7 @@ impl CsvLines<'_> {
                 for (metric, figure) in
                     [("ratio to fewer places", ratio), ("share of linear", efficiency)]
                 {
-                    let figure = figure.map(|figure| noted(figure, scaling.caution.clone()));
+                    let figure = figure.map(|figure| with_caution(figure, scaling.caution.clone()));
                     figure.iter().for_each(|figure| add(&scaling.against, way, metric, figure));
                 }
             }
@@ -304,31 +319,37 @@ impl CsvLines<'_> {
             for (metric, figure) in
                 figures.into_iter().filter_map(|(metric, one)| Some((metric, one?)))
             {
-                let parts = MetricParts::named("value", metric);
-                let parts = parts.scope(&format!("place {}", row.place));
+                let parts = MetricParts::from_metric_name("value", metric);
+                let parts = parts.with_scope(&format!("place {}", row.place));
                 let metric = format!("{metric} of place {}", row.place);
-                self.parted([workload, &one.stack, "", &metric], parts, figure, emulated);
+                self.add_parted_figure(
+                    [workload, &one.stack, "", &metric],
+                    parts,
+                    figure,
+                    emulated,
+                );
             }
         }
     }
 
     /// Adds what the drives could do, and how much of it is reached.
-    fn efficiency(&mut self, workload: &str, one: &Efficiency) {
+    fn add_efficiency(&mut self, workload: &str, one: &Efficiency) {
         let notes = [Some(one.rule.as_str()).filter(|rule| !rule.is_empty()), one.unless];
         let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
         let with_note = |figure: &MeasuredFigure| match note.as_str() {
             "" => figure.clone(),
-            note => with_note(&noted(figure, Some(note.to_owned())), note),
+            note => with_note(&with_caution(figure, Some(note.to_owned())), note),
         };
         let mut add = |way: &str, metric: &str, figure: &MeasuredFigure| {
-            let parts =
-                MetricParts::for_quantity("value", metric).with_direction(way).scope(one.by.word());
+            let parts = MetricParts::for_quantity("value", metric)
+                .with_direction(way)
+                .with_scope(one.by.word());
             let of = if way.is_empty() { String::new() } else { format!(" of {way}s alone") };
             let metric = format!("{metric}{of}, {}", one.by.word());
-            let about = [workload, &one.stack, one.by.against(), &metric];
+            let about = [workload, &one.stack, one.by.bound_words(), &metric];
             // The arithmetic in words is that of the whole load.
             let figure = if way.is_empty() { with_note(figure) } else { figure.clone() };
-            self.parted(about, parts, &figure, one.emulated.as_deref());
+            self.add_parted_figure(about, parts, &figure, one.emulated.as_deref());
         };
         let mut all = |way: &str,
                        could: &MeasuredFigure,
@@ -351,23 +372,30 @@ impl CsvLines<'_> {
 
     /// Adds the shares of the tables that the scenario requests; the figures themselves are those
     /// of the stacks.
-    fn asked(&mut self, table: &RatioTable) {
+    fn add_ratio_table(&mut self, table: &RatioTable) {
         let base =
             table.columns.iter().find(|column| table.percent_of.as_ref() == Some(&column.head));
         let against = base.and_then(|column| column.stack.clone()).unwrap_or_default();
         for row in &table.rows {
             for (cell, column) in row.cells.iter().zip(&table.columns) {
                 let Some(stack) = &column.stack else { continue };
-                let mut add = |what: &'static str,
-                               figure: &MeasuredFigure,
-                               emulated: Option<&str>| {
-                    let metric = format!("{what} of {}", row.metric);
-                    let parts = MetricParts::named(what, &row.metric);
-                    self.parted([&row.workload, stack, &against, &metric], parts, figure, emulated);
-                };
-                let weak = cell.masked.clone().or_else(|| cell.verdict.as_ref().and_then(withheld));
+                let mut add =
+                    |what: &'static str, figure: &MeasuredFigure, emulated: Option<&str>| {
+                        let metric = format!("{what} of {}", row.metric);
+                        let parts = MetricParts::from_metric_name(what, &row.metric);
+                        self.add_parted_figure(
+                            [&row.workload, stack, &against, &metric],
+                            parts,
+                            figure,
+                            emulated,
+                        );
+                    };
+                let weak = cell
+                    .masked
+                    .clone()
+                    .or_else(|| cell.verdict.as_ref().and_then(unresolved_reason));
                 if let Some(share) = &cell.share {
-                    add("share", &noted(share, weak), column.emulated.as_deref());
+                    add("share", &with_caution(share, weak), column.emulated.as_deref());
                 }
                 cell.published.iter().for_each(|share| add("published share", share, None));
             }
@@ -376,10 +404,10 @@ impl CsvLines<'_> {
 
     /// Adds durability trials. Counts of blocks and kills have no interval; the share of kills that
     /// lost something has one.
-    fn trials(&mut self, row: &DurabilityRow) {
+    fn add_trials(&mut self, row: &DurabilityRow) {
         let mut add = |metric: &str, figure: &MeasuredFigure| {
             let metric = format!("{} killed: {metric}", row.kill);
-            self.figure(["", &row.stack, "", &metric], figure, row.emulated.as_deref());
+            self.add_figure(["", &row.stack, "", &metric], figure, row.emulated.as_deref());
         };
         let counts = [
             ("kills", row.kills),
@@ -395,19 +423,19 @@ impl CsvLines<'_> {
             ("blocks under way torn", row.found.under_way_torn),
         ];
         for (metric, count) in counts {
-            add(metric, &counted(count, (row.kills, SampleUnit::Kills)));
+            add(metric, &counted_figure(count, (row.kills, SampleUnit::Kills)));
         }
         add("share of kills with loss", &row.share);
     }
 
-    fn course(&mut self, stack: &str, course: &CourseFinding) {
-        for (metric, figure) in [("rate", course.rate()), ("burst", course.burst())] {
-            self.figure([&course.load, stack, "", metric], &figure, None);
+    fn add_course(&mut self, stack: &str, course: &CourseFinding) {
+        for (metric, figure) in [("rate", course.rate_figure()), ("burst", course.burst())] {
+            self.add_figure([&course.load, stack, "", metric], &figure, None);
         }
     }
 
     /// Adds an imported row; the uncertainty from rounding is in the note.
-    fn imported(&mut self, subject: &str, row: &ImportedRow) {
+    fn add_imported_row(&mut self, subject: &str, row: &ImportedRow) {
         let mut add = |metric: &str, one: &ImportedFigure| {
             let note = one
                 .rounded
@@ -416,8 +444,8 @@ impl CsvLines<'_> {
             let figure =
                 note.map_or_else(|| one.figure.clone(), |note| with_note(&one.figure, &note));
             let (quantity, statistic) = metric.split_once(' ').unwrap_or((metric, ""));
-            let parts = MetricParts::for_quantity("value", quantity).statistic(statistic);
-            self.parted([subject, &row.system, "", metric], parts, &figure, None);
+            let parts = MetricParts::for_quantity("value", quantity).with_statistic(statistic);
+            self.add_parted_figure([subject, &row.system, "", metric], parts, &figure, None);
         };
         add("iops", &row.iops);
         add("throughput", &row.bytes_per_s);
@@ -428,27 +456,33 @@ impl CsvLines<'_> {
                     let figure =
                         MeasuredFigure::bare(ns, "ns", (row.runs, SampleUnit::Runs), one.from);
                     let statistic = format!("p{}{word}", one.percent);
-                    let parts = MetricParts::for_quantity("value", "latency").statistic(&statistic);
+                    let parts =
+                        MetricParts::for_quantity("value", "latency").with_statistic(&statistic);
                     let metric = format!("latency {statistic}");
-                    self.parted([subject, &row.system, "", &metric], parts, &figure, None);
+                    self.add_parted_figure(
+                        [subject, &row.system, "", &metric],
+                        parts,
+                        &figure,
+                        None,
+                    );
                 }
             }
         }
-        row.comparison.iter().for_each(|one| self.against(subject, &row.system, one));
+        row.comparison.iter().for_each(|one| self.add_imported_ratio(subject, &row.system, one));
     }
 
-    fn against(&mut self, subject: &str, system: &str, one: &ImportedComparison) {
+    fn add_imported_ratio(&mut self, subject: &str, system: &str, one: &ImportedComparison) {
         let metric = format!("ratio of {}", one.quantity);
-        self.parted(
+        self.add_parted_figure(
             [subject, system, &one.against, &metric],
             MetricParts::for_quantity("ratio", &one.quantity.to_string()),
-            &noted(&one.ratio, withheld(&one.verdict)),
+            &with_caution(&one.ratio, unresolved_reason(&one.verdict)),
             None,
         );
     }
 
     /// Adds a result that is not I/O; its unit is as printed.
-    fn other(&mut self, other: &OtherResult) {
+    fn add_other_result(&mut self, other: &OtherResult) {
         for row in &other.rows {
             let (low, high) = row
                 .interval
@@ -472,13 +506,13 @@ impl CsvLines<'_> {
                 "",
             ];
             let parts = ["value", name, "", "", ""];
-            self.record(&fields.map(str::to_owned), &parts.map(str::to_owned));
-            row.comparison.iter().for_each(|one| self.against("", &row.system, one));
+            self.add_record(&fields.map(str::to_owned), &parts.map(str::to_owned));
+            row.comparison.iter().for_each(|one| self.add_imported_ratio("", &row.system, one));
         }
     }
 
     /// Adds the blocks read back and the reads of the load, all of them and the wrong ones by kind.
-    fn verified(&mut self, row: &VerifiedRow) {
+    fn add_verified_row(&mut self, row: &VerifiedRow) {
         for (what, of, found) in [
             ("read back", SampleUnit::Blocks, &row.back),
             ("read by the load", SampleUnit::Reads, &row.load),
@@ -495,13 +529,13 @@ impl CsvLines<'_> {
             ];
             for (metric, count) in counts {
                 let metric = format!("{what}: {metric}");
-                let figure = counted(count, (found.blocks, of));
-                self.figure([&row.workload, &row.stack, "", &metric], &figure, None);
+                let figure = counted_figure(count, (found.blocks, of));
+                self.add_figure([&row.workload, &row.stack, "", &metric], &figure, None);
             }
         }
     }
 
-    fn cluster(&mut self, workload: &str, one: &ClusterFindings) {
+    fn add_cluster(&mut self, workload: &str, one: &ClusterFindings) {
         let figures = [
             ("cluster: readings", one.readings as f64, "1"),
             ("cluster: readings healthy", one.healthy as f64, "1"),
@@ -515,20 +549,21 @@ impl CsvLines<'_> {
         for (metric, value, unit) in figures {
             let n = (one.readings, SampleUnit::Readings);
             let figure = MeasuredFigure::bare(value, unit, n, "as it was reported");
-            self.figure([workload, &one.stacks.join(", "), "", metric], &figure, None);
+            self.add_figure([workload, &one.stacks.join(", "), "", metric], &figure, None);
         }
     }
 
-    fn charges(&mut self, workload: &str, one: &Charges) {
+    fn add_charges(&mut self, workload: &str, one: &Charges) {
         let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
-            self.parted(
+            self.add_parted_figure(
                 [workload, &one.stack, &one.against, metric],
                 parts,
                 figure,
                 one.emulated.as_deref(),
             );
         };
-        let latency = MetricParts::for_quantity("", "latency").statistic("mean").scope(MATCHED);
+        let latency =
+            MetricParts::for_quantity("", "latency").with_statistic("mean").with_scope(MATCHED);
         let directions = one.directions.iter();
         let directions =
             directions.map(|it| (&it.latency, latency.clone().with_direction(it.direction)));
@@ -542,43 +577,52 @@ impl CsvLines<'_> {
                 [("ratio", "ratio of", &charge.ratio), ("added", "added:", &charge.difference)];
             for (kind, word, figure) in both {
                 let metric = format!("{word} {}", charge.quantity);
-                add(&metric, MetricParts { kind, ..parts.clone() }, &noted(figure, reason.clone()));
+                add(
+                    &metric,
+                    MetricParts { kind, ..parts.clone() },
+                    &with_caution(figure, reason.clone()),
+                );
             }
         }
         for (direction, q, ratio) in &one.percentiles {
             let name = percentile_name(*q);
             let parts = MetricParts::for_quantity("ratio", "latency")
                 .with_direction(direction)
-                .statistic(&name)
-                .scope(MATCHED);
+                .with_statistic(&name)
+                .with_scope(MATCHED);
             add(&format!("ratio of {direction} latency {name} at the matched rate"), parts, ratio);
         }
     }
 
-    fn matched(&mut self, workload: &str, matched: &MatchedFindings) {
+    fn add_matched(&mut self, workload: &str, matched: &MatchedFindings) {
         let load = if matched.rate_iops.is_some() { "at the matched rate" } else { "at iodepth 1" };
         for row in &matched.rows {
             let late = (row.kept_up == Some(false)).then(|| "not kept up".to_owned());
             let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
                 let metric = format!("{metric} {load}");
-                self.parted(
+                self.add_parted_figure(
                     [workload, &row.stack, "", &metric],
-                    parts.scope(MATCHED),
-                    &noted(figure, late.clone()),
+                    parts.with_scope(MATCHED),
+                    &with_caution(figure, late.clone()),
                     row.emulated.as_deref(),
                 );
             };
             add("iops", MetricParts::for_quantity("value", "iops"), &row.iops);
-            latencies(&row.latency, &mut add);
-            times("service time", row.service.as_ref(), &mut add);
+            add_latencies(&row.latency, &mut add);
+            add_latency_parts("service time", row.service.as_ref(), &mut add);
         }
     }
 
-    fn bill(&mut self, workload: &str, bill: &Bill) {
+    fn add_bill(&mut self, workload: &str, bill: &Bill) {
         for line in super::sheet::bill_lines(bill) {
             let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
                 let about = [workload, &line.layer, &line.on, metric];
-                self.parted(about, parts.scope("bill"), figure, line.emulated.as_deref());
+                self.add_parted_figure(
+                    about,
+                    parts.with_scope("bill"),
+                    figure,
+                    line.emulated.as_deref(),
+                );
             };
             let whole = ("", &line.ratio, &line.added_latency);
             let directions = line.directions.iter();
@@ -586,12 +630,12 @@ impl CsvLines<'_> {
             for (way, ratio, latency) in std::iter::once(whole).chain(directions) {
                 let parts = MetricParts::for_quantity("ratio", "rate").with_direction(way);
                 let of = if way.is_empty() { String::new() } else { format!(" of {way}s") };
-                add(&format!("bill ratio{of}"), parts, &noted(ratio, reserve(line)));
+                add(&format!("bill ratio{of}"), parts, &with_caution(ratio, bill_line_note(line)));
                 if way.is_empty() {
                     let parts = MetricParts::for_quantity("of_baseline", "rate");
                     add("bill of baseline", parts, &line.of_baseline);
                 }
-                let parts = MetricParts::for_quantity("added", "latency").statistic("mean");
+                let parts = MetricParts::for_quantity("added", "latency").with_statistic("mean");
                 let metric = format!("bill added {way} latency").replace("  ", " ");
                 add(&metric, parts.with_direction(way), latency);
             }
@@ -603,9 +647,14 @@ impl CsvLines<'_> {
         }
     }
 
-    fn row(&mut self, workload: &str, row: &StackRow) {
+    fn add_stack_row(&mut self, workload: &str, row: &StackRow) {
         let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
-            self.parted([workload, &row.stack, "", metric], parts, figure, row.emulated.as_deref());
+            self.add_parted_figure(
+                [workload, &row.stack, "", metric],
+                parts,
+                figure,
+                row.emulated.as_deref(),
+            );
         };
         let named = |metric: &str| MetricParts::for_quantity("value", metric);
         let whole = ("", &row.iops, &row.bytes_per_s, &row.durable_bytes_per_s);
@@ -621,7 +670,7 @@ impl CsvLines<'_> {
                 add(format!("{way} {metric}").trim_start(), parts, figure);
             }
         }
-        latencies(&row.latency, &mut add);
+        add_latencies(&row.latency, &mut add);
         for (metric, figure) in [
             ("cpu per io of host and guest", &row.cpu),
             ("cpu per io of the place", &row.cpu_place),
@@ -647,7 +696,7 @@ impl CsvLines<'_> {
                 let counted = (one.runs, SampleUnit::Runs);
                 let figure =
                     MeasuredFigure::bare(value, one.unit, counted, "single runs have no interval");
-                let parts = named("single runs").statistic(statistic);
+                let parts = named("single runs").with_statistic(statistic);
                 add(&format!("{statistic} of single runs"), parts, &figure);
             }
         }
@@ -655,7 +704,7 @@ impl CsvLines<'_> {
             let metric = format!("iops of {} on {}", one.path, one.place);
             add(
                 &metric,
-                named("iops").scope(&format!("disk {} on {}", one.path, one.place)),
+                named("iops").with_scope(&format!("disk {} on {}", one.path, one.place)),
                 &one.iops,
             );
         }
@@ -671,20 +720,25 @@ impl CsvLines<'_> {
             ("cpu per io of the generator in the kernel", &row.generator.cpu_kernel),
         ];
         engine.chain(own).for_each(|(metric, figure)| add(metric, named(metric), figure));
-        times("service time", row.generator.service.as_ref(), &mut add);
-        times("flush latency", row.flush.as_ref(), &mut add);
-        times("time between looks", row.generator.reap_gap.as_ref(), &mut add);
+        add_latency_parts("service time", row.generator.service.as_ref(), &mut add);
+        add_latency_parts("flush latency", row.flush.as_ref(), &mut add);
+        add_latency_parts("time between looks", row.generator.reap_gap.as_ref(), &mut add);
     }
 
     /// Adds a published figure, its ratio, and the measured figures that it is compared with: some
     /// are percentiles that no other line has.
-    fn published(&mut self, one: &PublishedFinding) {
+    fn add_published(&mut self, one: &PublishedFinding) {
         let emulated = one.emulated.as_deref();
         let mut add = |against: &str, kind: &'static str, figure: &MeasuredFigure| {
             let of = if against.is_empty() { "" } else { " of" };
             let metric = format!("{kind}{of} {}", one.metric_said());
-            let parts = MetricParts::named(kind, &one.metric.to_string());
-            self.parted([&one.workload, &one.stack, against, &metric], parts, figure, emulated);
+            let parts = MetricParts::from_metric_name(kind, &one.metric.to_string());
+            self.add_parted_figure(
+                [&one.workload, &one.stack, against, &metric],
+                parts,
+                figure,
+                emulated,
+            );
         };
         add("", "published", &with_note(&one.published, &format!("printed {}", one.printed)));
         add("", "beside published", &one.measured);
@@ -702,23 +756,28 @@ impl CsvLines<'_> {
     }
 
     /// Adds a figure. `about` holds workload, stack, against and metric, which is the quantity.
-    fn figure(&mut self, about: [&str; 4], figure: &MeasuredFigure, emulated: Option<&str>) {
-        self.parted(about, MetricParts::for_quantity("value", about[3]), figure, emulated);
+    fn add_figure(&mut self, about: [&str; 4], figure: &MeasuredFigure, emulated: Option<&str>) {
+        self.add_parted_figure(
+            about,
+            MetricParts::for_quantity("value", about[3]),
+            figure,
+            emulated,
+        );
     }
 
-    fn parted(
+    fn add_parted_figure(
         &mut self,
         about: [&str; 4],
         parts: MetricParts,
         figure: &MeasuredFigure,
         emulated: Option<&str>,
     ) {
-        let [state, value, unit, low, high, n, of, note] = fields(figure);
+        let [state, value, unit, low, high, n, of, note] = figure_fields(figure);
         let [workload, stack, against, metric] = about.map(String::from);
         let emulated = emulated.unwrap_or_default().to_owned();
         let run = self.run.to_owned();
         let MetricParts { kind, quantity, direction, statistic, scope } = parts;
-        self.record(
+        self.add_record(
             &[
                 run, workload, stack, against, metric, state, value, unit, low, high, n, of, note,
                 emulated,
@@ -730,8 +789,8 @@ impl CsvLines<'_> {
 
 /// Makes text from others safe for a spreadsheet: nothing in it acts, and a formula gets a `'` in
 /// front, so that it is shown.
-pub fn cell(text: &str) -> String {
-    let text = shown(text);
+pub fn safe_cell(text: &str) -> String {
+    let text = escape_line(text);
     if is_formula(text.trim_start()) { format!("'{text}") } else { text }
 }
 
@@ -754,33 +813,34 @@ fn is_formula(text: &str) -> bool {
 /// Function that adds a metric with its parts.
 type Add<'a> = dyn FnMut(&str, MetricParts, &MeasuredFigure) + 'a;
 
-fn latencies(latencies: &[LatencyFigures], add: &mut Add) {
+fn add_latencies(latencies: &[LatencyFigures], add: &mut Add) {
     for latency in latencies {
         let way = latency.direction;
         for (name, figure) in latency.figures() {
-            let parts =
-                MetricParts::for_quantity("value", "latency").with_direction(way).statistic(&name);
+            let parts = MetricParts::for_quantity("value", "latency")
+                .with_direction(way)
+                .with_statistic(&name);
             add(&format!("{way} latency {name}"), parts, figure);
         }
     }
 }
 
-fn times(name: &str, times: Option<&LatencyFigures>, add: &mut Add) {
+fn add_latency_parts(name: &str, times: Option<&LatencyFigures>, add: &mut Add) {
     for (part, figure) in times.iter().flat_map(|times| times.figures()) {
         add(
             &format!("{name} {part}"),
-            MetricParts::for_quantity("value", name).statistic(&part),
+            MetricParts::for_quantity("value", name).with_statistic(&part),
             figure,
         );
     }
 }
 
-fn counted(count: u64, n: (u64, SampleUnit)) -> MeasuredFigure {
+fn counted_figure(count: u64, n: (u64, SampleUnit)) -> MeasuredFigure {
     MeasuredFigure::bare(count as f64, "1", n, "a count")
 }
 
 /// Puts a caution into the note of a figure.
-fn noted(figure: &MeasuredFigure, note: Option<String>) -> MeasuredFigure {
+fn with_caution(figure: &MeasuredFigure, note: Option<String>) -> MeasuredFigure {
     match (note, figure) {
         (Some(note), MeasuredFigure::Known { .. }) => figure.clone().cautioned(Some(note)),
         _ => figure.clone(),
@@ -798,15 +858,18 @@ fn with_note(figure: &MeasuredFigure, note: &str) -> MeasuredFigure {
     }
 }
 
-fn withheld(verdict: &Verdict) -> Option<String> {
+fn unresolved_reason(verdict: &Verdict) -> Option<String> {
     match verdict {
         Verdict::Unresolved { reason, .. } => Some(format!("unresolved: {reason}")),
         _ => None,
     }
 }
 
-fn reserve(line: &BillLine) -> Option<String> {
-    line.masked.as_ref().map(|masked| masked.words.clone()).or_else(|| withheld(&line.verdict))
+fn bill_line_note(line: &BillLine) -> Option<String> {
+    line.masked
+        .as_ref()
+        .map(|masked| masked.words.clone())
+        .or_else(|| unresolved_reason(&line.verdict))
 }
 
 fn place_of(workload: &WorkloadFindings) -> [String; PLACE.len()] {
@@ -820,14 +883,21 @@ fn place_of(workload: &WorkloadFindings) -> [String; PLACE.len()] {
 
 /// Returns the knee as a figure. Its bounds are those of the points that cannot be distinguished
 /// from it.
-fn knee(sweep: &SweepFindings, stack: &StackCurve) -> MeasuredFigure {
+fn knee_figure(sweep: &SweepFindings, stack: &StackCurve) -> MeasuredFigure {
     match &stack.knee.place {
         KneePosition::Inside { at, not_told_apart, .. } => {
             let all = || not_told_apart.iter().chain([at]).map(|at| at.value as f64);
-            let interval =
-                Interval::between(all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+            let interval = Interval::from_bounds(
+                all().fold(f64::INFINITY, f64::min),
+                all().fold(0.0, f64::max),
+            );
             let n = stack.points.len() as u64;
-            MeasuredFigure::known(at.value as f64, sweep.unit, (n, SampleUnit::Points), interval)
+            MeasuredFigure::known_value(
+                at.value as f64,
+                sweep.unit,
+                (n, SampleUnit::Points),
+                interval,
+            )
         }
         KneePosition::Edge { .. } | KneePosition::None { .. } => {
             MeasuredFigure::missing(&stack.knee.sentence)
@@ -835,7 +905,7 @@ fn knee(sweep: &SweepFindings, stack: &StackCurve) -> MeasuredFigure {
     }
 }
 
-fn fields(figure: &MeasuredFigure) -> [String; 8] {
+fn figure_fields(figure: &MeasuredFigure) -> [String; 8] {
     let absent = |state: &str, reason: &str| {
         let mut fields: [String; 8] = Default::default();
         fields[0] = state.into();

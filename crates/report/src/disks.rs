@@ -5,7 +5,7 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::GuestDisk;
 use std::collections::BTreeMap;
 
-pub(super) fn table(findings: &Findings) -> Option<TextTable> {
+pub(super) fn guest_disk_table(findings: &Findings) -> Option<TextTable> {
     let mut disks: Vec<&GuestDisk> = Vec::new();
     for disk in findings.places.iter().flat_map(|place| &place.disks) {
         // Every visit reads them again.
@@ -41,7 +41,7 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
             disks.iter().map(|disk| setting_words(&disk.qemu, option)).collect(),
         );
     }
-    table.push("guest sees", 0, disks.iter().map(|disk| seen(&disk.guest)).collect());
+    table.push("guest sees", 0, disks.iter().map(|disk| guest_cache(&disk.guest)).collect());
     let queues = |disk: &&GuestDisk| {
         format!(
             "{} / {}",
@@ -76,7 +76,7 @@ fn format(disk: &&GuestDisk) -> String {
 
 /// Returns the cache as the guest sees it. For a read-only disk that means nothing: virtio-scsi and
 /// virtio-blk report different ones.
-fn seen(guest: &BTreeMap<String, String>) -> String {
+fn guest_cache(guest: &BTreeMap<String, String>) -> String {
     match setting_words(guest, "read-only").as_str() {
         "on" => "read only".to_owned(),
         _ => setting_words(guest, "write-cache"),
@@ -97,12 +97,12 @@ mod tests {
     fn a_disk_that_a_guest_cannot_write_has_no_cache_for_it() {
         let guest = |read_only: &str| {
             let words = [("read-only", read_only), ("write-cache", "write through")];
-            seen(&words.map(|(key, word)| (key.to_owned(), word.to_owned())).into())
+            guest_cache(&words.map(|(key, word)| (key.to_owned(), word.to_owned())).into())
         };
         assert_eq!(
             (guest("on"), guest("off")),
             ("read only".to_owned(), "write through".to_owned())
         );
-        assert_eq!(seen(&BTreeMap::new()), "-");
+        assert_eq!(guest_cache(&BTreeMap::new()), "-");
     }
 }

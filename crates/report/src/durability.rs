@@ -7,14 +7,14 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::durability::DurabilityRow;
 use iotax_analysis::results::durability::known_share;
 
-pub(super) fn table(findings: &Findings) -> Option<TextTable> {
-    let rows = rows(findings);
+pub(super) fn trial_table(findings: &Findings) -> Option<TextTable> {
+    let rows = durability_rows(findings);
     if rows.is_empty() {
         return None;
     }
     let mut table = TextTable::default();
     let cells = |cell: &dyn Fn(&DurabilityRow) -> String| rows.iter().map(cell).collect::<Vec<_>>();
-    table.push("durability of", 0, cells(&named));
+    table.push("durability of", 0, cells(&trial_row_name));
     table.push("killed", 0, cells(&|row| row.kill.to_owned()));
     table.push("load", 4, cells(&|row| format!("{:.1} to {:.1} s", row.load_s.0, row.load_s.1)));
     table.push("writes", 3, cells(&|row| row.acknowledged.to_string()));
@@ -30,7 +30,7 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     Some(table)
 }
 
-fn rows(findings: &Findings) -> &[DurabilityRow] {
+fn durability_rows(findings: &Findings) -> &[DurabilityRow] {
     findings.durability.as_ref().map(|found| found.rows.as_slice()).unwrap_or_default()
 }
 
@@ -40,14 +40,14 @@ fn with_loss(row: &DurabilityRow) -> String {
     format!("{} of {}{}", row.lossy, row.kills, known.unwrap_or_default())
 }
 
-fn named(row: &DurabilityRow) -> String {
+fn trial_row_name(row: &DurabilityRow) -> String {
     let emulated = if row.emulated.is_some() { " ~" } else { "" };
     format!("{}{emulated}", row.stack)
 }
 
-pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
+pub(super) fn trial_sentences(findings: &Findings) -> Vec<VerdictSentence> {
     let class = |row: &DurabilityRow| if row.is_broken() { "cost" } else { "none" };
-    rows(findings)
+    durability_rows(findings)
         .iter()
         .map(|row| VerdictSentence { class: class(row), text: row.sentence.clone() })
         .collect()
@@ -58,7 +58,7 @@ pub(super) fn examples(findings: &Findings) -> Vec<String> {
         let about = format!("{} ({} killed)", row.stack, row.kill);
         row.examples.iter().map(move |line| format!("{about}: {line}")).collect::<Vec<_>>()
     };
-    rows(findings).iter().flat_map(of).collect()
+    durability_rows(findings).iter().flat_map(of).collect()
 }
 
 pub(super) const LEGEND: &str = "writes of 4 KiB that were flushed and acknowledged before the kill, and the blocks that they went to, \

@@ -1,6 +1,6 @@
 //! Stacks against the limits of their drives: a row per stack and source of the drives' figures.
 
-use super::number::{Shown, share};
+use super::number::{Shown, share_of_baseline};
 use super::table::{PartRow, TextTable};
 use iotax_analysis::findings::efficiency::{DirectionEfficiency, Efficiency, FigureOrigin};
 use iotax_analysis::findings::{MeasuredFigure, WorkloadFindings};
@@ -24,11 +24,11 @@ pub(super) fn legend(workload: &WorkloadFindings) -> String {
 }
 
 /// Returns the table; `None` if nothing is known of the drives.
-pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
+pub(super) fn efficiency_table(workload: &WorkloadFindings) -> Option<TextTable> {
     let lines: Vec<EfficiencyLine> = workload
         .efficiency
         .iter()
-        .flat_map(|one| EfficiencyLine::all(one, &one.directions))
+        .flat_map(|one| EfficiencyLine::whole_and_directions(one, &one.directions))
         .collect();
     if lines.is_empty() {
         return None;
@@ -43,10 +43,10 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
         cells(&cell)
     };
     let of = |figure: Option<&MeasuredFigure>| {
-        figure.map_or_else(String::new, |figure| share(figure).cell())
+        figure.map_or_else(String::new, |figure| share_of_baseline(figure).cell())
     };
     table.push("stack", 0, cells(&|line| line.name()));
-    table.push("of its drives", 0, cells(&|line| share(line.share()).cell()));
+    table.push("of its drives", 0, cells(&|line| share_of_baseline(line.reached_share()).cell()));
     if workload.efficiency.iter().any(|one| one.published.is_some()) {
         table.push("published", 1, whole(&|one| of(one.published.as_ref())));
     }
@@ -75,7 +75,7 @@ impl<'a> PartRow<'a, Efficiency, DirectionEfficiency> {
         }
     }
 
-    fn share(&self) -> &MeasuredFigure {
+    fn reached_share(&self) -> &MeasuredFigure {
         self.direction.map_or(&self.whole.share, |direction| &direction.share)
     }
 
@@ -100,7 +100,7 @@ fn bound(one: &Efficiency) -> String {
 
 /// Returns one sentence per stack: by the measured bound if there is one, else by its ceiling,
 /// which is the lowest known of the other bounds.
-pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
+pub(super) fn efficiency_sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
     let mut said: Vec<&Efficiency> = Vec::new();
     for one in &workload.efficiency {
         match said.last_mut().filter(|last| last.stack == one.stack) {
@@ -137,7 +137,7 @@ mod tests {
         let [read, write] = one.directions.as_mut_slice() else { panic!("{one:?}") };
         (read.could, read.share) = (figure(100_000.0, "1/s"), figure(0.05, "1"));
         (write.could, write.share) = (figure(16_666.7, "1/s"), figure(0.3, "1"));
-        let table = table(&workload).unwrap();
+        let table = efficiency_table(&workload).unwrap();
         let column = |head: &str| {
             table.columns.iter().find(|column| column.head == head).unwrap().cells.clone()
         };

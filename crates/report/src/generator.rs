@@ -2,7 +2,7 @@
 //! the check of its latencies.
 
 use super::number::Shown;
-use super::sheet::marked;
+use super::sheet::name_with_loss;
 use super::table::TextTable;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::{GeneratorReport, StackRow, WorkloadFindings};
@@ -21,7 +21,7 @@ pub(super) fn is_doubted(findings: &Findings) -> bool {
 }
 
 /// Returns a row per stack; `None` if nothing about it was recorded.
-pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
+pub(super) fn generator_table(workload: &WorkloadFindings) -> Option<TextTable> {
     let rows = &workload.rows;
     if rows.iter().all(|row| row.generator.user_share.is_none()) {
         return None;
@@ -30,7 +30,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     let cells = |cell: &dyn Fn(&GeneratorReport) -> String| {
         rows.iter().map(|row: &StackRow| cell(&row.generator)).collect::<Vec<_>>()
     };
-    table.push("generator", 0, rows.iter().map(marked).collect());
+    table.push("generator", 0, rows.iter().map(name_with_loss).collect());
     table.push("own/IO", 0, cells(&|one| Shown::from_figure(&one.cpu_user).cell()));
     table.push("kernel/IO", 3, cells(&|one| Shown::from_figure(&one.cpu_kernel).cell()));
     table.push("own code", 1, cells(&|one| percent(one.user_share)));

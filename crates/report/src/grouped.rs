@@ -3,7 +3,7 @@
 //! own sentence in JSON.
 
 use super::verdicts::VerdictSentence;
-use iotax_analysis::who as who_against;
+use iotax_analysis::comparison_subject as who_against;
 use iotax_stats::Phrase;
 
 /// Number of results that are grouped; fewer get a sentence each. Their figures read better next to
@@ -35,12 +35,12 @@ impl One<'_> {
 
 /// Returns the sentences in order; a group takes the position of its first member. Each is about a
 /// stack or a state.
-pub(super) fn sentences(all: &[One], noun: &str) -> Vec<VerdictSentence> {
-    sized(all, noun).into_iter().map(|(said, _)| said).collect()
+pub(super) fn group_sentences(all: &[One], noun: &str) -> Vec<VerdictSentence> {
+    sized_sentences(all, noun).into_iter().map(|(said, _)| said).collect()
 }
 
 /// Returns the sentences as [`sentences`] does, each with the size of the largest of its figures.
-pub(super) fn sized(all: &[One], noun: &str) -> Vec<(VerdictSentence, f64)> {
+pub(super) fn sized_sentences(all: &[One], noun: &str) -> Vec<(VerdictSentence, f64)> {
     let mut kinds: Vec<Vec<&One>> = Vec::new();
     for one in all {
         match kinds.iter_mut().find(|kind| kind[0].is_like(one)) {
@@ -53,14 +53,14 @@ pub(super) fn sized(all: &[One], noun: &str) -> Vec<(VerdictSentence, f64)> {
     let said = |kind: &Vec<&One>| match kind.len() {
         many if many >= few(kind[0].class) => {
             let size = kind.iter().map(|one| one.phrase.size()).fold(0.0, f64::max);
-            vec![(joint(kind, all, noun), size)]
+            vec![(joint_sentence(kind, all, noun), size)]
         }
         _ => kind.iter().map(|one| (alone(one), one.phrase.size())).collect(),
     };
     kinds.iter().flat_map(said).collect()
 }
 
-fn joint(kind: &[&One], all: &[One], noun: &str) -> VerdictSentence {
+fn joint_sentence(kind: &[&One], all: &[One], noun: &str) -> VerdictSentence {
     let first = kind[0];
     let others: Vec<&str> = all
         .iter()
@@ -92,8 +92,9 @@ mod tests {
     }
 
     fn said_of(class: &'static str, ratios: &[(&str, f64)]) -> Vec<String> {
-        let phrase =
-            |ratio: f64| Verdict::of_interval(ratio, ratio - 0.01, ratio + 0.01, 0.02).about("X");
+        let phrase = |ratio: f64| {
+            Verdict::of_interval(ratio, ratio - 0.01, ratio + 0.01, 0.02).phrase_about("X")
+        };
         let phrases: Vec<Phrase> = ratios.iter().map(|(_, ratio)| phrase(*ratio)).collect();
         let all: Vec<One> = ratios
             .iter()
@@ -108,7 +109,7 @@ mod tests {
                 sentence: "by itself",
             })
             .collect();
-        sentences(&all, "stack").into_iter().map(|said| said.text).collect()
+        group_sentences(&all, "stack").into_iter().map(|said| said.text).collect()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! form of any report.
 
 use super::{ALL, PageContext, against};
-use iotax_analysis::against::against as held_against;
+use iotax_analysis::against::compare_runs as held_against;
 use iotax_analysis::findings::against::RegressionLimits;
 use iotax_analysis::{Findings, RunData, findings, twin};
 use iotax_units::harmless::acts;

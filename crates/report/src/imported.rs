@@ -1,7 +1,7 @@
 //! Imported results: a table per load with a row per system, results that are not I/O in tables of
 //! their own, and the files they come from.
 
-use super::number::{Shown, UNRESOLVED, share};
+use super::number::{Shown, UNRESOLVED, share_of_baseline};
 use super::table::TextTable;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::imported::{
@@ -9,7 +9,7 @@ use iotax_analysis::findings::imported::{
     ImportedRow, ImportedWorkload, OtherResult, OtherRow,
 };
 use iotax_analysis::findings::{MeasuredFigure, SampleUnit};
-use iotax_units::{counted, distinct, show_bytes};
+use iotax_units::{count_noun, distinct, show_bytes};
 use std::collections::BTreeSet;
 
 pub(super) struct ImportedSection {
@@ -34,7 +34,11 @@ fn of_load(one: &ImportedWorkload) -> ImportedSection {
     let mut table = TextTable::default();
     let cells =
         |cell: &dyn Fn(&ImportedRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
-    table.push("system", 0, cells(&|row| marked(&row.system, row.baseline && one.rows.len() > 1)));
+    table.push(
+        "system",
+        0,
+        cells(&|row| marked_system(&row.system, row.baseline && one.rows.len() > 1)),
+    );
     let columns: [(&str, u8, Pick); 3] = [
         ("IOPS", 0, |row| &row.iops),
         ("throughput", 3, |row| &row.bytes_per_s),
@@ -64,7 +68,11 @@ fn of_load(one: &ImportedWorkload) -> ImportedSection {
 fn of_other(one: &OtherResult) -> ImportedSection {
     let mut table = TextTable::default();
     let cells = |cell: &dyn Fn(&OtherRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
-    table.push("system", 0, cells(&|row| marked(&row.system, row.baseline && one.rows.len() > 1)));
+    table.push(
+        "system",
+        0,
+        cells(&|row| marked_system(&row.system, row.baseline && one.rows.len() > 1)),
+    );
     table.push(if one.unit.is_empty() { "value" } else { &one.unit }, 0, cells(&value));
     if one.rows.iter().any(|row| row.comparison.is_some()) {
         let head = if one.better == Better::Higher { "of base" } else { "base of it" };
@@ -87,9 +95,9 @@ fn value(row: &OtherRow) -> String {
     match row.interval {
         None => format!("{} ?", six_digits(row.value)),
         Some([low, high]) => {
-            let interval = iotax_analysis::findings::Interval::between(low, high);
+            let interval = iotax_analysis::findings::Interval::from_bounds(low, high);
             let figure =
-                MeasuredFigure::known(row.value, "", (row.runs, SampleUnit::Runs), interval);
+                MeasuredFigure::known_value(row.value, "", (row.runs, SampleUnit::Runs), interval);
             Shown::from_figure(&figure).cell()
         }
     }
@@ -113,14 +121,16 @@ fn six_digits(value: f64) -> String {
     format!("{bare}{prefix}")
 }
 
-fn marked(system: &str, baseline: bool) -> String {
+fn marked_system(system: &str, baseline: bool) -> String {
     format!("{system}{}", if baseline { " *" } else { "" })
 }
 
 fn ratio(comparison: Option<&ImportedComparison>) -> String {
     let mark = |one: &ImportedComparison| if one.verdict.is_resolved() { "" } else { UNRESOLVED };
     // Most have no interval, and no conclusion about them either.
-    comparison.map_or_else(String::new, |one| format!("{}{}", share(&one.ratio).cell(), mark(one)))
+    comparison.map_or_else(String::new, |one| {
+        format!("{}{}", share_of_baseline(&one.ratio).cell(), mark(one))
+    })
 }
 
 fn find_percentile(row: &ImportedRow, percent: f64) -> Option<&ImportedPercentile> {
@@ -186,7 +196,7 @@ pub(super) fn files(findings: &Findings) -> Vec<String> {
         format!(
             "{}: {} of {}; {}, SHA-256 {}",
             file.path,
-            counted(u64::from(file.results), "result", "results"),
+            count_noun(u64::from(file.results), "result", "results"),
             if tools.is_empty() { "no tool" } else { &tools },
             show_bytes(file.bytes),
             file.sha256.get(..16).unwrap_or(&file.sha256),

@@ -26,13 +26,13 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
         .map(|findings| ReportDocument { format: FORMAT, version: VERSION, findings })
         .collect();
     match documents.as_slice() {
-        [document] => written(document),
-        documents => written(documents),
+        [document] => document_text(document),
+        documents => document_text(documents),
     }
 }
 
 /// Returns the text of a document; nothing in it acts on a terminal.
-pub fn written<T: Serialize + ?Sized>(document: &T) -> String {
+pub fn document_text<T: Serialize + ?Sized>(document: &T) -> String {
     let text = serde_json::to_string_pretty(document);
     // Our own types always serialize; should one ever not, the reason is worth more than a panic.
     let text = text.unwrap_or_else(|error| format!("{{\"error\": {:?}}}", error.to_string()));

@@ -41,7 +41,7 @@ mod verification;
 
 pub use brief::{LINES, brief};
 pub use renderer::{PageContext, ReportRenderer};
-pub use table::wrapped;
+pub use table::wrap_words;
 
 pub const ALL: &[&ReportRenderer] =
     &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &json::RENDERER, &csv::RENDERER];

@@ -8,7 +8,7 @@ use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::limits::{CourseFinding, LimitFindings};
 use iotax_stats::bucket::CourseShape;
 
-pub(super) fn table(findings: &Findings) -> Option<TextTable> {
+pub(super) fn course_table(findings: &Findings) -> Option<TextTable> {
     let courses = courses(findings);
     if courses.is_empty() {
         return None;
@@ -19,7 +19,11 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     table.push("course", 0, cells(&|course| course.load.clone()));
     table.push("shows", 1, cells(&|course| shape(course).to_owned()));
     let rate = |rate: f64, course: &CourseFinding| course.rate_phrase(rate);
-    table.push("rate", 0, cells(&|course| with_half(&course.rate(), &|of| rate(of, course))));
+    table.push(
+        "rate",
+        0,
+        cells(&|course| with_half(&course.rate_figure(), &|of| rate(of, course))),
+    );
     let burst = |amount: f64, course: &CourseFinding| course.amount_phrase(amount);
     table.push("burst", 0, cells(&|course| with_half(&course.burst(), &|of| burst(of, course))));
     table.push("seconds", 3, cells(&|course| format!("{:.1}", course.seconds)));
@@ -54,7 +58,7 @@ fn with_half(figure: &MeasuredFigure, shown: &dyn Fn(f64) -> String) -> String {
 
 /// Returns what each course shows, then limits on processors, which no course shows. What the
 /// headline above says of a course is left out.
-pub(super) fn sentences(findings: &Findings, headline: &str) -> Vec<VerdictSentence> {
+pub(super) fn course_sentences(findings: &Findings, headline: &str) -> Vec<VerdictSentence> {
     let class = |course: &CourseFinding| match course.found {
         Some(CourseShape::Bucket(_)) => "cost",
         Some(_) => "none",

@@ -2,7 +2,7 @@
 
 use super::number::SPREADS;
 use super::table::capital;
-use super::table::escaped;
+use super::table::escape_markdown;
 use super::{
     PageContext, ReportRenderer, crowd, disks, durability, efficiency, generator, imported, limits,
     matrix, probes, published, ratios, sheet, states, sweep, verdicts, verification,
@@ -10,7 +10,7 @@ use super::{
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::SweepFindings;
 use iotax_analysis::findings::{Bill, PlaceReport, WorkloadFindings};
-use iotax_units::{counted, show_time};
+use iotax_units::{count_noun, show_time};
 
 pub const RENDERER: ReportRenderer =
     ReportRenderer { name: "markdown", endings: &["md", "markdown"], render };
@@ -21,35 +21,39 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
 
 fn render_one(findings: &Findings) -> String {
     let run = &findings.run;
-    let mut out =
-        format!("# {}: iotax run {}\n\n", escaped(&sheet::title(findings)), escaped(&run.id));
+    let mut out = format!(
+        "# {}: iotax run {}\n\n",
+        escape_markdown(&sheet::title(findings)),
+        escape_markdown(&run.id)
+    );
     for line in &findings.emulated {
-        out += &format!("**Emulated: {}**\n\n", escaped(line));
+        out += &format!("**Emulated: {}**\n\n", escape_markdown(line));
     }
     match (&findings.headline, &findings.no_headline) {
-        (Some(headline), _) => out += &format!("**{}**\n\n", escaped(headline)),
-        (None, Some(reason)) => out += &format!("{}.\n\n", escaped(&capital(reason))),
+        (Some(headline), _) => out += &format!("**{}**\n\n", escape_markdown(headline)),
+        (None, Some(reason)) => out += &format!("{}.\n\n", escape_markdown(&capital(reason))),
         (None, None) => {}
     }
     out += &findings
         .ruler
         .as_ref()
-        .map(|check| format!("{}.\n\n", escaped(&check.sentence)))
+        .map(|check| format!("{}.\n\n", escape_markdown(&check.sentence)))
         .unwrap_or_default();
-    out +=
-        &matrix::table(findings).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
+    out += &matrix::side_by_side_table(findings)
+        .map(|table| format!("{}\n", table.markdown()))
+        .unwrap_or_default();
     out += &read_back(findings);
-    out += &asked(findings);
-    findings.sweeps.iter().for_each(|one| out += &swept(one));
+    out += &ratio_lines(findings);
+    findings.sweeps.iter().for_each(|one| out += &sweep_paragraph(one));
     for joint in &findings.joint_bills {
         out += &format!("## The bill\n\n{}", bill(&sheet::joint_title(joint), &joint.bill));
     }
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload));
-    out += &trials(findings);
-    out += &courses(findings);
+    out += &trial_lines(findings);
+    out += &course_lines(findings);
     out += &of_others(findings);
     out += &published_section(findings);
-    out += &list(sheet::PRECONDITIONED, sheet::preconditioned(findings).collect());
+    out += &list(sheet::PRECONDITIONED, sheet::preconditioning_lines(findings).collect());
     out += &list(sheet::TRAFFIC, sheet::traffic(findings).collect());
     let warnings = findings.warnings.iter().map(|one| one.to_sentence());
     out += &list("Warnings", warnings.collect());
@@ -74,8 +78,8 @@ fn render_one(findings: &Findings) -> String {
     if !stacks.is_empty() {
         out += &format!("{}:\n\n{}", sheet::STACKS, list("", stacks));
     }
-    if let Some(table) = disks::table(findings) {
-        out += &format!("{}\n{}.\n\n", table.markdown(), escaped(disks::LEGEND));
+    if let Some(table) = disks::guest_disk_table(findings) {
+        out += &format!("{}\n{}.\n\n", table.markdown(), escape_markdown(disks::LEGEND));
     }
     let layers = disks::layers(findings);
     if !layers.is_empty() {
@@ -85,69 +89,89 @@ fn render_one(findings: &Findings) -> String {
     out
 }
 
-fn asked(findings: &Findings) -> String {
+fn ratio_lines(findings: &Findings) -> String {
     let mut out = String::new();
     for (title, table, remarks) in ratios::tables(findings) {
-        out += &format!("{}:\n\n{}\n{}", escaped(&title), table.markdown(), list("", remarks));
+        out +=
+            &format!("{}:\n\n{}\n{}", escape_markdown(&title), table.markdown(), list("", remarks));
     }
     out + &ratios::legend(findings)
-        .map(|legend| format!("{}; {SPREADS}.\n\n", escaped(legend)))
+        .map(|legend| format!("{}; {SPREADS}.\n\n", escape_markdown(legend)))
         .unwrap_or_default()
 }
 
-fn courses(findings: &Findings) -> String {
-    let Some(table) = limits::table(findings) else { return String::new() };
-    let said = limits::sentences(findings, "").into_iter().map(|said| said.text).collect();
-    format!("## Limits\n\n{}{}\n{}.\n\n", list("", said), table.markdown(), escaped(limits::LEGEND))
+fn course_lines(findings: &Findings) -> String {
+    let Some(table) = limits::course_table(findings) else { return String::new() };
+    let said = limits::course_sentences(findings, "").into_iter().map(|said| said.text).collect();
+    format!(
+        "## Limits\n\n{}{}\n{}.\n\n",
+        list("", said),
+        table.markdown(),
+        escape_markdown(limits::LEGEND)
+    )
 }
 
-fn trials(findings: &Findings) -> String {
-    let Some(table) = durability::table(findings) else { return String::new() };
-    let said = durability::sentences(findings).into_iter().map(|said| said.text).collect();
+fn trial_lines(findings: &Findings) -> String {
+    let Some(table) = durability::trial_table(findings) else { return String::new() };
+    let said = durability::trial_sentences(findings).into_iter().map(|said| said.text).collect();
     format!(
         "## Durability\n\n{}{}\n{}.\n\n{}",
         list("", said),
         table.markdown(),
-        escaped(durability::LEGEND),
+        escape_markdown(durability::LEGEND),
         list("", durability::examples(findings))
     )
 }
 
 fn of_others(findings: &Findings) -> String {
     let section = |one: imported::ImportedSection| {
-        format!("## {}\n\n{}\n{}", escaped(&one.title), one.table.markdown(), list("", one.lines))
+        format!(
+            "## {}\n\n{}\n{}",
+            escape_markdown(&one.title),
+            one.table.markdown(),
+            list("", one.lines)
+        )
     };
     let mut out: String = imported::sections(findings).into_iter().map(section).collect();
     out += &imported::legend(findings)
-        .map(|legend| format!("{}.\n\n", escaped(&legend)))
+        .map(|legend| format!("{}.\n\n", escape_markdown(&legend)))
         .unwrap_or_default();
     out + &list(imported::FILES, imported::files(findings))
 }
 
 /// Returns the results of reading data back, if that was requested. They come before any figure.
 fn read_back(findings: &Findings) -> String {
-    let Some(table) = verification::table(findings) else { return String::new() };
-    let said = verification::sentences(findings).into_iter().map(|said| said.text);
+    let Some(table) = verification::read_back_table(findings) else { return String::new() };
+    let said = verification::read_back_sentences(findings).into_iter().map(|said| said.text);
     format!(
         "## {}\n\n{}\n{}\n{}.\n\n",
         verification::TITLE,
         list("", said.chain(verification::examples(findings)).collect()),
         table.markdown(),
-        escaped(verification::LEGEND),
+        escape_markdown(verification::LEGEND),
     )
 }
 
 fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
-    let mut out =
-        format!("## {}\n\n{}\n\n", escaped(&workload.subject), escaped(&sheet::effort(workload)));
+    let mut out = format!(
+        "## {}\n\n{}\n\n",
+        escape_markdown(&workload.subject),
+        escape_markdown(&sheet::effort(workload))
+    );
     if sheet::is_empty(workload) {
         return out + &list("", vec![sheet::EMPTY.to_owned()]);
     }
     let starts = workload.design.iter().filter_map(|design| design.starts_in_words());
     let designs = workload.design.iter().map(|design| design.sentence.clone());
-    out += &designs.chain(starts).map(|one| format!("{}\n\n", escaped(&one))).collect::<String>();
-    out += &list("", verdicts::sentences(workload).into_iter().map(|said| said.text).collect());
-    out += &verdicts::table(workload)
+    out += &designs
+        .chain(starts)
+        .map(|one| format!("{}\n\n", escape_markdown(&one)))
+        .collect::<String>();
+    out += &list(
+        "",
+        verdicts::workload_sentences(workload).into_iter().map(|said| said.text).collect(),
+    );
+    out += &verdicts::three_figures_table(workload)
         .map(|table| format!("{}\n", table.markdown()))
         .unwrap_or_default();
     out += &format!(
@@ -155,25 +179,34 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         sheet::stacks(workload).markdown()
     );
     for one in probes::sections(workload) {
-        out += &format!("{}:\n\n{}\n{}.\n\n", one.title, one.table.markdown(), escaped(one.legend));
+        out += &format!(
+            "{}:\n\n{}\n{}.\n\n",
+            one.title,
+            one.table.markdown(),
+            escape_markdown(one.legend)
+        );
     }
     for array in &workload.arrays {
-        let said = states::sentences(array).into_iter().map(|said| said.text);
-        out += &format!("### {} in its states\n\n", escaped(&array.stack));
+        let said = states::state_sentences(array).into_iter().map(|said| said.text);
+        out += &format!("### {} in its states\n\n", escape_markdown(&array.stack));
         out += &list("", std::iter::once(array.sentence.clone()).chain(said).collect());
-        out += &states::table(array)
+        out += &states::state_table(array)
             .map(|table| format!("{}\n", table.markdown()))
             .unwrap_or_default();
     }
     out += &list("", workload.clusters.iter().map(|one| one.sentence.clone()).collect());
-    if let Some(table) = crowd::table(workload) {
-        out += &format!("{}\n{}", table.markdown(), list("", crowd::sentences(workload).collect()));
+    if let Some(table) = crowd::crowd_table(workload) {
+        out += &format!(
+            "{}\n{}",
+            table.markdown(),
+            list("", crowd::crowd_sentences(workload).collect())
+        );
         for crowd in &workload.crowds {
             let (title, table) = crowd::places(crowd, true);
-            out += &format!("{}:\n\n{}\n", capital(&escaped(&title)), table.markdown());
+            out += &format!("{}:\n\n{}\n", capital(&escape_markdown(&title)), table.markdown());
             let (all, whole) = crowd::places(crowd, false);
             if all != title {
-                let (all, whole) = (capital(&escaped(&all)), whole.markdown());
+                let (all, whole) = (capital(&escape_markdown(&all)), whole.markdown());
                 out += &format!("<details><summary>{all}</summary>\n\n{whole}\n</details>\n\n");
             }
         }
@@ -182,26 +215,26 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         let (title, table) = (sheet::TARGETS, table.markdown());
         out += &format!("<details><summary>{title}</summary>\n\n{table}\n</details>\n\n");
     }
-    if let Some(table) = efficiency::table(workload) {
+    if let Some(table) = efficiency::efficiency_table(workload) {
         out += &format!(
             "{}:\n\n{}\n{}.\n\n",
             efficiency::TITLE,
             table.markdown(),
             efficiency::legend(workload)
         );
-        out += &list("", efficiency::sentences(workload).collect());
+        out += &list("", efficiency::efficiency_sentences(workload).collect());
     }
-    for (title, table, note) in sheet::apart(workload) {
+    for (title, table, note) in sheet::apart_tables(workload) {
         out += &format!("{}:\n\n{}\n", capital(&title), table.markdown());
-        out += &note.map(|note| format!("{}.\n\n", escaped(note))).unwrap_or_default();
+        out += &note.map(|note| format!("{}.\n\n", escape_markdown(note))).unwrap_or_default();
     }
     if let Some(table) = sheet::latency_ratios(&workload.comparisons) {
         out += &format!("{}:\n\n{}\n", sheet::LATENCY_CHANGES, table.markdown());
         out += &list("", verdicts::tails(workload));
     }
     if let Some(matched) = &workload.matched {
-        let title = escaped(&verdicts::matched_title(matched));
-        out += &format!("{title}:\n\n{}\n", verdicts::matched(matched).markdown());
+        let title = escape_markdown(&verdicts::matched_title(matched));
+        out += &format!("{title}:\n\n{}\n", verdicts::matched_table(matched).markdown());
     }
     if let Some(own) = sheet::own_bill(findings, workload) {
         out += &format!(
@@ -209,8 +242,8 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
             bill("Each layer against the stack below it; points add up", own)
         );
     }
-    if let Some(table) = generator::table(workload) {
-        let (title, legend) = (generator::TITLE, escaped(generator::LEGEND));
+    if let Some(table) = generator::generator_table(workload) {
+        let (title, legend) = (generator::TITLE, escape_markdown(generator::LEGEND));
         out += &format!(
             "<details><summary>{title}</summary>\n\n{}\n{legend}.\n\n</details>\n\n",
             table.markdown()
@@ -225,7 +258,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
 fn bill(title: &str, bill: &Bill) -> String {
     format!(
         "{}.\n\n{}\n{}",
-        escaped(title),
+        escape_markdown(title),
         sheet::bill(bill).markdown(),
         list("", sheet::reserves(bill))
     )
@@ -235,26 +268,26 @@ fn published_section(findings: &Findings) -> String {
     let Some(found) = &findings.published else { return String::new() };
     let mut out = list(published::TITLE, published::origin(found));
     for (title, table) in published::tables(findings) {
-        out += &format!("{}:\n\n{}\n", escaped(&title), table.markdown());
+        out += &format!("{}:\n\n{}\n", escape_markdown(&title), table.markdown());
     }
     out += &published::legend(found)
-        .map(|legend| format!("{}.\n\n", escaped(legend)))
+        .map(|legend| format!("{}.\n\n", escape_markdown(legend)))
         .unwrap_or_default();
     out + &list("", found.sentences.clone())
 }
 
 /// Returns the whole sweep; its points follow one by one, as workloads.
-fn swept(one: &SweepFindings) -> String {
-    let mut out = format!("## Sweep: {}\n\n", escaped(&sweep::title(one)));
+fn sweep_paragraph(one: &SweepFindings) -> String {
+    let mut out = format!("## Sweep: {}\n\n", escape_markdown(&sweep::title(one)));
     out += &list("", one.note.map(str::to_owned).into_iter().collect());
     for curve in &one.curves {
-        out += &list("", sweep::sentences(curve).map(str::to_owned).collect());
+        out += &list("", sweep::curve_sentences(curve).map(str::to_owned).collect());
         for stack in &curve.stacks {
-            let name = escaped(&sweep::name(one, curve, stack));
+            let name = escape_markdown(&sweep::curve_stack_name(one, curve, stack));
             out += &format!("{name}:\n\n{}\n", sweep::points(one, stack).markdown());
         }
     }
-    out + &format!("{}.\n\n", escaped(sweep::LEGEND))
+    out + &format!("{}.\n\n", escape_markdown(sweep::LEGEND))
 }
 
 /// Returns a list below a title, if there is anything.
@@ -263,7 +296,7 @@ pub(super) fn list(title: &str, lines: Vec<String>) -> String {
         return String::new();
     }
     let head = if title.is_empty() { String::new() } else { format!("## {title}\n\n") };
-    let items: String = lines.iter().map(|line| format!("- {}\n", escaped(line))).collect();
+    let items: String = lines.iter().map(|line| format!("- {}\n", escape_markdown(line))).collect();
     format!("{head}{items}\n")
 }
 
@@ -276,15 +309,16 @@ fn fenced(commands: &[String]) -> String {
 }
 
 fn place(place: &PlaceReport) -> String {
-    let all = sheet::facts(&place.facts);
+    let all = sheet::fact_pairs(&place.facts);
     let lines = |looked_for: bool| {
         let some = all.iter().filter(|fact| sheet::is_looked_for(&all, fact) == looked_for);
         some.map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>()
     };
     let others = lines(false);
-    let mut out = format!("### {}\n\n{}", escaped(&place.place.to_string()), list("", lines(true)));
+    let mut out =
+        format!("### {}\n\n{}", escape_markdown(&place.place.to_string()), list("", lines(true)));
     if !others.is_empty() {
-        let counted = counted(others.len() as u64, "more attribute", "more attributes");
+        let counted = count_noun(others.len() as u64, "more attribute", "more attributes");
         out += &format!(
             "<details><summary>{counted} of queues, alike on all devices</summary>\n\n{}</details>\n\n",
             list("", others)

@@ -1,7 +1,7 @@
 //! Stacks by workloads, as they are usually published: a row with the figures of each stack, and
 //! below it a row with their share of the baseline's. For many loads, one row per load.
 
-use super::number::{Shown, share};
+use super::number::{Shown, share_of_baseline};
 use super::probes;
 use super::sheet;
 use super::table::TextTable;
@@ -12,7 +12,7 @@ use iotax_units::distinct;
 /// Returns the table of loads by stacks, or of the network between places. Returns `None` for a
 /// single workload or stack, whose section has all figures, for a bill, which is such a table, and
 /// if the scenario asks for a table of its own. Points of sweeps are in other tables.
-pub(super) fn table(findings: &Findings) -> Option<TextTable> {
+pub(super) fn side_by_side_table(findings: &Findings) -> Option<TextTable> {
     if !findings.tables.is_empty() {
         return None;
     }
@@ -33,7 +33,7 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
         workloads.iter().copied().flat_map(MatrixLoad::all_of_workload).collect();
     let mut table = TextTable::default();
     if loads.len() > MOST_COLUMNS && loads.len() > lines.len() {
-        table.push("load", 0, loads.iter().map(MatrixLoad::row).collect());
+        table.push("load", 0, loads.iter().map(MatrixLoad::row_name).collect());
         let baseline =
             first.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());
         for line in &lines {
@@ -48,7 +48,11 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     table.push("stack", 0, lines.iter().map(|line| line.name.clone()).collect());
     for load in &loads {
         let rank = u8::from(load.way.is_some());
-        table.push(&load.named(), rank, lines.iter().map(|line| line.cell(load)).collect());
+        table.push(
+            &load.name_with_unit(),
+            rank,
+            lines.iter().map(|line| line.cell(load)).collect(),
+        );
     }
     Some(table)
 }
@@ -71,7 +75,7 @@ impl<'a> MatrixLoad<'a> {
     }
 
     /// Returns the name with the unit that a probe counts, if its figures have none.
-    pub(super) fn named(&self) -> String {
+    pub(super) fn name_with_unit(&self) -> String {
         let MatrixLoad { workload, way } = self;
         let counted = workload.probe.as_ref().filter(|_| workload.rate_unit == "1/s");
         match (way, counted) {
@@ -82,12 +86,12 @@ impl<'a> MatrixLoad<'a> {
     }
 
     /// Returns the name of a row; a direction is below its whole.
-    pub(super) fn row(&self) -> String {
-        self.way.map_or_else(|| self.named(), below)
+    pub(super) fn row_name(&self) -> String {
+        self.way.map_or_else(|| self.name_with_unit(), direction_row_name)
     }
 }
 
-pub(super) fn below(direction: &str) -> String {
+pub(super) fn direction_row_name(direction: &str) -> String {
     format!("  {direction}s")
 }
 
@@ -128,7 +132,10 @@ pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<
             .map(|(workload, from)| {
                 (
                     workload,
-                    found(workload, if is_received(workload) { [to, from] } else { [from, to] }),
+                    row_between(
+                        workload,
+                        if is_received(workload) { [to, from] } else { [from, to] },
+                    ),
                 )
             })
             .collect();
@@ -138,11 +145,12 @@ pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<
         };
         table.push(&format!("to {to}"), 0, rows.iter().map(cell).collect());
         let share = |(workload, row): &(&WorkloadFindings, Option<&StackRow>)| {
-            let values = workload.rows.iter().filter_map(|row| sheet::rate(workload, row).value());
+            let values =
+                workload.rows.iter().filter_map(|row| sheet::quoted_rate(workload, row).value());
             // The shortest time is the best.
             let good = |value: f64| if workload.rate_unit == "ns" { 1.0 / value } else { value };
             let best = values.map(good).fold(0.0, f64::max);
-            sheet::rate(workload, (*row)?)
+            sheet::quoted_rate(workload, (*row)?)
                 .value()
                 .map(|value| good(value) / best.max(f64::MIN_POSITIVE))
         };
@@ -151,13 +159,13 @@ pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<
     Some((table, heat))
 }
 
-fn found<'a>(workload: &'a WorkloadFindings, ends: [&Place; 2]) -> Option<&'a StackRow> {
+fn row_between<'a>(workload: &'a WorkloadFindings, ends: [&Place; 2]) -> Option<&'a StackRow> {
     workload.rows.iter().find(|row| row.ends.as_ref().is_some_and(|[from, to]| [from, to] == ends))
 }
 
 /// Returns the rate of a row, with the remark that must go with it.
 fn cell_of(workload: &WorkloadFindings, row: &StackRow) -> String {
-    Shown::from_figure(sheet::rate(workload, row)).cell() + &probes::loss(row)
+    Shown::from_figure(sheet::quoted_rate(workload, row)).cell() + &probes::loss(row)
 }
 
 struct MatrixLine {
@@ -168,7 +176,7 @@ struct MatrixLine {
 
 impl MatrixLine {
     fn all_of_row(stack: usize, row: &StackRow) -> Vec<MatrixLine> {
-        let value = MatrixLine { name: sheet::named(row), stack, is_share: false };
+        let value = MatrixLine { name: sheet::name_with_marks(row), stack, is_share: false };
         let share = MatrixLine { name: "  of the baseline".to_owned(), stack, is_share: true };
         if row.baseline { vec![value] } else { vec![value, share] }
     }
@@ -185,8 +193,9 @@ impl MatrixLine {
         let Some(one) = workload.comparisons.iter().find(|one| one.stack == row.stack) else {
             return none();
         };
-        one.rate_of(way)
-            .map_or_else(none, |it| share(&it.at_once()).judged(it.verdict.is_resolved()))
+        one.rate_of(way).map_or_else(none, |it| {
+            share_of_baseline(&it.at_once()).judged_cell(it.verdict.is_resolved())
+        })
     }
 }
 

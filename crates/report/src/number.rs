@@ -20,10 +20,12 @@ pub(super) enum Shown {
 
 impl Shown {
     pub(super) fn from_figure(figure: &MeasuredFigure) -> Shown {
-        Shown::by(figure, |value| Digits::for_value(value, figure.bounds(), unit_of(figure)))
+        Shown::from_digits(figure, |value| {
+            Digits::for_value(value, figure.bounds(), unit_of(figure))
+        })
     }
 
-    fn by(figure: &MeasuredFigure, digits: impl FnOnce(f64) -> Digits) -> Shown {
+    fn from_digits(figure: &MeasuredFigure, digits: impl FnOnce(f64) -> Digits) -> Shown {
         match figure {
             MeasuredFigure::Known { value, .. } => Shown::Known(digits(*value)),
             MeasuredFigure::Failed { .. } => Shown::Failed,
@@ -50,7 +52,7 @@ impl Shown {
 
     /// Returns the cell of a figure with a verdict: an interval from which nothing is concluded is
     /// marked `!`.
-    pub(super) fn judged(&self, is_resolved: bool) -> String {
+    pub(super) fn judged_cell(&self, is_resolved: bool) -> String {
         let has_interval = matches!(self, Shown::Known(digits) if digits.margin != Spread::Unknown);
         let mark = if has_interval && !is_resolved { UNRESOLVED } else { "" };
         format!("{}{mark}", self.cell())
@@ -74,14 +76,14 @@ pub(super) fn remark(figure: &MeasuredFigure) -> Option<&str> {
 }
 
 /// Returns a ratio as a share of the baseline in percent: `93.88 +- 0.78 %`.
-pub(super) fn share(ratio: &MeasuredFigure) -> Shown {
-    Shown::by(ratio, |value| Digits::share(value, ratio.bounds()))
+pub(super) fn share_of_baseline(ratio: &MeasuredFigure) -> Shown {
+    Shown::from_digits(ratio, |value| Digits::format_share(value, ratio.bounds()))
 }
 
 /// Returns a ratio as a change in percent: `-6.12 +- 0.78 %`.
-pub(super) fn change(ratio: &MeasuredFigure) -> Shown {
+pub(super) fn change_in_percent(ratio: &MeasuredFigure) -> Shown {
     let bounds = ratio.bounds().map(|(low, high)| (low - 1.0, high - 1.0));
-    Shown::by(ratio, |value| Digits::change(value - 1.0, bounds))
+    Shown::from_digits(ratio, |value| Digits::format_change(value - 1.0, bounds))
 }
 
 #[cfg(test)]
@@ -90,8 +92,8 @@ mod tests {
     use iotax_analysis::findings::SampleUnit;
 
     fn figure(value: f64, half: f64, unit: &'static str) -> MeasuredFigure {
-        let interval = Interval::between(value - half, value + half);
-        MeasuredFigure::known(value, unit, (20, SampleUnit::Rounds), interval)
+        let interval = Interval::from_bounds(value - half, value + half);
+        MeasuredFigure::known_value(value, unit, (20, SampleUnit::Rounds), interval)
     }
 
     #[test]
@@ -106,10 +108,10 @@ mod tests {
         assert_eq!(cell(104_857_600.0, 1_048_576.0, "B/s"), "100.0 +- 1.0 MiB/s");
         assert_eq!(cell(0.93881, 0.0078, "1"), "0.9388 +- 0.0078");
         assert_eq!(
-            Shown::from_figure(&figure(200_000.0, 50_000.0, "ns")).judged(false),
+            Shown::from_figure(&figure(200_000.0, 50_000.0, "ns")).judged_cell(false),
             "200 +- 50 us !"
         );
-        let lopsided = Interval::between(80_000.0, 190_000.0);
+        let lopsided = Interval::from_bounds(80_000.0, 190_000.0);
         let skewed = figure(91_234.0, 0.0, "ns").with_interval(Some(&lopsided));
         assert_eq!(Shown::from_figure(&skewed).cell(), "91 (80 to 190) us");
         assert_eq!(Shown::from_figure(&MeasuredFigure::missing("why")).cell(), "-");
@@ -121,14 +123,15 @@ mod tests {
 
     #[test]
     fn changes() {
-        assert_eq!(change(&figure(0.9388, 0.0078, "1")).cell(), "-6.12 +- 0.78 %");
-        assert_eq!(change(&figure(1.25, 0.051, "1")).cell(), "+25.0 +- 5.1 %");
-        assert_eq!(change(&figure(1.0, 0.0, "1")).cell(), "0.00 +- 0.00 %");
-        let between =
-            |low, high| figure(1.0, 0.0, "1").with_interval(Some(&Interval::between(low, high)));
-        assert_eq!(change(&between(0.9, 1.4)).cell(), "0 (-10 to +40) %");
-        assert_eq!(change(&between(0.002, 611.0)).cell(), "0 (-99.8 to +61000) %");
-        let sure = figure(2.0, 0.0, "1").with_interval(Some(&Interval::between(1.5, 3.2)));
-        assert_eq!(change(&sure).cell(), "+100 (+50 to +220) %");
+        assert_eq!(change_in_percent(&figure(0.9388, 0.0078, "1")).cell(), "-6.12 +- 0.78 %");
+        assert_eq!(change_in_percent(&figure(1.25, 0.051, "1")).cell(), "+25.0 +- 5.1 %");
+        assert_eq!(change_in_percent(&figure(1.0, 0.0, "1")).cell(), "0.00 +- 0.00 %");
+        let between = |low, high| {
+            figure(1.0, 0.0, "1").with_interval(Some(&Interval::from_bounds(low, high)))
+        };
+        assert_eq!(change_in_percent(&between(0.9, 1.4)).cell(), "0 (-10 to +40) %");
+        assert_eq!(change_in_percent(&between(0.002, 611.0)).cell(), "0 (-99.8 to +61000) %");
+        let sure = figure(2.0, 0.0, "1").with_interval(Some(&Interval::from_bounds(1.5, 3.2)));
+        assert_eq!(change_in_percent(&sure).cell(), "+100 (+50 to +220) %");
     }
 }

@@ -1,8 +1,8 @@
 //! Figures of probes besides their rate: single runs of a tool, never the best alone; losses and
 //! CPU time of a network.
 
-use super::number::{Shown, share, three_digits};
-use super::sheet::marked;
+use super::number::{Shown, share_of_baseline, three_digits};
+use super::sheet::name_with_loss;
 use super::table::TextTable;
 use iotax_analysis::findings::{MeasuredFigure, NetworkRow, StackRow, ToolRuns, WorkloadFindings};
 use iotax_stats::Digits;
@@ -50,7 +50,7 @@ fn runs(workload: &WorkloadFindings) -> Option<TextTable> {
             format!("{value} {unit}").trim_end().to_owned()
         })
     };
-    table.push("runs of", 0, workload.rows.iter().map(marked).collect());
+    table.push("runs of", 0, workload.rows.iter().map(name_with_loss).collect());
     table.push("best", 0, figure(|one| one.best));
     table.push("median", 0, figure(|one| one.median));
     table.push("mean", 0, figure(|one| one.mean));
@@ -64,7 +64,7 @@ type OfNetwork = for<'a> fn(&'a StackRow, &'a NetworkRow) -> Option<&'a Measured
 /// Returns a row per stack; `None` if no network was measured.
 fn network(workload: &WorkloadFindings) -> Option<TextTable> {
     let mut table = TextTable::named_table("network");
-    table.push("network", 0, workload.rows.iter().map(marked).collect());
+    table.push("network", 0, workload.rows.iter().map(name_with_loss).collect());
     let mut add = |head: &str, rank: u8, shown: fn(&MeasuredFigure) -> Shown, of: OfNetwork| {
         let figures = workload.rows.iter().map(|row| of(row, row.network.as_ref()?));
         let cell = |figure: Option<&MeasuredFigure>| {
@@ -74,7 +74,7 @@ fn network(workload: &WorkloadFindings) -> Option<TextTable> {
     };
     add("sent/s", 1, Shown::from_figure, |_, one| one.sent.as_ref());
     add("arrived/s", 1, Shown::from_figure, |row, one| one.sent.as_ref().map(|_| &row.iops));
-    add("lost", 0, share, |_, one| one.lost.as_ref());
+    add("lost", 0, share_of_baseline, |_, one| one.lost.as_ref());
     add("sent again/GiB", 2, Shown::from_figure, |_, one| one.sent_again_per_gib.as_ref());
     add("CPU/KiB here", 1, Shown::from_figure, |_, one| one.cpu_here_per_kib.as_ref());
     add("CPU/KiB there", 1, Shown::from_figure, |_, one| one.cpu_there_per_kib.as_ref());

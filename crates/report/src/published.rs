@@ -1,7 +1,7 @@
 //! Published figures next to the measured ones: a table for each workload and metric, a row per
 //! stack.
 
-use super::number::{Shown, share};
+use super::number::{Shown, share_of_baseline};
 use super::table::TextTable;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::MeasuredFigure;
@@ -30,10 +30,13 @@ pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable)> {
     let figures =
         findings.published.iter().flat_map(|published| &published.figures).collect::<Vec<_>>();
     let title = |one: &PublishedFinding| format!("{}: {}", one.subject, one.metric_said());
-    figures.chunk_by(|a, b| a.is_of_row(b)).map(|rows| (title(rows[0]), table(rows))).collect()
+    figures
+        .chunk_by(|a, b| a.is_of_row(b))
+        .map(|rows| (title(rows[0]), published_table(rows)))
+        .collect()
 }
 
-fn table(rows: &[&PublishedFinding]) -> TextTable {
+fn published_table(rows: &[&PublishedFinding]) -> TextTable {
     let mut table = TextTable::default();
     table.push("stack", 0, rows.iter().map(|one| name(one)).collect());
     // Columns that compare come first, where even a narrow page has room.
@@ -42,10 +45,10 @@ fn table(rows: &[&PublishedFinding]) -> TextTable {
             rows.iter().map(|one| one.ratio.as_ref().map_or_else(String::new, cell)).collect()
         };
         table.push("published %", 1, cells(&ratio));
-        table.push("measured %", 0, cells(&|one| share(&one.measured).cell()));
+        table.push("measured %", 0, cells(&|one| share_of_baseline(&one.measured).cell()));
         table.push("verdict", 0, cells(&|one| one.agreement.word().to_owned()));
     }
-    table.push("published", 2, rows.iter().map(|one| printed(one)).collect());
+    table.push("published", 2, rows.iter().map(|one| printed_figure(one)).collect());
     table.push(
         "measured",
         3,
@@ -61,7 +64,7 @@ fn name(one: &PublishedFinding) -> String {
 }
 
 /// Returns the figure as it was printed; a share is in its own column.
-fn printed(one: &PublishedFinding) -> String {
+fn printed_figure(one: &PublishedFinding) -> String {
     match one.published {
         MeasuredFigure::Known { .. } => one.printed.clone(),
         _ => "-".to_owned(),
@@ -70,7 +73,7 @@ fn printed(one: &PublishedFinding) -> String {
 
 /// Returns `94.0 ? %`: without an interval, as for every published figure; a bound is shown as one.
 fn ratio(one: &RatioBeside) -> String {
-    let shown = share(&one.published);
+    let shown = share_of_baseline(&one.published);
     match (one.rounding, shown.digits()) {
         (Some([0.0, _]), Some(digits)) => format!("< {} %", digits.value),
         _ => shown.cell(),

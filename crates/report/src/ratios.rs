@@ -1,7 +1,7 @@
 //! Tables that a scenario requests: a row per load, a column per stack, and below each figure its
 //! share of one column's, as measured and as published.
 
-use super::number::{Shown, share};
+use super::number::{Shown, share_of_baseline};
 use super::table::TextTable;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
@@ -9,7 +9,7 @@ use iotax_stats::alike;
 use iotax_units::distinct;
 
 pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable, Vec<String>)> {
-    findings.tables.iter().map(|asked| (title(asked), table(asked), remarks(asked))).collect()
+    findings.tables.iter().map(|asked| (title(asked), ratio_table(asked), remarks(asked))).collect()
 }
 
 pub(super) const LEGEND: &str = "shares are ratios of totals with a 95 % interval each by itself; nothing follows from one with !; published \
@@ -27,7 +27,7 @@ fn title(asked: &RatioTable) -> String {
     format!("{name}{}{of}", metrics.join(", "))
 }
 
-fn table(asked: &RatioTable) -> TextTable {
+fn ratio_table(asked: &RatioTable) -> TextTable {
     let lines: Vec<RatioLine> =
         asked.rows.iter().flat_map(|row| RatioLine::all_of_table(asked, row)).collect();
     let mut table = TextTable::default();
@@ -83,12 +83,11 @@ impl<'a> RatioLine<'a> {
         match self.what {
             RatioContent::Value => Shown::from_figure(&cell.value).cell(),
             RatioContent::Share | RatioContent::Published if is_base => "100 %".to_owned(),
-            RatioContent::Share => cell
-                .share
-                .as_ref()
-                .map_or_else(absent, |ratio| share(ratio).judged(cell.is_resolved())),
+            RatioContent::Share => cell.share.as_ref().map_or_else(absent, |ratio| {
+                share_of_baseline(ratio).judged_cell(cell.is_resolved())
+            }),
             RatioContent::Published => {
-                cell.published.as_ref().map_or_else(absent, |ratio| share(ratio).cell())
+                cell.published.as_ref().map_or_else(absent, |ratio| share_of_baseline(ratio).cell())
             }
         }
     }
@@ -112,7 +111,7 @@ fn remarks(asked: &RatioTable) -> Vec<String> {
     let texts: Vec<&str> = masked.iter().map(|(_, text)| text.as_str()).collect();
     let said = |group: Vec<usize>| {
         let names: Vec<&str> = group.iter().map(|at| masked[*at].0.as_str()).collect();
-        let text = alike::merged(&group.iter().map(|at| texts[*at]).collect::<Vec<_>>());
+        let text = alike::merge_texts(&group.iter().map(|at| texts[*at]).collect::<Vec<_>>());
         format!("{}: {text}", names.join(", "))
     };
     emulated.chain(alike::grouped(&texts).into_iter().map(said)).collect()
@@ -126,8 +125,8 @@ mod tests {
     #[test]
     fn reads_and_writes_of_a_mix_are_lines_below_their_load() {
         let figure = |value: f64, unit| {
-            let interval = Interval::between(0.99 * value, 1.01 * value);
-            MeasuredFigure::known(value, unit, (48, SampleUnit::Rounds), interval)
+            let interval = Interval::from_bounds(0.99 * value, 1.01 * value);
+            MeasuredFigure::known_value(value, unit, (48, SampleUnit::Rounds), interval)
         };
         let row = |direction, metric: &str, iops: [f64; 2]| {
             let cell = |at: usize| RatioCell {
@@ -156,7 +155,7 @@ mod tests {
             ],
             emulated: Vec::new(),
         };
-        let columns = table(&asked).columns;
+        let columns = ratio_table(&asked).columns;
         assert_eq!(
             columns[0].cells,
             ["mix", "  of raw", "  reads", "    of raw", "  writes", "    of raw"]

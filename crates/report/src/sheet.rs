@@ -1,7 +1,7 @@
 //! Layout that the text reports share: tables of a workload, and the remarks below them.
 
 use super::imported;
-use super::number::{Shown, change, remark};
+use super::number::{Shown, change_in_percent, remark};
 use super::probes;
 use super::table::{PartRow, TextTable};
 use iotax_analysis::findings::traffic::TrafficReport;
@@ -100,7 +100,7 @@ fn stack_figure<'a>(
         "durable" => row.durable_bytes_per_s.as_ref(),
         "CPU/IO" => Some(&row.cpu),
         PER_ENGINE_CORE => row.serving.as_ref().map(|engine| &engine.iops_per_core),
-        latency => row.latency.first()?.figure(latency),
+        latency => row.latency.first()?.figure_named(latency),
     }
 }
 
@@ -117,18 +117,21 @@ pub(super) fn latency_columns<'a>(
 }
 
 /// Returns the name of a row with its marks, including those of its figures.
-pub(super) fn marked(row: &StackRow) -> String {
-    named(row) + &probes::loss(row)
+pub(super) fn name_with_loss(row: &StackRow) -> String {
+    name_with_marks(row) + &probes::loss(row)
 }
 
-pub(super) fn named(row: &StackRow) -> String {
+pub(super) fn name_with_marks(row: &StackRow) -> String {
     let baseline = if row.baseline { " *" } else { "" };
     let emulated = if row.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}", row.stack)
 }
 
 /// Returns the rate that is usually quoted.
-pub(super) fn rate<'a>(workload: &WorkloadFindings, row: &'a StackRow) -> &'a MeasuredFigure {
+pub(super) fn quoted_rate<'a>(
+    workload: &WorkloadFindings,
+    row: &'a StackRow,
+) -> &'a MeasuredFigure {
     if workload.rate_unit == "B/s" { &row.bytes_per_s } else { &row.iops }
 }
 
@@ -146,7 +149,7 @@ pub(super) fn is_mix(workload: &WorkloadFindings) -> bool {
 /// Returns rates, latencies (for a load of one direction) and CPU time of each stack.
 pub(super) fn stacks(workload: &WorkloadFindings) -> TextTable {
     let mut table = TextTable::named_table("stacks");
-    table.push("stack", 0, workload.rows.iter().map(marked).collect());
+    table.push("stack", 0, workload.rows.iter().map(name_with_loss).collect());
     let probe = workload.probe.as_ref();
     for (head, rank) in stack_columns(workload.rows.iter(), probe, is_mix(workload)) {
         let cell = |row| {
@@ -182,7 +185,7 @@ pub(super) fn targets(workload: &WorkloadFindings) -> Option<TextTable> {
     let all = workload.rows.iter().flat_map(|row| row.targets.iter().map(move |one| (row, one)));
     let all: Vec<(&StackRow, &TargetRow)> = all.collect();
     let name = |(row, one): &(&StackRow, &TargetRow)| {
-        format!("{} on {} of {}", one.path, one.place, marked(row))
+        format!("{} on {} of {}", one.path, one.place, name_with_loss(row))
     };
     let mut table = TextTable::default();
     table.push("disk", 0, all.iter().map(name).collect());
@@ -213,14 +216,14 @@ fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
     let figure = |figure: Option<&MeasuredFigure>| {
         figure.map_or_else(|| "-".to_owned(), |one| Shown::from_figure(one).cell())
     };
-    add("", 0, &|row, one| format!("{}s of {}", one.direction, marked(row)));
+    add("", 0, &|row, one| format!("{}s of {}", one.direction, name_with_loss(row)));
     add("IOPS", 0, &|_, one| figure(Some(&one.iops)));
     if let Some(first) = workload.comparisons.first() {
         add(&format!("against {}", first.against), 0, &|row, one| {
             let ours = workload.comparisons.iter().find(|comparison| comparison.stack == row.stack);
             let ours = ours.and_then(|ours| ours.rate_of(Some(one.direction)));
             ours.map_or_else(String::new, |it| {
-                change(&it.at_once()).judged(it.verdict.is_resolved())
+                change_in_percent(&it.at_once()).judged_cell(it.verdict.is_resolved())
             })
         });
     }
@@ -230,7 +233,7 @@ fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
     for (head, rank) in latency_columns(latencies, [1, 4, 2, 5]) {
         add(&head, rank, &|row, one| {
             let ours = row.latency.iter().find(|latency| latency.direction == one.direction);
-            figure(ours.and_then(|latency| latency.figure(&head)))
+            figure(ours.and_then(|latency| latency.figure_named(&head)))
         });
     }
     Some(table)
@@ -241,7 +244,7 @@ pub(super) type ApartTable<'a> = (String, TextTable, Option<&'a str>);
 
 /// Returns reads and writes of a mix, the latencies of the second direction of other loads, and
 /// those of the calls that flush, as far as there are any.
-pub(super) fn apart(workload: &WorkloadFindings) -> impl Iterator<Item = ApartTable<'_>> {
+pub(super) fn apart_tables(workload: &WorkloadFindings) -> impl Iterator<Item = ApartTable<'_>> {
     let mix = directions(workload);
     let note = workload.directions_note.as_deref();
     let second =
@@ -264,10 +267,10 @@ fn latency_table(
 ) -> Option<TextTable> {
     let latencies: Vec<&LatencyFigures> = workload.rows.iter().filter_map(&pick).collect();
     let mut table = TextTable::default();
-    table.push("stack", 0, workload.rows.iter().map(marked).collect());
+    table.push("stack", 0, workload.rows.iter().map(name_with_loss).collect());
     for (head, rank) in latency_columns(latencies.iter().copied(), [0; 4]) {
         let cell = |row: &StackRow| {
-            let figure = pick(row).and_then(|latency| latency.figure(&head));
+            let figure = pick(row).and_then(|latency| latency.figure_named(&head));
             figure.map_or_else(|| "-".to_owned(), |figure| Shown::from_figure(figure).cell())
         };
         table.push_known(&head, rank, workload.rows.iter().map(cell).collect());
@@ -305,7 +308,7 @@ pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Option<TextTa
     for (rank, q) in (1u8..).zip(quantiles) {
         let figure = |(one, way, _): &(&Comparison, &str, bool)| {
             let ratio = one.latency_ratios.iter().find(|ratio| ratio.0 == *way && ratio.1 == q);
-            ratio.map_or_else(|| "-".to_owned(), |ratio| change(&ratio.2).cell())
+            ratio.map_or_else(|| "-".to_owned(), |ratio| change_in_percent(&ratio.2).cell())
         };
         table.push_known(&percentile_name(q), rank, lines.iter().map(figure).collect());
     }
@@ -340,7 +343,7 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
     /// Returns the change in points of the baseline's rate.
     fn points(&self) -> String {
         match (self.direction, &self.whole.of_baseline) {
-            (None, figure @ MeasuredFigure::Known { .. }) => change(figure).cell(),
+            (None, figure @ MeasuredFigure::Known { .. }) => change_in_percent(figure).cell(),
             _ => "-".to_owned(),
         }
     }
@@ -352,11 +355,13 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
 }
 
 pub(super) fn bill(bill: &Bill) -> TextTable {
-    let rows: Vec<BillRow> =
-        bill_lines(bill).into_iter().flat_map(|one| BillRow::all(one, &one.directions)).collect();
+    let rows: Vec<BillRow> = bill_lines(bill)
+        .into_iter()
+        .flat_map(|one| BillRow::whole_and_directions(one, &one.directions))
+        .collect();
     let mut table = TextTable::named_table("bill");
     table.push("layer", 0, rows.iter().map(BillRow::name).collect());
-    table.push("rate", 0, rows.iter().map(|row| change(row.ratio()).cell()).collect());
+    table.push("rate", 0, rows.iter().map(|row| change_in_percent(row.ratio()).cell()).collect());
     let reserves: Vec<String> = rows.iter().map(|row| reserve(row.whole)).collect();
     if reserves.iter().any(|reserve| !reserve.is_empty()) {
         table.push("", 1, reserves);
@@ -500,7 +505,7 @@ impl<'a> Reasons<'a> {
                 subjects.iter().map(|one| one.subject_words(stacks)).collect::<Vec<_>>().join("; ");
             format!(
                 "{about}: {}",
-                alike::merged(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+                alike::merge_texts(&texts.iter().map(String::as_str).collect::<Vec<_>>())
             )
         };
         self.all.iter().map(said).collect()
@@ -641,8 +646,8 @@ fn engines_of(findings: &Findings, stack: &str) -> String {
 pub(super) const PRECONDITIONED: &str = "Preconditioned";
 
 /// Returns one line per stack; passes over drives that several stacks share are reported once.
-pub(super) fn preconditioned(findings: &Findings) -> impl Iterator<Item = String> {
-    precondition::sentences(&findings.preconditioned).into_iter()
+pub(super) fn preconditioning_lines(findings: &Findings) -> impl Iterator<Item = String> {
+    precondition::report_lines(&findings.preconditioned).into_iter()
 }
 
 pub(super) const TRAFFIC: &str = "I/O issued and completed";
@@ -660,12 +665,15 @@ pub(super) fn traffic(findings: &Findings) -> impl Iterator<Item = String> {
 /// Returns what the verdicts on writes cover, then the debts, one line per stack.
 pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
     let regime = workload.writes.iter().flat_map(|writes| writes.sentences.clone());
-    let owed: Vec<(&str, String)> =
-        workload.rows.iter().filter_map(|row| Some((row.stack.as_str(), owed(row)?))).collect();
+    let owed: Vec<(&str, String)> = workload
+        .rows
+        .iter()
+        .filter_map(|row| Some((row.stack.as_str(), owed_words(row)?)))
+        .collect();
     let texts: Vec<&str> = owed.iter().map(|(_, text)| text.as_str()).collect();
     let line = |group: Vec<usize>| {
         let names: Vec<&str> = group.iter().map(|at| owed[*at].0).collect();
-        let text = alike::merged(&group.iter().map(|at| texts[*at]).collect::<Vec<_>>());
+        let text = alike::merge_texts(&group.iter().map(|at| texts[*at]).collect::<Vec<_>>());
         format!("{}: {text}", of_stacks(&names, workload.rows.len()))
     };
     regime.chain(alike::grouped(&texts).into_iter().map(line)).collect()
@@ -673,7 +681,7 @@ pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
 
 /// Returns what the gate waited for before the slices of a stack; `None` if it never waited and
 /// nothing was left.
-fn owed(row: &StackRow) -> Option<String> {
+fn owed_words(row: &StackRow) -> Option<String> {
     let debt = row.debt.as_ref()?;
     let gave_up =
         if debt.gave_up > 0 { format!(", gave up {} times", debt.gave_up) } else { String::new() };
@@ -705,7 +713,7 @@ fn of_stacks(names: &[&str], stacks: usize) -> String {
 
 /// Returns the facts of a place as `key: value`, nested ones joined with dots; absent ones are left
 /// out.
-pub(super) fn facts(value: &serde_json::Value) -> Vec<(String, String)> {
+pub(super) fn fact_pairs(value: &serde_json::Value) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     flatten(String::new(), value, &mut lines);
     lines
@@ -750,25 +758,25 @@ fn flatten(key: String, value: &serde_json::Value, lines: &mut Vec<(String, Stri
         }
         Value::Array(items) if items.is_empty() => {}
         Value::Array(items) => {
-            lines.push((key, items.iter().map(plain).collect::<Vec<_>>().join(", ")))
+            lines.push((key, items.iter().map(scalar_words).collect::<Vec<_>>().join(", ")))
         }
-        other => lines.push((key, plain(other))),
+        other => lines.push((key, scalar_words(other))),
     }
 }
 
-fn plain(value: &serde_json::Value) -> String {
+fn scalar_words(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{facts, is_looked_for};
+    use super::{fact_pairs, is_looked_for};
 
     #[test]
     fn of_queues_those_attributes_are_looked_for_that_matter_or_differ() {
         let queue = |write_cache: &str, fua: &str| serde_json::json!({"queue": {"write_cache": write_cache, "fua": fua, "dax": "0"}});
         let devices = serde_json::json!({"kernel": "6", "devices": [queue("write back", "0"), queue("write back", "1")]});
-        let all = facts(&devices);
+        let all = fact_pairs(&devices);
         let shown =
             all.iter().filter(|fact| is_looked_for(&all, fact)).map(|(key, _)| key.as_str());
         let expected = [
@@ -785,7 +793,7 @@ mod tests {
     fn facts_are_flattened_and_absent_ones_left_out() {
         let value = serde_json::json!({"cpu": {"model": "x", "flags": ["a", "b"]}, "none": null, "drives": [{"name": "sda", "bytes": 5}]});
         let lines: Vec<String> =
-            facts(&value).into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+            fact_pairs(&value).into_iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(
             lines,
             ["cpu.flags=a, b", "cpu.model=x", "drives.0.bytes=5", "drives.0.name=sda"]

@@ -8,14 +8,14 @@ use iotax_analysis::findings::{Charges, Comparison};
 
 /// Returns the conclusions on the states, besides the sentence of the array itself. States that
 /// were not measured are reported with the baseline.
-pub(super) fn sentences(array: &ArrayStates) -> Vec<VerdictSentence> {
+pub(super) fn state_sentences(array: &ArrayStates) -> Vec<VerdictSentence> {
     let rebuilds = array.states.iter().filter_map(|state| state.rebuild.as_ref());
     let rebuilds =
         rebuilds.map(|rebuild| VerdictSentence { class: "", text: rebuild.sentence.clone() });
     let all = verdicts::sentences_of(
         &comparisons(array),
         &charges(array),
-        &|stack| state(array, stack),
+        &|stack| state_of_stack(array, stack),
         "state",
     );
     rebuilds.chain(all.into_iter().filter(|said| said.class != "absent")).collect()
@@ -23,8 +23,8 @@ pub(super) fn sentences(array: &ArrayStates) -> Vec<VerdictSentence> {
 
 /// Returns the three figures of each state; `None` if the baseline is the healthy array, whose
 /// table has them already.
-pub(super) fn table(array: &ArrayStates) -> Option<TextTable> {
-    verdicts::table_of(&comparisons(array), &charges(array), |one| named(array, one))
+pub(super) fn state_table(array: &ArrayStates) -> Option<TextTable> {
+    verdicts::table_of(&comparisons(array), &charges(array), |one| state_name(array, one))
 }
 
 pub(super) fn comparisons(array: &ArrayStates) -> Vec<&Comparison> {
@@ -36,10 +36,10 @@ fn charges(array: &ArrayStates) -> Vec<&Charges> {
 }
 
 /// Returns the state alone: the array is named above.
-pub(super) fn named(array: &ArrayStates, one: &Comparison) -> String {
-    state(array, &one.stack).to_owned()
+pub(super) fn state_name(array: &ArrayStates, one: &Comparison) -> String {
+    state_of_stack(array, &one.stack).to_owned()
 }
 
-fn state<'a>(array: &'a ArrayStates, stack: &'a str) -> &'a str {
+fn state_of_stack<'a>(array: &'a ArrayStates, stack: &'a str) -> &'a str {
     array.states.iter().find(|state| state.stack == stack).map_or(stack, |state| &state.state)
 }

@@ -1,7 +1,7 @@
 //! Sweeps in the reports: a table per stack and curve, a line per point, with the marks of the
 //! knee.
 
-use super::number::{Shown, change};
+use super::number::{Shown, change_in_percent};
 use super::table::{PartRow, TextTable};
 use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::sweep::KneePosition;
@@ -38,7 +38,7 @@ impl<'a> PartRow<'a, SweptStack, PointDirection> {
     }
 
     /// Returns a cell that applies to the whole point and is shown once.
-    fn whole(&self, cell: impl Fn(&SweptStack) -> String) -> String {
+    fn whole_cell(&self, cell: impl Fn(&SweptStack) -> String) -> String {
         if self.direction.is_none() { cell(self.whole) } else { String::new() }
     }
 }
@@ -52,7 +52,7 @@ pub(super) const LEGEND: &str = "Power is throughput over mean latency; the knee
      marked \"or here\" are not told apart from it";
 
 /// Returns `loop at bs 64k`, the baseline with its star.
-pub(super) fn name(sweep: &SweepFindings, curve: &Curve, stack: &StackCurve) -> String {
+pub(super) fn curve_stack_name(sweep: &SweepFindings, curve: &Curve, stack: &StackCurve) -> String {
     let baseline = if stack.baseline { " *" } else { "" };
     let emulated = if stack.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}{}", stack.stack, curve_words(sweep, curve))
@@ -64,17 +64,20 @@ pub(super) fn curve_words(sweep: &SweepFindings, curve: &Curve) -> String {
     curve.at.as_ref().map(|at| format!(" at {word} {}", at.shown)).unwrap_or_default()
 }
 
-pub(super) fn sentences(curve: &Curve) -> impl Iterator<Item = &str> {
-    curve.stacks.iter().flat_map(StackCurve::sentences)
+pub(super) fn curve_sentences(curve: &Curve) -> impl Iterator<Item = &str> {
+    curve.stacks.iter().flat_map(StackCurve::conclusion_sentences)
 }
 
 pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
-    let lines: Vec<SweepLine> =
-        stack.points.iter().flat_map(|one| SweepLine::all(one, &one.directions)).collect();
+    let lines: Vec<SweepLine> = stack
+        .points
+        .iter()
+        .flat_map(|one| SweepLine::whole_and_directions(one, &one.directions))
+        .collect();
     let cells = |cell: &dyn Fn(&SweepLine) -> String| lines.iter().map(cell).collect::<Vec<_>>();
     let mut table = TextTable::default();
     table.push(&sweep.axis, 0, cells(&|line| line.name()));
-    let marks = cells(&|line| line.whole(|point| marks(stack, point)));
+    let marks = cells(&|line| line.whole_cell(|point| marks(stack, point)));
     if marks.iter().any(|mark| !mark.is_empty()) {
         table.push("", 0, marks);
     }
@@ -95,7 +98,7 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
         let ceiling = point.costs.first().and_then(|cost| cost.masked.as_ref());
         ceiling.map_or("", |masked| masked.short()).to_owned()
     };
-    let masked = cells(&|line| line.whole(masked));
+    let masked = cells(&|line| line.whole_cell(masked));
     if masked.iter().any(|ceiling| !ceiling.is_empty()) {
         table.push("masked by", 2, masked);
     }
@@ -107,7 +110,7 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
             let is_one = line.direction.is_some() || line.whole.directions.is_empty();
             let median =
                 costs.first().and_then(|cost| cost.median_latency.as_ref()).filter(|_| is_one);
-            median.map_or_else(|| "-".into(), |ratio| change(ratio).cell())
+            median.map_or_else(|| "-".into(), |ratio| change_in_percent(ratio).cell())
         };
         table.push("p50 change", 0, cells(&cell));
     }
@@ -147,8 +150,8 @@ mod tests {
     use iotax_stats::{Concludes, Verdict};
 
     fn figure(value: f64, unit: &'static str) -> MeasuredFigure {
-        let interval = Interval::between(0.9 * value, 1.1 * value);
-        MeasuredFigure::known(value, unit, (48, SampleUnit::Rounds), interval)
+        let interval = Interval::from_bounds(0.9 * value, 1.1 * value);
+        MeasuredFigure::known_value(value, unit, (48, SampleUnit::Rounds), interval)
     }
 
     fn cost(ratio: f64) -> PointCost {

@@ -1,7 +1,7 @@
 //! Tables as text. In a terminal, columns that do not fit are left out by rank and listed; names of
 //! rows are wrapped. Nothing is cut.
 
-use iotax_units::harmless::shown;
+use iotax_units::harmless::escape_line;
 use unicode_width::UnicodeWidthStr;
 
 /// A column: a head, cells, and a rank (0 always stays).
@@ -25,7 +25,7 @@ pub(super) struct PartRow<'a, W, D> {
 }
 
 impl<'a, W, D> PartRow<'a, W, D> {
-    pub(super) fn all(
+    pub(super) fn whole_and_directions(
         whole: &'a W,
         directions: &'a [D],
     ) -> impl Iterator<Item = PartRow<'a, W, D>> {
@@ -58,10 +58,10 @@ impl LeftOut {
         let lost: Vec<_> =
             lost.filter(|head| shown.iter().all(|column| column.head != **head)).collect();
         if !lost.is_empty() {
-            self.needs = self.needs.max(table.needs());
+            self.needs = self.needs.max(table.needed_width());
         }
         for head in lost {
-            let of = table.called();
+            let of = table.name_or_head();
             let at = self.heads.iter().position(|(name, _)| name == of).unwrap_or_else(|| {
                 self.heads.push((of.to_owned(), Vec::new()));
                 self.heads.len() - 1
@@ -98,15 +98,15 @@ impl TextTable {
     }
 
     /// Returns the table's name, or if it has none, the head of its first column.
-    fn called(&self) -> &str {
+    fn name_or_head(&self) -> &str {
         let head = self.columns.first().map_or("", |column| column.head.as_str());
         if self.name.is_empty() { head } else { self.name }
     }
 
     /// Adds a column; when room is short, columns of the highest rank go first.
     pub fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
-        let cells = cells.iter().map(|cell| shown(cell)).collect();
-        self.columns.push(TextColumn { head: shown(head), rank, cells });
+        let cells = cells.iter().map(|cell| escape_line(cell)).collect();
+        self.columns.push(TextColumn { head: escape_line(head), rank, cells });
     }
 
     /// Adds a column only if one of its cells has a figure.
@@ -124,7 +124,7 @@ impl TextTable {
         TextTable { columns: columns.collect(), ..*self }
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub(super) fn row_count(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
 
@@ -135,11 +135,11 @@ impl TextTable {
     /// Returns the table as text, at most `width` columns wide. The first column is left-aligned,
     /// the others right. Columns left out are noted in `left_out`. If the columns that must stay
     /// are too wide together, the table is split into parts.
-    pub fn text(&self, width: usize, left_out: &mut LeftOut) -> String {
+    pub fn to_text(&self, width: usize, left_out: &mut LeftOut) -> String {
         let shown = self.laid(width);
         left_out.add(self, &shown);
         if total_width(&shown) <= width {
-            return written(&shown);
+            return columns_text(&shown);
         }
         let stays = |column: &&TextColumn| shown.iter().any(|kept| kept.head == column.head);
         TextTable { columns: self.columns.iter().filter(stays).cloned().collect(), ..*self }
@@ -152,14 +152,14 @@ impl TextTable {
         let kept = self.columns.iter().filter(|column| column.rank <= rank).cloned().collect();
         let kept = TextTable { columns: kept, ..*self };
         if kept.laid(width).len() == kept.columns.len() {
-            return self.text(width, left_out);
+            return self.to_text(width, left_out);
         }
         left_out.add(self, &kept.columns);
         kept.in_parts(width)
     }
 
     /// Returns the columns of the narrowest terminal that has room for all.
-    fn needs(&self) -> usize {
+    fn needed_width(&self) -> usize {
         // Bisection, since others' names may be long.
         let (mut too_narrow, mut wide) = (0, total_width(&self.columns));
         while too_narrow < wide {
@@ -193,7 +193,7 @@ impl TextTable {
     fn with_names(&self, most: usize) -> Vec<TextColumn> {
         let mut columns = self.columns.clone();
         for column in columns.iter_mut().take(1) {
-            column.cells.iter_mut().for_each(|cell| *cell = folded(cell, most));
+            column.cells.iter_mut().for_each(|cell| *cell = fold_name(cell, most));
         }
         columns
     }
@@ -211,13 +211,14 @@ impl TextTable {
                 None => parts.push(vec![first.clone(), column.clone()]),
             }
         }
-        parts.iter().map(|part| written(part)).collect::<Vec<_>>().join("\n")
+        parts.iter().map(|part| columns_text(part)).collect::<Vec<_>>().join("\n")
     }
 
     pub fn markdown(&self) -> String {
         let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let rows = self.rows();
-        let mut out = row(self.columns.iter().map(|column| escaped(&column.head)).collect());
+        let rows = self.row_count();
+        let mut out =
+            row(self.columns.iter().map(|column| escape_markdown(&column.head)).collect());
         out += &row(self
             .columns
             .iter()
@@ -225,17 +226,21 @@ impl TextTable {
             .map(|(at, _)| if at == 0 { "---" } else { "---:" }.to_owned())
             .collect());
         for at in 0..rows {
-            out += &row(self.columns.iter().map(|column| escaped(&column.cells[at])).collect());
+            out += &row(self
+                .columns
+                .iter()
+                .map(|column| escape_markdown(&column.cells[at]))
+                .collect());
         }
         out
     }
 }
 
 /// Escapes a cell or a sentence that Markdown must not read as markup or HTML.
-pub fn escaped(text: &str) -> String {
+pub fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = 'x';
-    for c in shown(text).chars() {
+    for c in escape_line(text).chars() {
         match c {
             '|' | '*' | '_' | '`' | '[' | ']' | '<' | '>' | '\\' | '#' => out.extend(['\\', c]),
             // After a blank, as in our mark of emulated figures, it ends no strike-through.
@@ -270,16 +275,19 @@ fn drop_least(columns: &mut Vec<TextColumn>) -> bool {
     }
 }
 
-fn written(columns: &[TextColumn]) -> String {
+fn columns_text(columns: &[TextColumn]) -> String {
     let rows = columns.first().map_or(0, |column| column.cells.len());
     let heads = columns.iter().map(|column| column.head.as_str()).collect::<Vec<_>>();
     let row =
         |at: usize| columns.iter().map(|column| column.cells[at].as_str()).collect::<Vec<_>>();
-    std::iter::once(heads).chain((0..rows).map(row)).map(|cells| line(columns, &cells)).collect()
+    std::iter::once(heads)
+        .chain((0..rows).map(row))
+        .map(|cells| row_text(columns, &cells))
+        .collect()
 }
 
 /// Returns one row as text. The figures go next to the first line of a name.
-fn line(columns: &[TextColumn], cells: &[&str]) -> String {
+fn row_text(columns: &[TextColumn], cells: &[&str]) -> String {
     let (name, more) = match cells.first().and_then(|name| name.split_once('\n')) {
         Some((name, more)) => (name, Some(more)),
         None => (cells.first().copied().unwrap_or_default(), None),
@@ -300,7 +308,7 @@ fn line(columns: &[TextColumn], cells: &[&str]) -> String {
 
 /// Wraps a name into lines of at most `most`, after spaces and commas, else anywhere. A mark stays
 /// with its name, and a state is not split.
-fn folded(name: &str, most: usize) -> String {
+fn fold_name(name: &str, most: usize) -> String {
     if name.width() <= most {
         return name.to_owned();
     }
@@ -332,8 +340,8 @@ fn split_at_most(word: &str, most: usize) -> Vec<String> {
 
 /// Wraps words at `width`, with further lines indented. A longer word stays whole, and a figure
 /// stays with its half-width.
-pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let kept = shown(text)
+pub fn wrap_words(text: &str, width: usize, indent: &str) -> String {
+    let kept = escape_line(text)
         .replace(" +- ", "\u{a0}+-\u{a0}")
         .replace("+- ", "+-\u{a0}")
         .replace(" %", "\u{a0}%");
@@ -368,11 +376,11 @@ mod tests {
         table.push("other", 1, vec!["z".repeat(10); 2]);
         let mut left_out = LeftOut::default();
         assert_eq!(
-            table.text(80, &mut left_out).lines().next().unwrap().split_whitespace().count(),
+            table.to_text(80, &mut left_out).lines().next().unwrap().split_whitespace().count(),
             5
         );
         assert_eq!(left_out.to_sentence(80), None);
-        let narrow = table.text(40, &mut left_out);
+        let narrow = table.to_text(40, &mut left_out);
         assert_eq!(
             narrow,
             "  stack                 IOPS       major\n  a                        1  yyyyyyyyyy\n  long name of a stack     2  yyyyyyyyyy\n    that goes on ~\n"
@@ -393,7 +401,7 @@ mod tests {
         }
         table.push("p99.9 of writes", 1, vec!["71.9 (62.4 to 75.6) us".into(); 2]);
         let mut left_out = LeftOut::default();
-        let text = table.text(80, &mut left_out);
+        let text = table.to_text(80, &mut left_out);
         assert!(text.lines().all(|line| line.width() <= 80), "{text}");
         assert!(
             ["mean of reads", "p99 of reads", "mean of writes"]
@@ -405,25 +413,29 @@ mod tests {
             "{:?}",
             left_out.to_sentence(80)
         );
-        assert_eq!(table.text(200, &mut left_out).lines().count(), 3, "in one where there is room");
+        assert_eq!(
+            table.to_text(200, &mut left_out).lines().count(),
+            3,
+            "in one where there is room"
+        );
     }
 
     #[test]
     fn names_are_folded_and_never_cut() {
         assert_eq!(
-            folded("vm cache=writeback,num-queues=1 * ~ (not kept up)", 26),
+            fold_name("vm cache=writeback,num-queues=1 * ~ (not kept up)", 26),
             "vm cache=writeback,\n  num-queues=1 * ~\n  (not kept up)"
         );
-        assert_eq!(folded("  of the baseline", 12), "  of the\n    baseline");
-        assert_eq!(folded("incredible *", 8), "incred\n  ible *");
+        assert_eq!(fold_name("  of the baseline", 12), "  of the\n    baseline");
+        assert_eq!(fold_name("incredible *", 8), "incred\n  ible *");
         assert_eq!(
-            folded("mdraid(level=5) healthy again ~", 25),
+            fold_name("mdraid(level=5) healthy again ~", 25),
             "mdraid(level=5)\n  healthy again ~"
         );
         for most in 12..50 {
             let name =
                 "4 drives | mdraid(level=5,chunk=64KiB) | split(8) | vhost-scsi | vm(vcpus=6) x8 ~";
-            let lines = folded(name, most);
+            let lines = fold_name(name, most);
             assert!(lines.lines().all(|line| line.width() <= most), "{lines}");
             let letters = |text: &str| text.replace(char::is_whitespace, "");
             assert_eq!(letters(&lines), letters(name));
@@ -436,15 +448,15 @@ mod tests {
         table.push("stack", 0, vec!["file | loop\n<b>".into()]);
         let text = table.markdown();
         assert!(text.ends_with("| file \\| loop \\<b\\> |\n"), "{text}");
-        assert_eq!(escaped("vm ~: a~~b~ &lt;"), "vm ~: a\\~\\~b\\~ &amp;lt;");
+        assert_eq!(escape_markdown("vm ~: a~~b~ &lt;"), "vm ~: a\\~\\~b\\~ &amp;lt;");
     }
 
     #[test]
     fn wrapping() {
-        assert_eq!(wrapped("one two three", 8, "  "), "one two\n  three\n");
-        assert_eq!(wrapped("incredible", 4, "  "), "incredible\n");
+        assert_eq!(wrap_words("one two three", 8, "  "), "one two\n  three\n");
+        assert_eq!(wrap_words("incredible", 4, "  "), "incredible\n");
         assert_eq!(
-            wrapped("costs 5.1 % +- 0.3 % of it", 16, " "),
+            wrap_words("costs 5.1 % +- 0.3 % of it", 16, " "),
             "costs\n 5.1 % +- 0.3 %\n of it\n"
         );
     }

@@ -426,9 +426,9 @@ fn all_that_a_sweep_concludes_is_in_every_text_and_on_the_page() {
             ["terminal", "markdown", "json"].map(|name| render(found, name, 400));
         let page = render(found, "html", 80);
         for curve in &found.sweeps[0].curves {
-            for sentence in curve.stacks.iter().flat_map(|stack| stack.sentences()) {
+            for sentence in curve.stacks.iter().flat_map(|stack| stack.conclusion_sentences()) {
                 assert!(terminal.contains(sentence) && json.contains(sentence), "{sentence}");
-                assert!(markdown.contains(&super::table::escaped(sentence)), "{sentence}");
+                assert!(markdown.contains(&super::table::escape_markdown(sentence)), "{sentence}");
                 assert!(page.contains(&super::html::escaped_signed(sentence)), "{sentence}");
             }
         }
@@ -497,7 +497,7 @@ fn the_page_is_whole_and_asks_nobody() {
         let drawings = page.matches("role=\"img\"").count();
         assert!(page.matches("<title>").count() > drawings, "{name}: a drawing has no title");
         for workload in &found.workloads {
-            for said in super::verdicts::sentences(workload) {
+            for said in super::verdicts::workload_sentences(workload) {
                 assert!(
                     page.contains(&super::html::escaped_signed(&said.text)),
                     "{name}: {}",
@@ -653,7 +653,7 @@ fn a_table_that_is_asked_for_stands_in_every_form_and_in_the_place_of_the_plain_
     assert!(json["tables"][1]["columns"][2]["stack"].is_null());
     let share = &json["tables"][0]["rows"][0]["cells"][1]["share"];
     assert_eq!(share["state"].as_str(), Some("known"), "{share}");
-    assert!(super::matrix::table(found).is_none());
+    assert!(super::matrix::side_by_side_table(found).is_none());
 }
 
 #[test]
@@ -713,7 +713,7 @@ fn what_is_alike_of_many_stacks_is_said_once_and_each_keeps_its_figures() {
         let csv = render(found, "csv", 80);
         let json: Value = serde_json::from_str(&render(found, "json", 80)).unwrap();
         for (at, workload) in found.workloads.iter().enumerate() {
-            let said = super::verdicts::sentences(workload);
+            let said = super::verdicts::workload_sentences(workload);
             let stacks = workload.rows.len() - 1;
             let all = workload.comparisons.len() + 2 * workload.charges.len();
             assert!(stacks > 5 && said.len() < all / 2, "{} of {all}", said.len());

@@ -2,7 +2,7 @@
 //! and CPU time, as sentences and next to each other in a table.
 
 use super::grouped::{self, One};
-use super::number::{Shown, change};
+use super::number::{Shown, change_in_percent};
 use super::sheet;
 use super::table::TextTable;
 use iotax_analysis::findings::slo::ServiceLevelFinding;
@@ -80,7 +80,7 @@ pub(super) fn tails(workload: &WorkloadFindings) -> Vec<String> {
 /// Returns all conclusions about a workload: service levels, throughput, latency, CPU time, and the
 /// effect of the other stacks on the baseline. Similar conclusions about many stacks are one line,
 /// and so are figures that were not measured for one reason.
-pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
+pub(super) fn workload_sentences(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
     let rates: Vec<&Comparison> = workload.comparisons.iter().collect();
     let charges: Vec<&Charges> = workload.charges.iter().collect();
     let mut all: Vec<VerdictSentence> = service_levels(workload).collect();
@@ -95,7 +95,7 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
 }
 
 pub(super) fn rates(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
-    grouped::sentences(&workload.comparisons.iter().map(of_rate).collect::<Vec<_>>(), "stack")
+    grouped::group_sentences(&workload.comparisons.iter().map(of_rate).collect::<Vec<_>>(), "stack")
 }
 
 /// Returns the sentences for any comparisons with one stack. `named` gives the name of each, and
@@ -111,8 +111,8 @@ pub(super) fn sentences_of<'a>(
     let directions =
         |one: &'a Comparison| directions_of(one).map(|it| One { stack: named(&one.stack), ..it });
     let directions: Vec<One> = rates.iter().copied().flat_map(directions).collect();
-    let mut all = grouped::sentences(&of_rates, noun);
-    all.extend(grouped::sentences(&directions, noun));
+    let mut all = grouped::group_sentences(&of_rates, noun);
+    all.extend(grouped::group_sentences(&directions, noun));
     all.extend(charges_of(charges, named, noun, &|charges| &charges.latency));
     let apart: Vec<&Charges> = charges.iter().copied().filter(|one| says_directions(one)).collect();
     for at in 0..apart.first().map_or(0, |one| one.directions.len()) {
@@ -186,11 +186,11 @@ fn charges_of<'a>(
         stack: named(&charges.stack),
         ..of_charge(charges, pick(charges))
     };
-    grouped::sentences(&charges.iter().map(one).collect::<Vec<_>>(), noun)
+    grouped::group_sentences(&charges.iter().map(one).collect::<Vec<_>>(), noun)
 }
 
 /// Returns the three figures of each comparison; `None` if they would only repeat the one sentence.
-pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
+pub(super) fn three_figures_table(workload: &WorkloadFindings) -> Option<TextTable> {
     let comparisons: Vec<&Comparison> = workload.comparisons.iter().collect();
     let table = table_of(&comparisons, &workload.charges.iter().collect::<Vec<_>>(), |one| {
         one.stack.clone()
@@ -217,10 +217,10 @@ pub(super) fn table_of(
         comparisons.iter().copied().flat_map(RateLine::all_of_comparison).collect();
     let name = |line: &RateLine| match line.direction {
         Some(direction) => format!("  {}s", direction.direction),
-        None => name(line.one, named(line.one)),
+        None => comparison_name(line.one, named(line.one)),
     };
     table.push(&format!("against {}", first.against), 0, lines.iter().map(name).collect());
-    table.push("rate", 0, lines.iter().map(RateLine::rate).collect());
+    table.push("rate", 0, lines.iter().map(RateLine::rate_cell).collect());
     let quantiles =
         lines.iter().filter_map(|line| charges(line.one)).flat_map(|charges| &charges.percentiles);
     let quantiles = distinct(quantiles.map(|(_, q, _)| percentile_name(*q)));
@@ -233,7 +233,8 @@ pub(super) fn table_of(
     let mean: PickCell = Box::new(mean_latency);
     let added: PickCell =
         Box::new(|charges, way| cpu(Shown::from_figure(&charges.cpu.difference), charges, way));
-    let changed: PickCell = Box::new(|charges, way| cpu(change(&charges.cpu.ratio), charges, way));
+    let changed: PickCell =
+        Box::new(|charges, way| cpu(change_in_percent(&charges.cpu.ratio), charges, way));
     let picks = std::iter::once(("mean latency", 1, mean)).chain(percentiles);
     for (head, rank, pick) in picks.chain([("added CPU/IO", 1, added), ("CPU/IO", 6, changed)]) {
         let cell =
@@ -259,12 +260,13 @@ impl<'a> RateLine<'a> {
         std::iter::once(None).chain(directions).map(move |direction| RateLine { one, direction })
     }
 
-    fn found(&self) -> &RateFinding {
+    fn rate_finding(&self) -> &RateFinding {
         self.direction.map_or(&self.one.rate, |direction| &direction.rate)
     }
 
-    fn rate(&self) -> String {
-        change(&self.found().at_once()).judged(self.found().verdict.is_resolved())
+    fn rate_cell(&self) -> String {
+        change_in_percent(&self.rate_finding().at_once())
+            .judged_cell(self.rate_finding().verdict.is_resolved())
     }
 }
 
@@ -276,7 +278,7 @@ fn mean_latency(charges: &Charges, way: Option<&str>) -> Option<String> {
         Some(way) => &charges.directions.iter().find(|one| one.direction == way)?.latency,
         None => &charges.latency,
     };
-    judged(change(&latency.ratio), latency)
+    judged_charge(change_in_percent(&latency.ratio), latency)
 }
 
 /// Returns the change of one percentile. A whole mix has none.
@@ -285,20 +287,20 @@ fn percentile(charges: &Charges, way: Option<&str>, name: &str) -> Option<String
     let mut of_way =
         charges.percentiles.iter().filter(|(known, ..)| way.map_or(!is_mix, |way| way == *known));
     let (_, _, ratio) = of_way.find(|(_, q, _)| percentile_name(*q) == name)?;
-    Some(change(ratio).cell()).filter(|_| ratio.value().is_some())
+    Some(change_in_percent(ratio).cell()).filter(|_| ratio.value().is_some())
 }
 
 /// Returns the CPU time, which is not known for one direction.
 fn cpu(shown: Shown, charges: &Charges, way: Option<&str>) -> Option<String> {
-    judged(shown, &charges.cpu).filter(|_| way.is_none())
+    judged_charge(shown, &charges.cpu).filter(|_| way.is_none())
 }
 
 /// Returns a figure of a charge, marked if nothing follows from it.
-fn judged(shown: Shown, charge: &ChargeFinding) -> Option<String> {
-    shown.digits().is_some().then(|| shown.judged(charge.verdict.is_resolved()))
+fn judged_charge(shown: Shown, charge: &ChargeFinding) -> Option<String> {
+    shown.digits().is_some().then(|| shown.judged_cell(charge.verdict.is_resolved()))
 }
 
-fn name(one: &Comparison, named: String) -> String {
+fn comparison_name(one: &Comparison, named: String) -> String {
     let which = if one.of_write == Some(Quantity::Durable) { " (durable)" } else { "" };
     let emulated = if one.emulated.is_some() { " ~" } else { "" };
     let masked = if one.masked.is_some() { " (masked)" } else { "" };
@@ -310,7 +312,7 @@ pub(super) fn matched_title(matched: &MatchedFindings) -> String {
 }
 
 /// Returns the latencies of each stack if all get the same load, for the first direction.
-pub(super) fn matched(matched: &MatchedFindings) -> TextTable {
+pub(super) fn matched_table(matched: &MatchedFindings) -> TextTable {
     let mut table = TextTable::named_table("under the same load");
     let marked = |row: &MatchedRow| {
         let baseline = if row.baseline { " *" } else { "" };
@@ -332,7 +334,7 @@ pub(super) fn matched(matched: &MatchedFindings) -> TextTable {
         let latencies = matched.rows.iter().filter_map(|row| row.latency.get(at));
         for (head, rank) in sheet::latency_columns(latencies, [0, 3, 0, 1]) {
             let cell = |row: &MatchedRow| {
-                let figure = row.latency.get(at).and_then(|latency| latency.figure(&head));
+                let figure = row.latency.get(at).and_then(|latency| latency.figure_named(&head));
                 figure.map_or_else(|| "-".to_owned(), |figure| Shown::from_figure(figure).cell())
             };
             table.push_known(&format!("{head}{of}"), rank, matched.rows.iter().map(cell).collect());

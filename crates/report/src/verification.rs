@@ -8,8 +8,8 @@ use iotax_units::show_bytes;
 
 pub(super) const TITLE: &str = "Read back";
 
-pub(super) fn table(findings: &Findings) -> Option<TextTable> {
-    let rows = rows(findings);
+pub(super) fn read_back_table(findings: &Findings) -> Option<TextTable> {
+    let rows = verified_rows(findings);
     if rows.is_empty() {
         return None;
     }
@@ -38,12 +38,14 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     Some(table)
 }
 
-fn rows(findings: &Findings) -> &[VerifiedRow] {
+fn verified_rows(findings: &Findings) -> &[VerifiedRow] {
     findings.verification.as_ref().map(|found| found.rows.as_slice()).unwrap_or_default()
 }
 
-pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
-    let several = rows(findings).iter().any(|row| row.workload != rows(findings)[0].workload);
+pub(super) fn read_back_sentences(findings: &Findings) -> Vec<VerdictSentence> {
+    let several = verified_rows(findings)
+        .iter()
+        .any(|row| row.workload != verified_rows(findings)[0].workload);
     let said = |row: &VerifiedRow| {
         let of = if several { format!(" ({})", row.workload) } else { String::new() };
         let class = match () {
@@ -53,7 +55,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
         };
         VerdictSentence { class, text: format!("{}{of}", row.sentence) }
     };
-    rows(findings).iter().map(said).collect()
+    verified_rows(findings).iter().map(said).collect()
 }
 
 pub(super) fn examples(findings: &Findings) -> Vec<String> {
@@ -61,7 +63,7 @@ pub(super) fn examples(findings: &Findings) -> Vec<String> {
         let about = row.stack.clone();
         row.examples.iter().map(move |line| format!("{about}: {line}")).collect::<Vec<_>>()
     };
-    rows(findings).iter().flat_map(of).collect()
+    verified_rows(findings).iter().flat_map(of).collect()
 }
 
 pub(super) const LEGEND: &str = "blocks that the load wrote, read back through the stack after its last slice; reads checked: of a mix, those of \

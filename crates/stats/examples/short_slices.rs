@@ -79,7 +79,7 @@ fn repeat(
 
 /// By the interval over rounds, as runs have it today.
 fn by_rounds(run: &SeriesRun, truth: f64, tally: &mut Tally) {
-    let judged = run.judged(1, &STOP, ZONE);
+    let judged = run.judge_stack(1, &STOP, ZONE);
     tally.refused +=
         usize::from(judged.verdict.reason().is_some_and(|reason| reason.word() != "too_wide"));
     if let Ok(found) = judged.ratio {

@@ -12,7 +12,7 @@ pub fn is_alike(one: &str, other: &str) -> bool {
 }
 
 /// Joins all texts into one: `it moves by +- 24 to 38 % from batch to batch`. They must be alike.
-pub fn merged(texts: &[&str]) -> String {
+pub fn merge_texts(texts: &[&str]) -> String {
     let Some(first) = texts.first() else { return String::new() };
     let words: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
     let at = |at: usize, word: &str| {
@@ -90,8 +90,8 @@ mod tests {
     #[test]
     fn each_number_has_a_range_of_its_own() {
         let texts = ["by +0.52, of 2.6 % and 0.7 % (9)", "by +0.40, of 2.6 % and 2.1 % (11)"];
-        assert_eq!(merged(&texts), "by +0.40 to +0.52, of 2.6 % and 0.7 to 2.1 % (9 to 11)");
-        assert_eq!(merged(&["one 1"]), "one 1");
+        assert_eq!(merge_texts(&texts), "by +0.40 to +0.52, of 2.6 % and 0.7 to 2.1 % (9 to 11)");
+        assert_eq!(merge_texts(&["one 1"]), "one 1");
         assert_eq!(grouped(&["a 1", "b 1", "a 2"]), [vec![0, 2], vec![1]]);
     }
 }

@@ -172,8 +172,8 @@ impl fmt::Display for Unfit {
 ///
 /// # Errors
 /// A course that is too short, or that is not a course: see [`Unfit`].
-pub fn find(course: &[(f64, f64)]) -> Result<CourseShape, Unfit> {
-    check(course)?;
+pub fn find_bucket(course: &[(f64, f64)]) -> Result<CourseShape, Unfit> {
+    check_course(course)?;
     let (seconds, amount) = course[course.len() - 1];
     // Scaled so that sums of squares are of numbers near 1.
     let scaled: Vec<(f64, f64)> = course.iter().map(|(t, a)| (t / seconds, a / amount)).collect();
@@ -223,7 +223,7 @@ pub fn find(course: &[(f64, f64)]) -> Result<CourseShape, Unfit> {
     Ok(CourseShape::Open { amount, mean: rate_unit, fell })
 }
 
-fn check(course: &[(f64, f64)]) -> Result<(), Unfit> {
+fn check_course(course: &[(f64, f64)]) -> Result<(), Unfit> {
     if course.len() < LEAST_POINTS {
         return Err(Unfit::Short(course.len()));
     }
@@ -316,7 +316,7 @@ impl Under {
             if on.len() < LEAST_TAIL {
                 return None;
             }
-            let (slope, intercept, _) = Sums::from_points(&on).line();
+            let (slope, intercept, _) = Sums::from_points(&on).fitted_line();
             line = (slope, intercept);
         }
         let part =
@@ -348,10 +348,10 @@ struct Sums {
 
 impl Sums {
     fn from_points(points: &[(f64, f64)]) -> Sums {
-        points.iter().fold(Sums::default(), |sums, point| sums.with(*point))
+        points.iter().fold(Sums::default(), |sums, point| sums.with_point(*point))
     }
 
-    fn with(self, (t, a): (f64, f64)) -> Sums {
+    fn with_point(self, (t, a): (f64, f64)) -> Sums {
         Sums {
             n: self.n + 1.0,
             t: self.t + t,
@@ -362,7 +362,7 @@ impl Sums {
         }
     }
 
-    fn without(self, first: Sums) -> Sums {
+    fn without_first(self, first: Sums) -> Sums {
         Sums {
             n: self.n - first.n,
             t: self.t - first.t,
@@ -383,7 +383,7 @@ impl Sums {
     }
 
     /// Returns slope and intercept of the least-squares line, and the residual sum of squares.
-    fn line(self) -> (f64, f64, f64) {
+    fn fitted_line(self) -> (f64, f64, f64) {
         let (t, a) = (self.t / self.n, self.a / self.n);
         let (tt, ta) = (self.tt - self.n * t * t, self.ta - self.n * t * a);
         let slope = ta / tt;
@@ -397,13 +397,13 @@ impl Sums {
 fn best_knee(course: &[(f64, f64)]) -> (usize, f64) {
     let mut sums = vec![Sums::default()];
     for point in course {
-        sums.push(sums[sums.len() - 1].with(*point));
+        sums.push(sums[sums.len() - 1].with_point(*point));
     }
     let last = course.len() - LEAST_TAIL.max(course.len() / TAIL_SHARE) - 1;
     let all = sums[course.len()];
     let of = |knee: usize| {
         let (slope, left) = sums[knee + 1].line_through_start();
-        let (_, _, right) = all.without(sums[knee + 1]).line();
+        let (_, _, right) = all.without_first(sums[knee + 1]).fitted_line();
         (knee, slope, left + right)
     };
     // A first point at the start has no slope.
@@ -416,7 +416,7 @@ fn best_knee(course: &[(f64, f64)]) -> (usize, f64) {
 /// the knee may be found a few points early.
 fn after_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
     let sums = Sums::from_points(points);
-    let (slope, intercept, _) = sums.line();
+    let (slope, intercept, _) = sums.fitted_line();
     let off = |(t, a): &(f64, f64)| (a - intercept - slope * t).abs();
     let mut all: Vec<f64> = points.iter().map(off).collect();
     all.sort_by(f64::total_cmp);
@@ -443,7 +443,7 @@ impl Tail {
     fn from_points(points: &[(f64, f64)]) -> Tail {
         let n = points.len() as f64;
         let sums = Sums::from_points(points);
-        let (slope, intercept, _) = sums.line();
+        let (slope, intercept, _) = sums.fitted_line();
         let left: Vec<f64> = points.iter().map(|(t, a)| a - intercept - slope * t).collect();
         let square = left.iter().map(|left| left * left).sum::<f64>() / n;
         let steps = left.windows(2).map(|two| (two[1] - two[0]).powi(2)).sum::<f64>() / (n - 1.0);
@@ -455,7 +455,7 @@ impl Tail {
         let mean_t = sums.t / n;
         let spread = (sums.tt / n - mean_t * mean_t).max(f64::MIN_POSITIVE);
         let variance = square * n / (n - 2.0) / (independent - 2.0).max(1.0);
-        let (level, fastest) = parts(points);
+        let (level, fastest) = part_rates(points);
         Tail {
             slope: UncertainValue { value: slope, error: (variance / spread).sqrt() },
             intercept: UncertainValue {
@@ -475,10 +475,11 @@ impl Tail {
 
 /// Returns the coefficient of variation of the rates of equal parts of a stretch, and the highest
 /// rate.
-fn parts(points: &[(f64, f64)]) -> (f64, f64) {
+fn part_rates(points: &[(f64, f64)]) -> (f64, f64) {
     let at = |part: usize| points.len() * part / PARTS;
     // By lines, since a stall at the end of a part would count twice.
-    let rates = (0..PARTS).map(|part| Sums::from_points(&points[at(part)..at(part + 1)]).line().0);
+    let rates =
+        (0..PARTS).map(|part| Sums::from_points(&points[at(part)..at(part + 1)]).fitted_line().0);
     let rates: Vec<f64> = rates.collect();
     let mean = rates.iter().sum::<f64>() / PARTS as f64;
     let square = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (PARTS - 1) as f64;

@@ -26,7 +26,7 @@ impl Drive {
     /// Builds a drive with noise that remembers for so long.
     fn remembering(rate: f64, share: f64, memory_s: f64, seed: u64) -> Drive {
         let mut walk = Walk::remembering(Noise::new(seed), share, memory_s);
-        Drive::of(rate, move |from, to| walk.mean(from, to))
+        Drive::of(rate, move |from, to| walk.mean_between(from, to))
     }
 
     /// Returns its course over so many seconds.
@@ -76,7 +76,7 @@ fn limited(drive: Drive, (burst, rate): (f64, f64), seconds: f64, seed: u64) -> 
 }
 
 fn bucket_in(course: &[(f64, f64)]) -> Bucket {
-    match find(course) {
+    match find_bucket(course) {
         Ok(CourseShape::Bucket(bucket)) => bucket,
         other => panic!("{other:?}"),
     }
@@ -108,7 +108,7 @@ fn a_thousand_buckets_are_found() {
         let drive = Drive::remembering(rate * faster, 0.1, between(&mut noise, 0.02, 1.0), seed);
         // Time to empty the burst, and 2 seconds.
         let seconds = burst / (rate * (faster - 1.0)) + 2.0;
-        match find(&limited(drive, (burst, rate), seconds, seed)) {
+        match find_bucket(&limited(drive, (burst, rate), seconds, seed)) {
             Ok(CourseShape::Bucket(found)) => {
                 assert!((found.rate.value / rate - 1.0).abs() < 0.05, "{seed}: {found:?} {rate}");
                 assert!((found.burst.value / burst - 1.0).abs() < 0.2, "{seed}: {found:?} {burst}");
@@ -167,7 +167,7 @@ fn a_limiter_on_a_busy_machine_is_found_mostly() {
         let (mut found, mut off) = (0, 0);
         for seed in 0..100 {
             let (course, [rate, burst]) = limited_on_a_busy_machine(seed, step_s);
-            if let Ok(CourseShape::Bucket(bucket)) = find(&course) {
+            if let Ok(CourseShape::Bucket(bucket)) = find_bucket(&course) {
                 found += 1;
                 assert!((bucket.rate.value / rate - 1.0).abs() < 0.02, "{seed}: {bucket:?} {rate}");
                 off += usize::from((bucket.burst.value / burst - 1.0).abs() > 0.1);
@@ -181,7 +181,9 @@ fn a_limiter_on_a_busy_machine_is_found_mostly() {
 #[test]
 fn a_rate_that_is_held_from_the_start_is_a_cap() {
     let course = limited(Drive::white(1e5, 0.1, 3), (0.0, 1000.0), 5.0, 3);
-    let Ok(CourseShape::Cap { rate }) = find(&course) else { panic!("{:?}", find(&course)) };
+    let Ok(CourseShape::Cap { rate }) = find_bucket(&course) else {
+        panic!("{:?}", find_bucket(&course))
+    };
     assert!((rate.value - 1000.0).abs() < 5.0, "{rate:?}");
 }
 
@@ -191,7 +193,8 @@ fn a_rate_that_falls_without_a_limiter_is_reported_as_such() {
     let falls = Drive::of(1e5, move |from, to| {
         (drive.level)(from, to) * if from < 4.0 { 1.0 } else { 0.5 }
     });
-    let Ok(CourseShape::Open { fell: Some(fall), amount, .. }) = find(&falls.course(10.0, 1))
+    let Ok(CourseShape::Open { fell: Some(fall), amount, .. }) =
+        find_bucket(&falls.course(10.0, 1))
     else {
         panic!()
     };
@@ -207,22 +210,26 @@ fn what_is_no_course_is_refused_with_its_reason() {
         course[at] = point;
         course
     };
-    assert_eq!(find(&line(20)), Err(Unfit::Short(20)));
-    assert_eq!(find(&[]), Err(Unfit::Short(0)));
-    assert_eq!(find(&with(7, (f64::NAN, 7.0))), Err(Unfit::NotANumber(7)));
-    assert_eq!(find(&with(7, (7.0, f64::INFINITY))), Err(Unfit::NotANumber(7)));
-    assert_eq!(find(&with(7, (6.0, 7.0))), Err(Unfit::TimeGoesBack(7)));
-    assert_eq!(find(&with(0, (-1.0, 0.0))), Err(Unfit::TimeGoesBack(0)));
-    assert_eq!(find(&with(7, (7.0, 5.0))), Err(Unfit::AmountFalls(7)));
+    assert_eq!(find_bucket(&line(20)), Err(Unfit::Short(20)));
+    assert_eq!(find_bucket(&[]), Err(Unfit::Short(0)));
+    assert_eq!(find_bucket(&with(7, (f64::NAN, 7.0))), Err(Unfit::NotANumber(7)));
+    assert_eq!(find_bucket(&with(7, (7.0, f64::INFINITY))), Err(Unfit::NotANumber(7)));
+    assert_eq!(find_bucket(&with(7, (6.0, 7.0))), Err(Unfit::TimeGoesBack(7)));
+    assert_eq!(find_bucket(&with(0, (-1.0, 0.0))), Err(Unfit::TimeGoesBack(0)));
+    assert_eq!(find_bucket(&with(7, (7.0, 5.0))), Err(Unfit::AmountFalls(7)));
     assert_eq!(
-        find(&(0..100).map(|at| (f64::from(at), 0.0)).collect::<Vec<_>>()),
+        find_bucket(&(0..100).map(|at| (f64::from(at), 0.0)).collect::<Vec<_>>()),
         Err(Unfit::Nothing)
     );
     assert_eq!(Unfit::TimeGoesBack(7).to_string(), "point 7 is not later than the one before it");
     // Everything at once, then nothing.
     let all: Vec<(f64, f64)> = (0..100).map(|at| (f64::from(at), 5.0)).collect();
-    assert!(matches!(find(&all), Ok(CourseShape::Open { .. })), "{:?}", find(&all));
-    assert!(matches!(find(&line(100)), Ok(CourseShape::Cap { .. })), "{:?}", find(&line(100)));
+    assert!(matches!(find_bucket(&all), Ok(CourseShape::Open { .. })), "{:?}", find_bucket(&all));
+    assert!(
+        matches!(find_bucket(&line(100)), Ok(CourseShape::Cap { .. })),
+        "{:?}",
+        find_bucket(&line(100))
+    );
 }
 
 proptest! {
@@ -233,7 +240,7 @@ proptest! {
             now = (now.0 + step.0, now.1 + step.1);
             now
         }).collect();
-        match find(&course) {
+        match find_bucket(&course) {
             Ok(CourseShape::Bucket(found)) => {
                 let all = [found.rate.value, found.rate.error, found.burst.value, found.burst.error, found.peak];
                 prop_assert!(all.iter().all(|figure| figure.is_finite() && *figure >= 0.0), "{found:?}");
@@ -269,7 +276,7 @@ fn alarms_in(step_s: f64, drive: impl Fn(&mut Noise, u64) -> Drive) -> [usize; 2
     let mut alarms = [0, 0];
     for seed in 0..1000 {
         let mut noise = Noise::new(seed ^ 0xabcd);
-        match find(&drive(&mut noise, seed).course_in(step_s, 10.0, seed)) {
+        match find_bucket(&drive(&mut noise, seed).course_in(step_s, 10.0, seed)) {
             Ok(CourseShape::Bucket(_)) => alarms[0] += 1,
             Ok(CourseShape::Cap { .. }) => alarms[1] += 1,
             _ => {}

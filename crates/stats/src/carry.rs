@@ -35,7 +35,7 @@ fn contrasts(rounds: &[Round], stack: usize, value: SliceValue) -> Vec<f64> {
         for part in &round.parts {
             let follows = before.filter(|(visit, _)| *visit == round.visit);
             if part.stack == stack && round.kind == RoundKind::Plain {
-                let rate = rate(part, value);
+                let rate = part_rate(part, value);
                 all.push(rate);
                 match follows {
                     Some((_, earlier)) if earlier == stack => same.push(rate),
@@ -58,7 +58,7 @@ fn contrasts(rounds: &[Round], stack: usize, value: SliceValue) -> Vec<f64> {
 
 /// Returns a rate, of which higher is better in both cases, so that the effect's sign has one
 /// meaning.
-fn rate(part: &RoundPart, value: SliceValue) -> f64 {
+fn part_rate(part: &RoundPart, value: SliceValue) -> f64 {
     match value {
         SliceValue::Rate => part.amount / part.seconds,
         SliceValue::Time => {

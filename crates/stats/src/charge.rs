@@ -64,17 +64,17 @@ impl Charge {
 
     /// Returns the conclusion as a phrase: `adds 12.3 % +- 2.1 % to the mean latency of 4k random
     /// reads`. `subject` is a figure with its article.
-    pub fn about(&self, subject: &str) -> Phrase {
+    pub fn phrase_about(&self, subject: &str) -> Phrase {
         match self.0 {
             Verdict::Costs { cost: value, low, high, .. } => {
                 differs("adds", RatioChange { value, low, high }, false)
-                    .words(format!(" to {subject}"))
+                    .with_words(format!(" to {subject}"))
             }
             Verdict::Gains { gain: value, low, high, .. } => {
                 differs("saves", RatioChange { value, low, high }, true)
-                    .words(format!(" of {subject}"))
+                    .with_words(format!(" of {subject}"))
             }
-            _ => self.0.about(subject),
+            _ => self.0.phrase_about(subject),
         }
     }
 
@@ -95,25 +95,30 @@ impl Charge {
             Verdict::Gains { gain: value, low, high, .. } => {
                 ("less", RatioChange { value, low, high })
             }
-            _ => return self.0.about(&format!("CPU per I/O of {subject}")),
+            _ => return self.0.phrase_about(&format!("CPU per I/O of {subject}")),
         };
         let with_unit =
-            |said: Phrase, words: &str| said.words(format!(" {more} CPU per I/O{words}"));
+            |said: Phrase, words: &str| said.with_words(format!(" {more} CPU per I/O{words}"));
         let end = format!(" for {subject}");
         match (found.zip(ratio), more == "less") {
             (Some((found, ratio)), less) if found.is_sure(less) => {
                 let decimals = if (ratio - 1.0).abs() < 0.1 { 3 } else { 2 };
                 let value = found.value.abs();
                 let bounds = (value - found.half_width, value + found.half_width);
-                let time = Digits::for_value(value, Some(bounds), "ns").words();
-                let said = with_unit(Phrase::of_size(value).words("takes ").figure(time), " (");
-                said.figure_of(format!("x {ratio:.decimals$}"), ratio).words(")").words(end)
+                let time = Digits::for_value(value, Some(bounds), "ns").to_words();
+                let said =
+                    with_unit(Phrase::of_size(value).with_words("takes ").with_figure(time), " (");
+                said.figure_of(format!("x {ratio:.decimals$}"), ratio)
+                    .with_words(")")
+                    .with_words(end)
             }
             (_, less) => with_unit(
-                Phrase::of_size(size.value).words("takes ").figure(size_words(size, less)),
+                Phrase::of_size(size.value)
+                    .with_words("takes ")
+                    .with_figure(size_words(size, less)),
                 "",
             )
-            .words(end),
+            .with_words(end),
         }
     }
 }
@@ -134,7 +139,7 @@ mod tests {
     #[test]
     fn each_word_says_which_way() {
         let said = |ratio, low, high| {
-            Charge::of_interval(ratio, low, high, 0.02).about("the mean").to_string()
+            Charge::of_interval(ratio, low, high, 0.02).phrase_about("the mean").to_string()
         };
         assert_eq!(said(1.123, 1.102, 1.144), "adds 12.3 % +- 2.1 % to the mean");
         assert_eq!(said(0.9, 0.88, 0.92), "saves 10.0 % +- 2.0 % of the mean");

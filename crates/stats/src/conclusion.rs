@@ -39,7 +39,7 @@ impl RatioChange {
 
     /// Formats the change in digits, with its sign.
     pub fn digits(&self) -> Digits {
-        Digits::change(self.value, Some((self.low, self.high)))
+        Digits::format_change(self.value, Some((self.low, self.high)))
     }
 }
 
@@ -74,10 +74,10 @@ pub trait Concludes: From<Conclusion> {
             (Ok(_), Ok(gate)) if !gate.holds() => {
                 let reason =
                     Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
-                Self::withheld(found, reason)
+                Self::withheld_for(found, reason)
             }
             (Ok(found), _) => Self::of_interval(found.ratio, found.low, found.high, zone),
-            (Err(reason), _) => Self::withheld(found, reason.clone()),
+            (Err(reason), _) => Self::withheld_for(found, reason.clone()),
         }
     }
 
@@ -85,12 +85,12 @@ pub trait Concludes: From<Conclusion> {
     fn of_visits(found: &Result<VisitRatio, Refusal>, zone: f64) -> Self {
         match found {
             Ok(found) => Self::of_interval(found.ratio, found.low, found.high, zone),
-            Err(reason) => Self::refused(reason.clone()),
+            Err(reason) => Self::from_refusal(reason.clone()),
         }
     }
 
     /// Refuses a conclusion where nothing could be estimated.
-    fn refused(reason: Refusal) -> Self {
+    fn from_refusal(reason: Refusal) -> Self {
         Conclusion::Unresolved { change: None, reason }.into()
     }
 
@@ -100,7 +100,7 @@ pub trait Concludes: From<Conclusion> {
     }
 
     /// Withholds the conclusion from an estimate that something spoils.
-    fn withheld(found: &Result<Ratio, Refusal>, reason: Refusal) -> Self {
+    fn withheld_for(found: &Result<Ratio, Refusal>, reason: Refusal) -> Self {
         let change = |found: &Ratio| RatioChange::of_ratio(found.ratio, found.low, found.high);
         Conclusion::Unresolved { change: found.as_ref().ok().map(change), reason }.into()
     }
@@ -123,29 +123,31 @@ pub trait Concludes: From<Conclusion> {
 /// Says by how much the figures differ, unsigned, after a word that gives the direction: `costs
 /// 6.12 % +- 0.78 %`, `saves 88 % (75 to 94 %)`.
 pub(super) fn differs(word: &str, size: RatioChange, is_less: bool) -> Phrase {
-    Phrase::of_size(size.value).words(format!("{word} ")).figure(size_words(size, is_less))
+    Phrase::of_size(size.value)
+        .with_words(format!("{word} "))
+        .with_figure(size_words(size, is_less))
 }
 
 /// Formats the size of a change in words, with the same digits as in a table's cell.
 pub fn size_words(size: RatioChange, is_less: bool) -> String {
-    Digits::size(size.value, (size.low, size.high), is_less).words()
+    Digits::size(size.value, (size.low, size.high), is_less).to_words()
 }
 
 /// Returns for example `no difference above 1.1 % in 4k random reads`.
 pub(super) fn no_difference(above: f64, subject: &str) -> Phrase {
-    let said = Phrase::of_size(above).words("no difference above ").bound(percent_up(above));
-    said.words(format!(" in {subject}"))
+    let said = Phrase::of_size(above).with_words("no difference above ").bound(percent_up(above));
+    said.with_words(format!(" in {subject}"))
 }
 
 /// Returns for example `unresolved in 4k random reads (+- 4.0 %): the reason`.
 pub(super) fn unresolved(change: Option<&RatioChange>, reason: &Refusal, subject: &str) -> Phrase {
     let size = change.map(RatioChange::half_width).unwrap_or_default();
-    let said = Phrase::of_size(size).words(format!("unresolved in {subject}"));
+    let said = Phrase::of_size(size).with_words(format!("unresolved in {subject}"));
     let said = match change.and_then(width) {
-        Some(width) => said.words(" (").widest(width).words(")"),
+        Some(width) => said.with_words(" (").widest(width).with_words(")"),
         None => said,
     };
-    said.words(format!(": {reason}"))
+    said.with_words(format!(": {reason}"))
 }
 
 /// Formats the interval of a change as `+- 4.0 %`, or as both bounds.

@@ -35,19 +35,19 @@ impl RoundHistograms {
         if let Some(group) =
             self.groups.get_mut((index * count).checked_div(self.rounds).unwrap_or(0))
         {
-            *group = merged(group, slice.sparse());
+            *group = merge_buckets(group, slice.sparse());
         }
     }
 
     /// Returns all rounds merged.
-    pub fn pooled(&self) -> Histogram {
-        pooled(&self.groups)
+    pub fn pooled_histogram(&self) -> Histogram {
+        pool_groups(&self.groups)
     }
 
     /// Merges consecutive rounds into about `most` histograms, or returns each round by itself if
     /// there are fewer.
     pub(super) fn batches(&self, most: usize) -> Vec<Histogram> {
-        self.groups.chunks_exact((self.groups.len() / most).max(1)).map(pooled).collect()
+        self.groups.chunks_exact((self.groups.len() / most).max(1)).map(pool_groups).collect()
     }
 
     /// Returns the number of latencies.
@@ -62,7 +62,7 @@ impl RoundHistograms {
     }
 }
 
-fn pooled(groups: &[Vec<(u32, u64)>]) -> Histogram {
+fn pool_groups(groups: &[Vec<(u32, u64)>]) -> Histogram {
     let mut pooled = Histogram::new();
     for (bucket, count) in groups.iter().flatten() {
         pooled.record_many(bounds(*bucket as usize).0, *count);
@@ -71,7 +71,7 @@ fn pooled(groups: &[Vec<(u32, u64)>]) -> Histogram {
 }
 
 /// Merges two lists of rising buckets.
-fn merged(one: &[(u32, u64)], other: impl Iterator<Item = (u32, u64)>) -> Vec<(u32, u64)> {
+fn merge_buckets(one: &[(u32, u64)], other: impl Iterator<Item = (u32, u64)>) -> Vec<(u32, u64)> {
     let (mut all, mut rest) = (Vec::with_capacity(one.len()), one);
     for (bucket, count) in other {
         let before = rest.partition_point(|(known, _)| *known < bucket);
@@ -127,7 +127,7 @@ impl Threshold {
     }
 
     /// Returns the number of latencies beyond it.
-    fn beyond(self, counts: &[(u32, u64)]) -> f64 {
+    fn count_beyond(self, counts: &[(u32, u64)]) -> f64 {
         let from = counts.partition_point(|(bucket, _)| (*bucket as usize) < self.bucket);
         let weighed = |(bucket, count): &(u32, u64)| match *bucket as usize == self.bucket {
             true => self.part * *count as f64,
@@ -138,7 +138,7 @@ impl Threshold {
 
     /// Returns the I/Os of each round, and the number of them beyond.
     fn series(self, side: &RoundHistograms) -> Vec<(f64, f64)> {
-        side.totals(|counts| self.beyond(counts))
+        side.totals(|counts| self.count_beyond(counts))
     }
 }
 
@@ -152,7 +152,7 @@ pub fn number_beyond(side: &RoundHistograms, threshold: Threshold) -> f64 {
 ///
 /// # Errors
 /// [`Refusal`] below 16 rounds, or with fewer than [`LEAST_BEYOND`] I/Os beyond it.
-pub fn share(strata: &[&RoundHistograms], threshold: Threshold) -> Result<Ratio, Refusal> {
+pub fn share_beyond(strata: &[&RoundHistograms], threshold: Threshold) -> Result<Ratio, Refusal> {
     let series: Vec<Vec<(f64, f64)>> = strata.iter().map(|side| threshold.series(side)).collect();
     enough(&series)?;
     ratio::stratified(&series).map_err(|reason| thin(reason, &series))
@@ -183,7 +183,7 @@ pub fn share_ratio(
 
 fn enough(series: &[Vec<(f64, f64)>]) -> Result<(), Refusal> {
     let rounds: usize = series.iter().map(Vec::len).sum();
-    match beyond(series) {
+    match total_beyond(series) {
         _ if rounds < super::spread::BATCHES => Err(Refusal::TooFewRounds { have: rounds }),
         have if have < LEAST_BEYOND => Err(Refusal::ThinTail { have }),
         _ => Ok(()),
@@ -192,14 +192,16 @@ fn enough(series: &[Vec<(f64, f64)>]) -> Result<(), Refusal> {
 
 /// Returns the number of I/Os beyond. A tiny amount is added, since a threshold that 20 I/Os exceed
 /// may lie within a bucket.
-fn beyond(series: &[Vec<(f64, f64)>]) -> u64 {
+fn total_beyond(series: &[Vec<(f64, f64)>]) -> u64 {
     (series.iter().flatten().map(|(_, beyond)| beyond).sum::<f64>() + 1e-6) as u64
 }
 
 /// Turns the refusal of a stratum without a slow I/O into that of a thin tail.
 fn thin(reason: Refusal, series: &[Vec<(f64, f64)>]) -> Refusal {
     match reason {
-        Refusal::IdleBaseline | Refusal::IdleStack => Refusal::ThinTail { have: beyond(series) },
+        Refusal::IdleBaseline | Refusal::IdleStack => {
+            Refusal::ThinTail { have: total_beyond(series) }
+        }
         other => other,
     }
 }
@@ -264,8 +266,9 @@ impl TailShare {
         levels.retain(|level| *level <= 1.0 && beyond < level * ios as f64);
         levels.dedup();
         let confidence = 1.0 - ALPHA / (many.max(1) * levels.len().max(1)) as f64;
-        let bounds = |at: Threshold| Ok::<_, Refusal>(share(&[side], at)?.bounds_at(confidence));
-        let pooled = side.pooled();
+        let bounds =
+            |at: Threshold| Ok::<_, Refusal>(share_beyond(&[side], at)?.bounds_at(confidence));
+        let pooled = side.pooled_histogram();
         let lower = levels.iter().filter_map(|level| Threshold::exceeded_by(&pooled, *level));
         let most = lower.map(|at| Ok(bounds(at)?.1)).collect::<Result<Vec<f64>, Refusal>>();
         let most = most.map(|most| most.into_iter().reduce(f64::min));
@@ -351,26 +354,29 @@ mod tests {
             let at = Threshold::exceeded_by(&one, share).unwrap();
             let truth = 1_010_000.0 - 10_000.0 * share;
             assert!((at.ns() / truth - 1.0).abs() < 0.004, "{share}: {} {truth}", at.ns());
-            assert!((at.beyond(&one.sparse().collect::<Vec<_>>()) - 1000.0 * share).abs() < 1e-6);
+            assert!(
+                (at.count_beyond(&one.sparse().collect::<Vec<_>>()) - 1000.0 * share).abs() < 1e-6
+            );
             assert!((Threshold::at_latency(at.ns() as u64).ns() - at.ns()).abs() < 1.0);
         }
         assert_eq!(Threshold::exceeded_by(&Histogram::new(), 0.5), None);
         let [low, high] = [0, 2_000_000]
-            .map(|ns| Threshold::at_latency(ns).beyond(&[(bucket_of(1_000_000) as u32, 7)]));
+            .map(|ns| Threshold::at_latency(ns).count_beyond(&[(bucket_of(1_000_000) as u32, 7)]));
         assert_eq!([low, high], [7.0, 0.0]);
     }
 
     #[test]
     fn rounds_are_merged_in_any_order_and_grouped_where_they_are_many() {
         let mut noise = Noise::new(3);
-        let slices: Vec<Histogram> = (0..1000).map(|_| side(&mut noise, 1, 0.1).pooled()).collect();
+        let slices: Vec<Histogram> =
+            (0..1000).map(|_| side(&mut noise, 1, 0.1).pooled_histogram()).collect();
         let (mut one, mut other) = (RoundHistograms::new(1000), RoundHistograms::new(1000));
         slices.iter().enumerate().for_each(|(at, slice)| one.add(at, slice));
         slices.iter().enumerate().rev().for_each(|(at, slice)| other.add(at, slice));
         assert_eq!((one.groups.len(), one.count()), (256, 64_000));
         assert_eq!(one.groups, other.groups);
         assert_eq!(
-            one.pooled(),
+            one.pooled_histogram(),
             slices.iter().fold(Histogram::new(), |mut all, one| {
                 all.merge(one);
                 all
@@ -390,7 +396,7 @@ mod tests {
             let [a, b] = [0.02, 0.04].map(|slow| side(&mut noise, 40, slow));
             let holds =
                 |found: &Ratio, truth: f64| u64::from(found.low < truth && truth < found.high);
-            one += holds(&share(&[&a], edge).unwrap(), 0.02);
+            one += holds(&share_beyond(&[&a], edge).unwrap(), 0.02);
             let found = share_ratio(&[[a, b]], [edge; 2]).unwrap();
             both += holds(&found, 2.0);
             width += found.half_width() / runs as f64;

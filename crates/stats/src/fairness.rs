@@ -89,9 +89,10 @@ mod tests {
     fn noisy(random: &mut Random, rates: &[f64], noise: f64) -> Vec<Shares> {
         let mut one = |rate: f64| {
             // The sum of twelve is normal enough.
-            let normal: f64 =
-                (0..12).map(|_| random.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>()
-                    - 6.0;
+            let normal: f64 = (0..12)
+                .map(|_| random.draw_below(1 << 20) as f64 / f64::from(1 << 20))
+                .sum::<f64>()
+                - 6.0;
             (rate * (1.0 + noise * normal).max(0.0), 1.0)
         };
         (0..64).map(|_| rates.iter().map(|rate| one(*rate)).collect()).collect()

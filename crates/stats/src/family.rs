@@ -17,7 +17,7 @@ pub struct Family {
 
 impl Family {
     /// Returns a family that has the whole 5 %.
-    pub fn whole(many: usize) -> Family {
+    pub fn single_kind(many: usize) -> Family {
         Family { many, share: 1.0 }
     }
 
@@ -39,7 +39,7 @@ impl Family {
 /// most 5 %. This agrees with the simultaneous intervals ([`simultaneous`]). Holm's procedure would
 /// reject more hypotheses, but contradict these intervals.
 pub fn significant(p_values: &[f64]) -> Vec<bool> {
-    p_values.iter().map(|p| *p <= Family::whole(p_values.len()).level()).collect()
+    p_values.iter().map(|p| *p <= Family::single_kind(p_values.len()).level()).collect()
 }
 
 /// Returns the width of a comparison's simultaneous interval relative to its individual interval,
@@ -75,14 +75,14 @@ mod tests {
         let rounds: Vec<_> =
             (0..40).map(|i| (100.0, if i % 8 == 0 { 60.0 } else { 97.0 })).collect();
         let found = ratio::estimate(&rounds).unwrap();
-        assert_eq!(bounds(&found, Family::whole(1)), (found.low, found.high));
-        let (low, high) = bounds(&found, Family::whole(2));
+        assert_eq!(bounds(&found, Family::single_kind(1)), (found.low, found.high));
+        let (low, high) = bounds(&found, Family::single_kind(2));
         assert!(low < found.low && high > found.high);
         let four =
             visits::of_at_least(4, &[(1.0, 0.9), (1.0, 0.92), (1.0, 0.91), (1.0, 0.93)]).unwrap();
-        let (low, high) = visit_bounds(&four, Family::whole(1));
+        let (low, high) = visit_bounds(&four, Family::single_kind(1));
         assert!((low / four.low - 1.0).abs() < 1e-9 && (high / four.high - 1.0).abs() < 1e-9);
-        assert!(visit_bounds(&four, Family::whole(8)).0 < four.low);
+        assert!(visit_bounds(&four, Family::single_kind(8)).0 < four.low);
     }
 
     #[test]
@@ -105,23 +105,23 @@ mod tests {
             all[0] = one.p_zero();
             assert_eq!(
                 significant(&all)[0],
-                simultaneous(one, Family::whole(many)) < value,
+                simultaneous(one, Family::single_kind(many)) < value,
                 "{value} of {many}"
             );
         }
-        assert!((stretch(Family::whole(24), 15.0) - 3.680_0 / 2.131_450).abs() < 0.05);
+        assert!((stretch(Family::single_kind(24), 15.0) - 3.680_0 / 2.131_450).abs() < 0.05);
     }
 
     #[test]
     fn together_they_are_wider() {
         let one = Uncertain { value: 0.0, error: 1.0, freedom: 15.0 };
-        assert!((simultaneous(one, Family::whole(1)) - 2.131_450).abs() < 1e-4);
+        assert!((simultaneous(one, Family::single_kind(1)) - 2.131_450).abs() < 1e-4);
         assert!(
-            (simultaneous(one, Family::whole(24)) - 3.680_0).abs() < 0.1,
+            (simultaneous(one, Family::single_kind(24)) - 3.680_0).abs() < 0.1,
             "{}",
-            simultaneous(one, Family::whole(24))
+            simultaneous(one, Family::single_kind(24))
         );
-        assert!(simultaneous(one, Family::whole(0)) > 0.0);
+        assert!(simultaneous(one, Family::single_kind(0)) > 0.0);
     }
 
     #[test]
@@ -131,6 +131,6 @@ mod tests {
         let spent: f64 = [rates, latencies].iter().map(|one| one.many as f64 * one.level()).sum();
         assert!((spent - ALPHA).abs() < 1e-12);
         assert!(none.level() <= ALPHA);
-        assert_eq!(stretch(Family::whole(1), 15.0), 1.0);
+        assert_eq!(stretch(Family::single_kind(1), 15.0), 1.0);
     }
 }

@@ -46,7 +46,8 @@ pub fn judge(rounds: &[Round], question: &Question) -> JudgedRatio {
     let turned = |point: f64| if value == SliceValue::Time { 1.0 / point } else { point };
     let point = ratio::point(&strata).ok().map(turned);
     let carry_over = [a, b].map(|stack| carry::carry_over(rounds, stack, value));
-    let length = found.as_ref().ok().and_then(|plain| length::check(rounds, a, b, value, plain));
+    let length =
+        found.as_ref().ok().and_then(|plain| length::check_length(rounds, a, b, value, plain));
     // A break between two strata does not count: each has its own level.
     let split = if strata.len() == 1 { level::split(&strata[0]) } else { None };
     // From here on all results are about rates, as the verdict is.
@@ -60,7 +61,7 @@ pub fn judge(rounds: &[Round], question: &Question) -> JudgedRatio {
     });
     let found = found.map(|found| if value == SliceValue::Time { found.inverted() } else { found });
     let verdict = match withheld {
-        Some(reason) => Verdict::withheld(&found, reason),
+        Some(reason) => Verdict::withheld_for(&found, reason),
         None => Verdict::of_rounds(&found, zone),
     };
     JudgedRatio { ratio: found, point, verdict, split, carry_over, length }

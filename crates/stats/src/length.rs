@@ -11,7 +11,7 @@ use super::student::Uncertain;
 /// Number of long rounds below which nothing is concluded.
 pub const LEAST: usize = 6;
 /// Compares the long rounds with the plain ratio; `None` below six long rounds.
-pub fn check(
+pub fn check_length(
     rounds: &[Round],
     a: usize,
     b: usize,
@@ -70,7 +70,7 @@ mod tests {
         };
         let rounds: Vec<Round> = (0..512).map(&mut round).collect();
         let plain = estimate(&pairs(&rounds, RoundKind::Plain, 0, 1, SliceValue::Rate)).unwrap();
-        check(&rounds, 0, 1, SliceValue::Rate, &plain)
+        check_length(&rounds, 0, 1, SliceValue::Rate, &plain)
     }
 
     #[test]

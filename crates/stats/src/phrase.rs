@@ -24,7 +24,7 @@ enum PhrasePiece {
 }
 
 impl PhrasePiece {
-    fn text(&self) -> &str {
+    fn piece_text(&self) -> &str {
         match self {
             PhrasePiece::Words(text)
             | PhrasePiece::Figure(text, _)
@@ -46,33 +46,33 @@ impl Phrase {
     }
 
     /// Appends words to the phrase.
-    pub fn words(self, words: impl Into<String>) -> Phrase {
-        self.with(PhrasePiece::Words(words.into()))
+    pub fn with_words(self, words: impl Into<String>) -> Phrase {
+        self.with_piece(PhrasePiece::Words(words.into()))
     }
 
     /// Appends the figure by which the phrase is ordered.
-    pub fn figure(self, figure: impl Into<String>) -> Phrase {
+    pub fn with_figure(self, figure: impl Into<String>) -> Phrase {
         let size = self.size;
-        self.with(PhrasePiece::Figure(figure.into(), size))
+        self.with_piece(PhrasePiece::Figure(figure.into(), size))
     }
 
     /// Appends another figure of its own, of that size.
     pub fn figure_of(self, figure: impl Into<String>, size: f64) -> Phrase {
-        self.with(PhrasePiece::Figure(figure.into(), size))
+        self.with_piece(PhrasePiece::Figure(figure.into(), size))
     }
 
     /// Appends a bound to the phrase.
     pub fn bound(self, bound: impl Into<String>) -> Phrase {
-        self.with(PhrasePiece::Bound(bound.into()))
+        self.with_piece(PhrasePiece::Bound(bound.into()))
     }
 
     /// Appends an interval of the size by which the phrase is ordered.
     pub fn widest(self, interval: impl Into<String>) -> Phrase {
         let size = self.size;
-        self.with(PhrasePiece::Width(interval.into(), size))
+        self.with_piece(PhrasePiece::Width(interval.into(), size))
     }
 
-    fn with(mut self, piece: PhrasePiece) -> Phrase {
+    fn with_piece(mut self, piece: PhrasePiece) -> Phrase {
         match (self.pieces.last_mut(), piece) {
             (_, PhrasePiece::Words(more)) if more.is_empty() => {}
             (Some(PhrasePiece::Words(words)), PhrasePiece::Words(more)) => words.push_str(&more),
@@ -115,7 +115,7 @@ impl Phrase {
                 .filter_map(|(name, phrase)| Some((*name, phrase.pieces.get(index)?)))
                 .collect();
             let of_most = most.and_then(|(_, phrase)| phrase.pieces.get(index));
-            together(&pieces, of_most, &mut named)
+            join_pieces(&pieces, of_most, &mut named)
         };
         (0..first.pieces.len()).map(at).collect()
     }
@@ -123,7 +123,7 @@ impl Phrase {
 
 /// Joins one piece of all phrases. The first figure names the least and the largest. `of_most` is
 /// the piece of the largest phrase.
-fn together(
+fn join_pieces(
     pieces: &[(&str, &PhrasePiece)],
     of_most: Option<&PhrasePiece>,
     named: &mut bool,
@@ -137,20 +137,24 @@ fn together(
     };
     let ends = pieces.iter().min_by(by_size).zip(pieces.iter().max_by(by_size));
     match (ends, of_most) {
-        (Some((least, most)), Some(PhrasePiece::Figure(..))) if least.1.text() != most.1.text() => {
+        (Some((least, most)), Some(PhrasePiece::Figure(..)))
+            if least.1.piece_text() != most.1.piece_text() =>
+        {
             let names = !std::mem::replace(named, true);
             let of = |one: &(&str, &PhrasePiece)| {
-                if names { whose(one.1.text(), one.0) } else { one.1.text().to_owned() }
+                if names { whose(one.1.piece_text(), one.0) } else { one.1.piece_text().to_owned() }
             };
             format!("{} to {}", of(least), of(most))
         }
-        (Some((least, most)), Some(PhrasePiece::Width(..))) if least.1.text() != most.1.text() => {
-            format!("{} at the widest", most.1.text())
+        (Some((least, most)), Some(PhrasePiece::Width(..)))
+            if least.1.piece_text() != most.1.piece_text() =>
+        {
+            format!("{} at the widest", most.1.piece_text())
         }
         (_, Some(PhrasePiece::Words(_))) => {
-            alike::merged(&pieces.iter().map(|one| one.1.text()).collect::<Vec<_>>())
+            alike::merge_texts(&pieces.iter().map(|one| one.1.piece_text()).collect::<Vec<_>>())
         }
-        (_, piece) => piece.map_or_else(String::new, |piece| piece.text().to_owned()),
+        (_, piece) => piece.map_or_else(String::new, |piece| piece.piece_text().to_owned()),
     }
 }
 
@@ -164,7 +168,7 @@ fn whose(figure: &str, name: &str) -> String {
 
 impl Display for Phrase {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        f.write_str(&self.pieces.iter().map(PhrasePiece::text).collect::<String>())
+        f.write_str(&self.pieces.iter().map(PhrasePiece::piece_text).collect::<String>())
     }
 }
 
@@ -183,7 +187,8 @@ mod tests {
 
     #[test]
     fn many_of_a_kind_are_one_sentence_from_the_least_to_the_most() {
-        let rate = |ratio, low, high| Verdict::of_interval(ratio, low, high, 0.02).about("X");
+        let rate =
+            |ratio, low, high| Verdict::of_interval(ratio, low, high, 0.02).phrase_about("X");
         assert_eq!(
             joint(&[(0.94, 0.93, 0.95), (0.9, 0.89, 0.91), (0.97, 0.96, 0.98)], rate),
             "costs 3.0 % +- 1.0 % (c) to 10.0 % +- 1.0 % (b) of X"
@@ -196,7 +201,8 @@ mod tests {
             joint(&[(1.0, 0.9, 1.1), (1.0, 0.96, 1.03), (1.0, 0.97, 1.03)], rate),
             "unresolved in X (+- 10 % at the widest): the interval includes zero and reaches beyond 2 %"
         );
-        let time = |ratio, low, high| Charge::of_interval(ratio, low, high, 0.02).about("the mean");
+        let time =
+            |ratio, low, high| Charge::of_interval(ratio, low, high, 0.02).phrase_about("the mean");
         assert_eq!(
             joint(&[(1.2, 1.1, 1.3), (1.2, 1.1, 1.3)], time),
             "adds 20 % +- 10 % to the mean",
@@ -206,9 +212,10 @@ mod tests {
 
     #[test]
     fn kinds_differ_by_their_words() {
-        let rate = |ratio, low, high| Verdict::of_interval(ratio, low, high, 0.02).about("X");
+        let rate =
+            |ratio, low, high| Verdict::of_interval(ratio, low, high, 0.02).phrase_about("X");
         let (costs, gains) = (rate(0.94, 0.93, 0.95), rate(1.06, 1.05, 1.07));
         assert!(!costs.is_of_kind(&gains) && !costs.is_of_kind(&rate(1.0, 0.9, 1.1)));
-        assert!(!costs.is_of_kind(&costs.clone().words("; masked")));
+        assert!(!costs.is_of_kind(&costs.clone().with_words("; masked")));
     }
 }

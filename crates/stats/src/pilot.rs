@@ -88,7 +88,7 @@ pub fn goes_on(slices: &[PilotSlice]) -> bool {
 /// Chooses the design for the pilot's data. Without data it gives the shortest slices that have
 /// enough completions.
 pub fn design(slices: &[PilotSlice], bounds: &DesignBounds) -> Design {
-    let line = spectrum::line(&slices.iter().map(|slice| slice.rate).collect::<Vec<_>>());
+    let line = spectrum::find_line(&slices.iter().map(|slice| slice.rate).collect::<Vec<_>>());
     let (multiple, pattern) = best(&prices(slices, line.is_some()));
     let chosen = multiple as f64 * SLICE_S;
     let slice_s = chosen.max(length_for(bounds.slowest)).min(longest_within(bounds, pattern));

@@ -5,7 +5,7 @@
 //! quantiles gives the interval. A percentile with fewer than [`super::exceedance::LEAST_BEYOND`]
 //! I/Os beyond it is refused.
 
-use super::exceedance::{RoundHistograms, Threshold, share, share_ratio};
+use super::exceedance::{RoundHistograms, Threshold, share_beyond, share_ratio};
 use super::gate::BatchGate;
 use super::ratio::{self, Difference};
 use super::spread::{BATCHES, MeanSpread};
@@ -63,20 +63,20 @@ impl Inverted {
     /// Inverts the strata of one side together.
     fn invert(strata: &[&RoundHistograms], q: f64) -> Result<Inverted, Refusal> {
         let mut pooled = Histogram::new();
-        strata.iter().for_each(|side| pooled.merge(&side.pooled()));
+        strata.iter().for_each(|side| pooled.merge(&side.pooled_histogram()));
         let beyond = 1.0 - q;
         let at = Threshold::exceeded_by(&pooled, beyond).ok_or(Refusal::IdleStack)?;
-        let spread = share(strata, at)?.spread;
+        let spread = share_beyond(strata, at)?.spread;
         let least = beyond * (-spread.reach(1.0 - ALPHA).0).exp();
         if least * (pooled.count() as f64) < 1.0 {
-            return Err(Refusal::TailInFewRounds { have: number(pooled.count(), q) });
+            return Err(Refusal::TailInFewRounds { have: samples_beyond(pooled.count(), q) });
         }
         Ok(Inverted { value: log_quantile(&pooled, q)?, pooled, beyond, at, spread })
     }
 
     /// Returns the logarithm of the quantile if the true share is off by `part` of the interval: -1
     /// is the lower end.
-    fn end(&self, part: f64) -> f64 {
+    fn quantile_end(&self, part: f64) -> f64 {
         let (below, above) = self.spread.reach(1.0 - ALPHA);
         let off = if part < 0.0 { -part * above } else { -part * below };
         log_quantile(&self.pooled, 1.0 - self.beyond * off.exp()).unwrap_or(self.value)
@@ -108,7 +108,7 @@ impl InvertedPair {
     /// in squares, lower and upper ends apart (Zou and Donner 2008, "MOVER").
     fn difference(&self, map: fn(f64) -> f64) -> Estimate {
         let [a, b] = &self.sides;
-        let off = |side: &Inverted, part: f64| map(side.end(part)) - map(side.value);
+        let off = |side: &Inverted, part: f64| map(side.quantile_end(part)) - map(side.value);
         let (shared, own) = (self.correlation.abs().sqrt(), (1.0 - self.correlation.abs()).sqrt());
         let turned = shared * self.correlation.signum();
         let both = [-1.0, 1.0].map(|way| off(b, way * shared) - off(a, way * turned));
@@ -129,13 +129,14 @@ impl InvertedPair {
 /// # Errors
 /// [`Refusal`] below 16 rounds or with a thin tail.
 pub fn of_one(side: &RoundHistograms, q: f64) -> Result<Estimate, Refusal> {
-    let by_batches = of_batches(side, q, |log| log)
-        .and_then(|each| over_batches(&each, log_quantile(&side.pooled(), q).ok()?, side.count()));
+    let by_batches = of_batches(side, q, |log| log).and_then(|each| {
+        over_batches(&each, log_quantile(&side.pooled_histogram(), q).ok()?, side.count())
+    });
     let log = match by_batches {
         Some(found) => found,
         None => {
             let found = Inverted::invert(&[side], q)?;
-            let (low, high) = (found.end(-1.0), found.end(1.0));
+            let (low, high) = (found.quantile_end(-1.0), found.quantile_end(1.0));
             let (value, samples, gate) = (found.value, found.pooled.count(), found.spread.gate);
             Estimate { value, low, high, samples, gate }
         }
@@ -148,9 +149,9 @@ pub fn of_one(side: &RoundHistograms, q: f64) -> Result<Estimate, Refusal> {
 /// # Errors
 /// [`Refusal::ThinTail`] with fewer than ten samples beyond it.
 pub fn pooled_of_one(side: &RoundHistograms, q: f64) -> Result<f64, Refusal> {
-    match number(side.count(), q) {
+    match samples_beyond(side.count(), q) {
         have if have < LEAST_FOR_VALUE => Err(Refusal::ThinTail { have }),
-        _ => Ok(log_quantile(&side.pooled(), q)?.exp()),
+        _ => Ok(log_quantile(&side.pooled_histogram(), q)?.exp()),
     }
 }
 
@@ -159,13 +160,13 @@ pub fn pooled_of_one(side: &RoundHistograms, q: f64) -> Result<f64, Refusal> {
 /// # Errors
 /// [`Refusal::IdleStack`] when nothing completed.
 pub fn pooled_mean_of_one(side: &RoundHistograms) -> Result<f64, Refusal> {
-    side.pooled().mean().ok_or(Refusal::IdleStack)
+    side.pooled_histogram().mean().ok_or(Refusal::IdleStack)
 }
 
 /// Returns the quantiles of batches of rounds, in the scale of `map`; `None` if one has fewer than
 /// ten I/Os beyond.
 fn of_batches(side: &RoundHistograms, q: f64, map: fn(f64) -> f64) -> Option<Vec<f64>> {
-    let enough = |histogram: &Histogram| number(histogram.count(), q) >= LEAST_FOR_VALUE;
+    let enough = |histogram: &Histogram| samples_beyond(histogram.count(), q) >= LEAST_FOR_VALUE;
     let quantile = |histogram: Histogram| {
         enough(&histogram).then(|| log_quantile(&histogram, q).ok().map(map)).flatten()
     };
@@ -202,7 +203,7 @@ fn over_batches(each: &[f64], value: f64, samples: u64) -> Option<Estimate> {
 fn by_batches(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> Option<Estimate> {
     let [[a, b]] = strata else { return None };
     let each = of_batches(b, q, map)?.into_iter().zip(of_batches(a, q, map)?).map(|(b, a)| b - a);
-    let [of_a, of_b] = [a, b].map(|side| log_quantile(&side.pooled(), q).ok().map(map));
+    let [of_a, of_b] = [a, b].map(|side| log_quantile(&side.pooled_histogram(), q).ok().map(map));
     over_batches(&each.collect::<Vec<_>>(), of_b? - of_a?, a.count().min(b.count()))
 }
 
@@ -234,7 +235,7 @@ pub fn of_ratio(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Ref
 pub fn of_difference(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Refusal> {
     let found = paired(strata, q, f64::exp)?;
     let mut stack = Histogram::new();
-    strata.iter().for_each(|[_, side]| stack.merge(&side.pooled()));
+    strata.iter().for_each(|[_, side]| stack.merge(&side.pooled_histogram()));
     let finest = RESOLUTION * log_quantile(&stack, q)?.exp();
     Ok(Estimate { low: found.low - finest, high: found.high + finest, ..found })
 }
@@ -297,16 +298,16 @@ pub fn curve(side: &RoundHistograms) -> Vec<(f64, u64)> {
         0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998,
         0.999, 0.9995, 0.9999,
     ];
-    let pooled = side.pooled();
+    let pooled = side.pooled_histogram();
     AT.iter()
-        .filter(|q| number(pooled.count(), **q) >= LEAST_FOR_VALUE)
+        .filter(|q| samples_beyond(pooled.count(), **q) >= LEAST_FOR_VALUE)
         .filter_map(|q| pooled.percentile(*q).map(|ns| (*q, ns)))
         .collect()
 }
 
 /// Returns the number of samples beyond a quantile. A tiny amount is added since 1 - 0.999 is a
 /// little below 0.001.
-fn number(count: u64, q: f64) -> u64 {
+fn samples_beyond(count: u64, q: f64) -> u64 {
     (count as f64 * (1.0 - q) + 1e-6) as u64
 }
 
@@ -432,7 +433,9 @@ mod tests {
     fn truth(stays: f64, q: f64) -> f64 {
         let (mut noise, mut common) = (Noise::new(77), Noise::new(78));
         let mut all = Histogram::new();
-        (0..400).for_each(|_| all.merge(&heavy(&mut noise, &mut common, stays, 1e5).pooled()));
+        (0..400).for_each(|_| {
+            all.merge(&heavy(&mut noise, &mut common, stays, 1e5).pooled_histogram())
+        });
         all.percentile(q).unwrap() as f64
     }
 
@@ -498,12 +501,12 @@ mod tests {
         #[test]
         fn merging_order_does_not_matter(seed: u64) {
             let mut noise = Noise::new(seed);
-            let slices: Vec<Histogram> = (0..20).map(|_| side(&mut noise, 1, 50, 1e5).pooled()).collect();
+            let slices: Vec<Histogram> = (0..20).map(|_| side(&mut noise, 1, 50, 1e5).pooled_histogram()).collect();
             let (mut one, mut other) = (RoundHistograms::new(1), RoundHistograms::new(1));
             slices.iter().for_each(|slice| one.add(0, slice));
             slices.iter().rev().for_each(|slice| other.add(0, slice));
-            prop_assert_eq!(one.pooled().count(), other.pooled().count());
-            prop_assert_eq!(one.pooled().percentile(0.9), other.pooled().percentile(0.9));
+            prop_assert_eq!(one.pooled_histogram().count(), other.pooled_histogram().count());
+            prop_assert_eq!(one.pooled_histogram().percentile(0.9), other.pooled_histogram().percentile(0.9));
         }
     }
 }

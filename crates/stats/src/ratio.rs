@@ -83,7 +83,7 @@ pub fn stratified(strata: &[Vec<(f64, f64)>]) -> Result<Ratio, Refusal> {
         let ratio = ratio_of_totals(rounds)?;
         Ok(Stratum { value: ratio.ln(), residuals: residuals(rounds, ratio) })
     });
-    let (log, spread) = pooled(&each.collect::<Result<Vec<_>, Refusal>>()?)?;
+    let (log, spread) = pool_strata(&each.collect::<Result<Vec<_>, Refusal>>()?)?;
     Ok(Ratio::around(log.exp(), spread))
 }
 
@@ -126,7 +126,7 @@ struct Stratum {
 }
 
 /// Returns the mean of the strata with the spread of their rounds.
-fn pooled(strata: &[Stratum]) -> Result<(f64, MeanSpread), Refusal> {
+fn pool_strata(strata: &[Stratum]) -> Result<(f64, MeanSpread), Refusal> {
     if strata.is_empty() {
         return Err(Refusal::TooFewRounds { have: 0 });
     }
@@ -211,7 +211,7 @@ pub fn difference(visits: &[Vec<(Total, Total)>]) -> Result<Difference, Refusal>
             .map(|(off_b, off_a)| off_b * b.mean - off_a * a.mean);
         Ok(Stratum { value: b.mean - a.mean, residuals: off.collect() })
     });
-    let (value, spread) = pooled(&strata.collect::<Result<Vec<_>, Refusal>>()?)?;
+    let (value, spread) = pool_strata(&strata.collect::<Result<Vec<_>, Refusal>>()?)?;
     Ok(Difference { value, half_width: spread.half_width(), rounds: spread.n })
 }
 
@@ -229,7 +229,7 @@ pub fn share_of_base(strata: &[Vec<[f64; 3]>]) -> Result<Difference, Refusal> {
         let off = |[base, a, b]: &[f64; 3]| (b - a - value * base) / mean_base;
         Ok(Stratum { value, residuals: rounds.iter().map(off).collect() })
     });
-    let (value, spread) = pooled(&each.collect::<Result<Vec<_>, Refusal>>()?)?;
+    let (value, spread) = pool_strata(&each.collect::<Result<Vec<_>, Refusal>>()?)?;
     Ok(Difference { value, half_width: spread.half_width(), rounds: spread.n })
 }
 
@@ -244,7 +244,7 @@ pub fn of_means(visits: &[Vec<(Total, Total)>]) -> Result<Ratio, Refusal> {
         let off = b.residuals.iter().zip(&a.residuals).map(|(off_b, off_a)| off_b - off_a);
         Ok(Stratum { value: (b.mean / a.mean).ln(), residuals: off.collect() })
     });
-    let (log, spread) = pooled(&strata.collect::<Result<Vec<_>, Refusal>>()?)?;
+    let (log, spread) = pool_strata(&strata.collect::<Result<Vec<_>, Refusal>>()?)?;
     Ok(Ratio::around(log.exp(), spread))
 }
 

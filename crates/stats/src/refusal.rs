@@ -2,7 +2,7 @@
 
 use super::checks::{CarryOver, LengthCheck, LevelSplit, Regime};
 use super::shown::Digits;
-use iotax_units::{counted, show_bytes};
+use iotax_units::{count_noun, show_bytes};
 use serde::Serialize;
 use std::fmt;
 
@@ -124,14 +124,14 @@ impl fmt::Display for Refusal {
                 write!(
                     out,
                     "{}, an interval needs 4",
-                    counted(*have as u64, "paired visit", "paired visits")
+                    count_noun(*have as u64, "paired visit", "paired visits")
                 )
             }
             Refusal::NoSpread { baseline: 1, other: 1 } => {
                 write!(out, "one run each: no spread is known")
             }
             Refusal::NoSpread { baseline, other } => {
-                let runs = |count: &usize| counted(*count as u64, "run", "runs");
+                let runs = |count: &usize| count_noun(*count as u64, "run", "runs");
                 write!(
                     out,
                     "{} against {}: the spread is not known, an interval needs 4 of each",
@@ -258,7 +258,7 @@ fn regimes(split: &LevelSplit) -> String {
         let [low, high] =
             [-1.0, 1.0].map(|way| 1.0 - regime.ratio * (-way * regime.half_width).exp());
         let cost = Digits::size(1.0 - regime.ratio, (low, high), true);
-        format!("costs {} in {} rounds", cost.words(), regime.rounds)
+        format!("costs {} in {} rounds", cost.to_words(), regime.rounds)
     };
     format!("{} before, {} after", side(&split.before), side(&split.after))
 }

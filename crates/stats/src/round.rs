@@ -46,7 +46,13 @@ impl Margin {
 /// on (no change, nothing at all): an interval that does not reach one is not printed as if it did.
 /// The digits follow the width of the whole interval, and bounds are rounded outwards. They are
 /// never finer than `decimals`, except where an edge requires it.
-pub fn printed(value: f64, low: f64, high: f64, edges: &[f64], decimals: i32) -> (String, Margin) {
+pub fn print_figure(
+    value: f64,
+    low: f64,
+    high: f64,
+    edges: &[f64],
+    decimals: i32,
+) -> (String, Margin) {
     let (below, above) = (value - low, high - value);
     let longer = below.max(above);
     let shown = rounded(value, longer, decimals);
@@ -63,10 +69,12 @@ pub fn printed(value: f64, low: f64, high: f64, edges: &[f64], decimals: i32) ->
         return (shown.value, Margin::HalfWidth(shown.half_width));
     }
     let step = step_of((high - low) / 2.0, decimals);
-    let low_text =
-        end(low, step, edges, decimals, |bound, step| (bound / step + SLACK).floor() * step);
-    let high_text =
-        end(high, step, edges, decimals, |bound, step| (bound / step - SLACK).ceil() * step);
+    let low_text = print_bound(low, step, edges, decimals, |bound, step| {
+        (bound / step + SLACK).floor() * step
+    });
+    let high_text = print_bound(high, step, edges, decimals, |bound, step| {
+        (bound / step - SLACK).ceil() * step
+    });
     let (from, to) = (number(&low_text), number(&high_text));
     let fits = |step: &f64| (from..=to).contains(&to_step(value, *step));
     // Beside a bound that is far away, the value keeps two digits of its own.
@@ -82,7 +90,7 @@ fn clear(edge: f64, low: f64, high: f64) -> bool {
 
 /// Formats one bound of an interval, rounded outwards and as coarsely as the edges it keeps clear
 /// of allow.
-fn end(
+fn print_bound(
     bound: f64,
     step: f64,
     edges: &[f64],
@@ -190,7 +198,7 @@ mod tests {
     const CHANGE: &[f64] = &[-100.0, 0.0];
 
     fn said(value: f64, low: f64, high: f64) -> String {
-        match printed(value, low, high, CHANGE, 2) {
+        match print_figure(value, low, high, CHANGE, 2) {
             (value, Margin::HalfWidth(half)) => format!("{value} +- {half}"),
             (value, Margin::Bounds(low, high)) => format!("{value} ({low} to {high})"),
             (value, Margin::Unknown) => value,
@@ -245,7 +253,7 @@ mod tests {
         ) {
             let (high, value) = (low + width, low + share * width);
             let number = |text: &str| text.parse::<f64>().unwrap();
-            let (middle, margin) = printed(value, low, high, CHANGE, 2);
+            let (middle, margin) = print_figure(value, low, high, CHANGE, 2);
             let middle = number(&middle);
             let (from, to) = match margin {
                 Margin::HalfWidth(half) => (middle - number(&half), middle + number(&half)),

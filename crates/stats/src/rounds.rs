@@ -63,7 +63,7 @@ impl SliceValue {
 
 impl Round {
     /// Returns the value of one stack over the round; `None` if the stack was not in it.
-    pub fn value(&self, stack: usize, value: SliceValue) -> Option<f64> {
+    pub fn stack_value(&self, stack: usize, value: SliceValue) -> Option<f64> {
         let ours = self.parts.iter().filter(|part| part.stack == stack);
         let (n, amount, seconds) = ours.fold((0, 0.0, 0.0), |(n, amount, seconds), part| {
             (n + 1, amount + part.amount, seconds + part.seconds)
@@ -81,7 +81,9 @@ pub fn pairs(
     value: SliceValue,
 ) -> Vec<(f64, f64)> {
     let of_kind = rounds.iter().filter(|round| round.kind == kind);
-    of_kind.filter_map(|round| Some((round.value(a, value)?, round.value(b, value)?))).collect()
+    of_kind
+        .filter_map(|round| Some((round.stack_value(a, value)?, round.stack_value(b, value)?)))
+        .collect()
 }
 
 /// Returns the pairs of plain rounds, split by stratum: the effect of a set-up is common to all
@@ -127,11 +129,11 @@ mod tests {
             &[(0, 10.0, 1.0), (1, 6.0, 1.0), (1, 6.0, 2.0), (0, 20.0, 1.0)],
         );
         assert_eq!(
-            (one.value(0, SliceValue::Rate), one.value(1, SliceValue::Rate)),
+            (one.stack_value(0, SliceValue::Rate), one.stack_value(1, SliceValue::Rate)),
             (Some(15.0), Some(4.0))
         );
-        assert_eq!(one.value(1, SliceValue::Time), Some(0.25));
-        assert_eq!(one.value(2, SliceValue::Rate), None);
+        assert_eq!(one.stack_value(1, SliceValue::Time), Some(0.25));
+        assert_eq!(one.stack_value(2, SliceValue::Rate), None);
     }
 
     #[test]

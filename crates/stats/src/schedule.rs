@@ -56,14 +56,14 @@ impl Schedule {
     fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for last in (1..n).rev() {
-            order.swap(last, self.below(last as u64 + 1) as usize);
+            order.swap(last, self.uniform_below(last as u64 + 1) as usize);
         }
         order
     }
 
     /// Returns a uniform number below `bound` (not zero), by multiply-shift with rejection
     /// (Lemire).
-    fn below(&mut self, bound: u64) -> u64 {
+    fn uniform_below(&mut self, bound: u64) -> u64 {
         loop {
             let wide = u128::from(self.random.next()) * u128::from(bound);
             if wide as u64 >= bound.wrapping_neg() % bound {

@@ -1,7 +1,7 @@
 //! Formats figures as text, for a sentence and for a table's cell alike, so that both say the same
 //! of one figure: scaled to a readable unit, with the digits that the interval allows.
 
-use super::round::{Margin, printed, three_digits};
+use super::round::{Margin, print_figure, three_digits};
 
 /// A figure formatted in digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,9 +30,13 @@ impl Digits {
         let scale = Scale::for_size(value.abs().max(farther), unit);
         let edges = if unit == "1" { RATIO } else { AMOUNT };
         let (value, margin) = match bounds {
-            Some((low, high)) => {
-                printed(value / scale.by, low / scale.by, high / scale.by, edges, scale.decimals)
-            }
+            Some((low, high)) => print_figure(
+                value / scale.by,
+                low / scale.by,
+                high / scale.by,
+                edges,
+                scale.decimals,
+            ),
             None => (three_digits(value / scale.by), Margin::Unknown),
         };
         let suffixed = |text: String| format!("{text}{}", scale.suffix);
@@ -40,7 +44,7 @@ impl Digits {
     }
 
     /// Formats a change in fractions of the baseline: `-6.12 +- 0.78 %`.
-    pub fn change(change: f64, bounds: Option<(f64, f64)>) -> Digits {
+    pub fn format_change(change: f64, bounds: Option<(f64, f64)>) -> Digits {
         let signed = |text: String| {
             let is_bare = text.starts_with('-') || text.parse() == Ok(0.0);
             format!("{}{text}", if is_bare { "" } else { "+" })
@@ -64,13 +68,15 @@ impl Digits {
     }
 
     /// Formats a share of the baseline: `93.88 +- 0.78 %`.
-    pub fn share(share: f64, bounds: Option<(f64, f64)>) -> Digits {
+    pub fn format_share(share: f64, bounds: Option<(f64, f64)>) -> Digits {
         Digits::percent(share, bounds, SHARE)
     }
 
     fn percent(fraction: f64, bounds: Option<(f64, f64)>, edges: &[f64]) -> Digits {
         let (value, margin) = match bounds {
-            Some((low, high)) => printed(100.0 * fraction, 100.0 * low, 100.0 * high, edges, 2),
+            Some((low, high)) => {
+                print_figure(100.0 * fraction, 100.0 * low, 100.0 * high, edges, 2)
+            }
             None => (format!("{:.1}", 100.0 * fraction), Margin::Unknown),
         };
         Digits { value, margin, unit: "%" }
@@ -88,7 +94,7 @@ impl Digits {
     }
 
     /// Returns the text for a sentence: `6.12 % +- 0.78 %`, `88 % (75 to 94 %)`.
-    pub fn words(&self) -> String {
+    pub fn to_words(&self) -> String {
         let value = self.with_unit(&self.value);
         match &self.margin {
             Margin::HalfWidth(half) => format!("{value} +- {}", self.with_unit(half)),
@@ -152,24 +158,27 @@ mod tests {
 
     #[test]
     fn a_sentence_and_a_cell_have_the_same_digits() {
-        let change = Digits::change(-0.876, Some((-0.939, -0.749)));
+        let change = Digits::format_change(-0.876, Some((-0.939, -0.749)));
         let size = Digits::size(0.876, (0.749, 0.939), true);
         assert_eq!(change.cell(), "-87.6 (-93.9 to -74.9) %");
-        assert_eq!(size.words(), "87.6 % (74.9 to 93.9 %)");
+        assert_eq!(size.to_words(), "87.6 % (74.9 to 93.9 %)");
         let more = [
-            Digits::change(0.25, Some((0.2, 0.31))).cell(),
-            Digits::size(0.25, (0.2, 0.31), false).words(),
+            Digits::format_change(0.25, Some((0.2, 0.31))).cell(),
+            Digits::size(0.25, (0.2, 0.31), false).to_words(),
         ];
         assert_eq!(more, ["+25.0 +- 6.0 %", "25.0 % +- 6.0 %"]);
-        assert_eq!(Digits::change(-0.37, Some((-0.77, 0.26))).width().unwrap(), "-77 to +26 %");
-        assert_eq!(Digits::change(0.24, None).words(), "+24.0 % ?");
+        assert_eq!(
+            Digits::format_change(-0.37, Some((-0.77, 0.26))).width().unwrap(),
+            "-77 to +26 %"
+        );
+        assert_eq!(Digits::format_change(0.24, None).to_words(), "+24.0 % ?");
     }
 
     #[test]
     fn a_wide_interval_decides_the_unit() {
         assert_eq!(Digits::for_value(500.0, Some((-6700.0, 7700.0)), "ns").cell(), "0.5 +- 7.2 us");
         assert_eq!(
-            Digits::for_value(-300.0, Some((-496.0, -104.0)), "ns").words(),
+            Digits::for_value(-300.0, Some((-496.0, -104.0)), "ns").to_words(),
             "-300 ns +- 200 ns"
         );
     }

@@ -26,7 +26,7 @@ pub struct SpectralLine {
 /// low frequencies. The part of each value that follows from the one before is therefore removed
 /// first. A line is then compared with its neighbours, whose power is exponentially distributed
 /// under noise.
-pub fn line(values: &[f64]) -> Option<SpectralLine> {
+pub fn find_line(values: &[f64]) -> Option<SpectralLine> {
     if values.len() < LEAST {
         return None;
     }
@@ -114,27 +114,29 @@ mod tests {
 
     #[test]
     fn a_tone_is_found_at_its_period() {
-        let found = line(&series(1, 0.0, |i| 2.5 * (std::f64::consts::TAU * i as f64 / 4.3).sin()))
-            .unwrap();
+        let found =
+            find_line(&series(1, 0.0, |i| 2.5 * (std::f64::consts::TAU * i as f64 / 4.3).sin()))
+                .unwrap();
         assert!((found.period - 4.3).abs() < 0.2, "{found:?}");
     }
 
     #[test]
     fn noise_has_no_lines_with_or_without_memory() {
         for memory in [0.0, 0.5, 0.9, 0.99] {
-            let lines =
-                (0..200).filter(|seed| line(&series(*seed, memory, |_| 0.0)).is_some()).count();
+            let lines = (0..200)
+                .filter(|seed| find_line(&series(*seed, memory, |_| 0.0)).is_some())
+                .count();
             assert!(lines <= 20, "{memory}: {lines} of 200");
             // Memory under white noise is no AR(1), and is not whitened by one.
             let mut white = Noise::new(77);
             let mut mixed = |seed| -> Vec<f64> {
                 series(seed, memory, |_| 0.0).iter().map(|value| value + white.normal()).collect()
             };
-            let lines = (0..200).filter(|seed| line(&mixed(*seed)).is_some()).count();
+            let lines = (0..200).filter(|seed| find_line(&mixed(*seed)).is_some()).count();
             assert!(lines <= 26, "{memory} and white: {lines} of 200");
         }
-        assert_eq!(line(&[1.0; 31]), None);
-        assert_eq!(line(&[1.0; 64]), None, "nothing at all stands out of nothing");
+        assert_eq!(find_line(&[1.0; 31]), None);
+        assert_eq!(find_line(&[1.0; 64]), None, "nothing at all stands out of nothing");
     }
 
     #[test]
@@ -143,7 +145,7 @@ mod tests {
             let tone = |i: usize| (std::f64::consts::TAU * i as f64 / 4.3).sin();
             let at_its_period = |line: SpectralLine| (line.period - 4.3).abs() < 0.3;
             let found = (0..200)
-                .filter(|seed| line(&series(*seed, memory, tone)).is_some_and(at_its_period))
+                .filter(|seed| find_line(&series(*seed, memory, tone)).is_some_and(at_its_period))
                 .count();
             assert!(found >= 190, "{memory}: {found} of 200");
         }

@@ -87,7 +87,7 @@ impl WrittenRound {
         self.visit == next.visit && stacks(self) == stacks(next)
     }
 
-    fn stack(&self, stack: usize) -> Option<&Wrote> {
+    fn stack_write(&self, stack: usize) -> Option<&Wrote> {
         self.stacks.iter().find(|wrote| wrote.stack == stack)
     }
 }
@@ -166,7 +166,7 @@ pub fn at_the_end(rounds: &[WrittenRound], spec: &SteadySpec) -> Option<Steady> 
 ///
 /// # Errors
 /// [`Refusal::SteadyNotShown`] when no visit came so far.
-pub fn judged(rounds: &[WrittenRound], spec: &SteadySpec) -> Result<Vec<bool>, Refusal> {
+pub fn mark_judged(rounds: &[WrittenRound], spec: &SteadySpec) -> Result<Vec<bool>, Refusal> {
     let visits = by_visit(rounds, spec);
     if !visits.iter().any(|(_, steady)| steady.reached) {
         return Err(not_shown(&visits, spec));
@@ -212,8 +212,10 @@ pub fn of_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Steady {
 /// fewer than a window needs. For writes that end with a flush the durable pace counts, which is
 /// the drive's own.
 pub fn preconditioned(rounds: &[WrittenRound], stack: usize) -> Option<Window> {
-    let ours =
-        rounds.iter().filter(|round| round.preconditions).filter_map(|round| round.stack(stack));
+    let ours = rounds
+        .iter()
+        .filter(|round| round.preconditions)
+        .filter_map(|round| round.stack_write(stack));
     let paces: Vec<f64> =
         ours.map(|wrote| wrote.bytes / wrote.durable_s.unwrap_or(wrote.seconds)).collect();
     Window::from_paces(&paces[paces.len().checked_sub(STRETCHES)?..])
@@ -242,7 +244,7 @@ impl StackCourse {
             sum
         };
         let got: Vec<f64> = rounds.iter().map(&mut add).collect();
-        let change = change(rounds, stack, &got);
+        let change = last_change(rounds, stack, &got);
         let level = preconditioned(rounds, stack).is_some_and(|window| window.is_level());
         let before = rounds.iter().filter(|round| round.preconditions).count();
         StackCourse { got, change, preconditioned: level.then_some(before) }
@@ -293,10 +295,10 @@ impl SteadySpec {
 /// Finds the last change of a stack's pace, by either of its two figures. Rounds that precondition
 /// have longer slices, whose pace is different because they have fewer flushes. They are not
 /// compared with the others.
-fn change(rounds: &[WrittenRound], stack: usize, got: &[f64]) -> Option<LastingFall> {
+fn last_change(rounds: &[WrittenRound], stack: usize, got: &[f64]) -> Option<LastingFall> {
     let judged = rounds.iter().enumerate().filter(|(_, round)| !round.preconditions);
     let wrote: Vec<(usize, &Wrote)> =
-        judged.filter_map(|(at, round)| Some((at, round.stack(stack)?))).collect();
+        judged.filter_map(|(at, round)| Some((at, round.stack_write(stack)?))).collect();
     let acknowledged: Vec<f64> =
         wrote.iter().map(|(_, wrote)| wrote.bytes / wrote.seconds).collect();
     let durable: Option<Vec<f64>> =

@@ -107,11 +107,11 @@ fn a_visit_that_did_not_come_so_far_is_left_out() {
     let mut short = visit(10.0, &[1.0; 5]);
     short.iter_mut().for_each(|round| round.visit = 1);
     assert_eq!(
-        judged(&short, &spec),
+        mark_judged(&short, &spec),
         Err(Refusal::SteadyNotShown { written: 50, known_cache: Some(100) })
     );
     writes.extend(short);
-    let kept = judged(&writes, &spec).unwrap();
+    let kept = mark_judged(&writes, &spec).unwrap();
     assert_eq!(kept.len(), 20);
     assert_eq!(
         kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(at, _)| at).collect::<Vec<_>>(),

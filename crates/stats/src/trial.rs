@@ -77,7 +77,7 @@ impl RoundTrial {
     }
 
     /// Draws the next round.
-    pub fn plan(&mut self) -> Planned {
+    pub fn plan_round(&mut self) -> Planned {
         let order = self.schedule.patterned(self.spec.stacks.len(), self.spec.pattern);
         let seed = self.spec.seed ^ self.spec.stream;
         let long = self.spec.long_rounds && is_long(seed, self.number);
@@ -103,7 +103,7 @@ impl RoundTrial {
         }
         let place = self.writes.len().saturating_sub(1);
         for ((stack, pairs), places) in self.comparisons.iter_mut().zip(&mut self.places) {
-            let value = |stack| round.value(stack, self.spec.value);
+            let value = |stack| round.stack_value(stack, self.spec.value);
             // Without a completion there is no time per completion. The report sums over rounds and
             // can use such a round. Here it merely does not help the decision to stop.
             let usable = |pair: &(f64, f64)| pair.0.is_finite() && pair.1.is_finite();
@@ -128,9 +128,9 @@ impl RoundTrial {
     ///
     /// # Errors
     /// [`Refusal::SteadyNotShown`] while writes are not past the caches, if that is the regime.
-    pub fn judged(&self) -> Result<Vec<Compared>, Refusal> {
+    pub fn judge_comparisons(&self) -> Result<Vec<Compared>, Refusal> {
         let Some(spec) = &self.spec.steady else { return Ok(self.comparisons.clone()) };
-        let judged = steady::judged(&self.writes, spec)?;
+        let judged = steady::mark_judged(&self.writes, spec)?;
         let kept = |((stack, pairs), places): (&Compared, &Vec<usize>)| {
             let ours =
                 pairs.iter().zip(places).filter(|(_, at)| judged[**at]).map(|(pair, _)| *pair);
@@ -143,7 +143,7 @@ impl RoundTrial {
     /// before it do not count, and the current visit must have reached it.
     pub fn decide(&self, elapsed_s: f64, spec: &StopSpec) -> Decision {
         let judged = match self.is_steady() {
-            true => self.judged().unwrap_or_default(),
+            true => self.judge_comparisons().unwrap_or_default(),
             // No pairs: only the budget ends it.
             false => Vec::new(),
         };

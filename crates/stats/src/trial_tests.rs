@@ -66,9 +66,9 @@ fn what_was_preconditioned_until_it_was_level_is_steady_from_the_first_round() {
     let before = WrittenRound { preconditions: true, ..WrittenRound::from_round(&round(1)) };
     trial.spec.preconditioned = vec![before; 5];
     trial.push(&round(0));
-    assert!(trial.judged().is_err(), "the first visit was not preconditioned");
+    assert!(trial.judge_comparisons().is_err(), "the first visit was not preconditioned");
     (0..3).for_each(|_| trial.push(&round(1)));
-    assert_eq!(trial.judged().unwrap()[0].1.len(), 3);
+    assert_eq!(trial.judge_comparisons().unwrap()[0].1.len(), 3);
 }
 
 /// Measures until the trial says stop. Returns the trial and the reason.
@@ -80,7 +80,7 @@ fn measured(
     let mut trial = trial(known_cache);
     let spec = StopSpec { precision: 0.01, min_time_s: 1.0, budget_s };
     loop {
-        let order = trial.plan().order;
+        let order = trial.plan_round().order;
         let parts = order.into_iter().map(|stack| drive.slice(stack)).collect();
         trial.push(&Round { kind: RoundKind::Plain, visit: 0, parts, ..Round::default() });
         if let Decision::Stop(reason) = trial.decide(drive.at_s, &spec) {
@@ -90,7 +90,7 @@ fn measured(
 }
 
 fn cost_of(trial: &RoundTrial) -> f64 {
-    let judged = trial.judged().unwrap();
+    let judged = trial.judge_comparisons().unwrap();
     ratio::ratio_of_totals(&judged[0].1).unwrap()
 }
 
@@ -111,7 +111,7 @@ fn an_unknown_cache_is_found_by_its_cliff_and_only_what_lies_behind_counts() {
         let (trial, reason) = measured(&mut drive, None, 300.0);
         assert_eq!(reason, StopReason::Precision, "seed {seed}");
         assert!(drive.written >= 2.0 * 8192.0 * MIB, "as much again: {}", drive.written / MIB);
-        let rounds = trial.judged().unwrap()[0].1.len() as f64;
+        let rounds = trial.judge_comparisons().unwrap()[0].1.len() as f64;
         assert!(
             (drive.written - 8192.0 * MIB - rounds * ROUND).abs() < 3.0 * ROUND,
             "{rounds} rounds"
@@ -128,7 +128,7 @@ fn a_named_cache_is_filled_before_precision_counts() {
     assert_eq!(reason, StopReason::Precision);
     assert!((4096.0 * MIB..6000.0 * MIB).contains(&drive.written), "{}", drive.written / MIB);
     let behind = (drive.written - 4096.0 * MIB) / ROUND;
-    assert!((trial.judged().unwrap()[0].1.len() as f64 - behind).abs() <= 1.0);
+    assert!((trial.judge_comparisons().unwrap()[0].1.len() as f64 - behind).abs() <= 1.0);
     // Measured as a burst, the same drive needs a part of that.
     let mut burst = flat(6);
     let mut short = trial.clone();
@@ -136,7 +136,7 @@ fn a_named_cache_is_filled_before_precision_counts() {
     short = RoundTrial::new(short.spec, &[]);
     let spec = StopSpec { precision: 0.01, min_time_s: 1.0, budget_s: 300.0 };
     while short.decide(burst.at_s, &spec) != Decision::Stop(StopReason::Precision) {
-        let order = short.plan().order;
+        let order = short.plan_round().order;
         let parts = order.into_iter().map(|stack| burst.slice(stack)).collect();
         short.push(&Round { kind: RoundKind::Plain, visit: 0, parts, ..Round::default() });
     }
@@ -148,7 +148,7 @@ fn without_cliff_or_known_cache_only_the_budget_ends_it() {
     let mut flat = Drive::new(7, |_| 1000.0 * MIB, |_| 1.05);
     let (trial, reason) = measured(&mut flat, None, 40.0);
     assert_eq!(reason, StopReason::Budget);
-    let refused = trial.judged().unwrap_err();
+    let refused = trial.judge_comparisons().unwrap_err();
     assert_eq!(
         refused,
         Refusal::SteadyNotShown { written: flat.written as u64, known_cache: None }
@@ -161,7 +161,7 @@ fn a_slow_slope_is_no_cliff() {
         Drive::new(8, |written| MIB * (1000.0 - 300.0 * written / (30_000.0 * MIB)), |_| 1.05);
     let (trial, reason) = measured(&mut slope, None, 35.0);
     assert_eq!(reason, StopReason::Budget);
-    assert!(trial.judged().is_err());
+    assert!(trial.judge_comparisons().is_err());
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_named_cache_that_was_too_small_gives_way_to_the_cliff_behind_it() {
     let mut drive = cliff(9);
     let mut trial = trial(Some(4096.0 * MIB));
     while drive.written < 12_000.0 * MIB {
-        let order = trial.plan().order;
+        let order = trial.plan_round().order;
         let parts = order.into_iter().map(|stack| drive.slice(stack)).collect();
         trial.push(&Round { kind: RoundKind::Plain, visit: 0, parts, ..Round::default() });
     }
@@ -180,10 +180,10 @@ fn a_named_cache_that_was_too_small_gives_way_to_the_cliff_behind_it() {
 fn a_new_visit_begins_anew() {
     let mut drive = Drive::new(10, |_| 1000.0 * MIB, |_| 1.05);
     let (first, _) = measured(&mut drive, Some(4096.0 * MIB), 300.0);
-    let before = first.judged().unwrap()[0].1.len();
+    let before = first.judge_comparisons().unwrap()[0].1.len();
     let mut trial = first;
     let mut round = |trial: &mut RoundTrial| {
-        let order = trial.plan().order;
+        let order = trial.plan_round().order;
         let parts = order.into_iter().map(|stack| drive.slice(stack)).collect();
         trial.push(&Round { kind: RoundKind::Plain, visit: 1, parts, ..Round::default() });
     };
@@ -195,7 +195,7 @@ fn a_new_visit_begins_anew() {
             "the cache was emptied"
         );
     }
-    assert_eq!(trial.judged().unwrap()[0].1.len(), before);
+    assert_eq!(trial.judge_comparisons().unwrap()[0].1.len(), before);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_cliff_that_a_cache_hides_shows_in_the_flush() {
     let mut trial = trial(None);
     while drive.written < 20_000.0 * MIB {
         let parts: Vec<RoundPart> =
-            trial.plan().order.into_iter().map(|stack| drive.slice(stack)).collect();
+            trial.plan_round().order.into_iter().map(|stack| drive.slice(stack)).collect();
         let taken = |stack| {
             parts.iter().filter(|part| part.stack == stack).map(|part| part.seconds).sum::<f64>()
         };

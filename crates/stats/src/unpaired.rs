@@ -52,7 +52,7 @@ impl Level {
     /// # Errors
     /// [`Refusal`] below 16 rounds, when nothing completed, or for a value below zero.
     pub fn of_rounds(rounds: &[Total]) -> Result<Level, Refusal> {
-        let (log, residuals) = alone(rounds)?;
+        let (log, residuals) = mean_of_units(rounds)?;
         of_rounds(log, &residuals)
     }
 
@@ -62,7 +62,7 @@ impl Level {
     /// # Errors
     /// [`Refusal`] below 4 visits, when nothing completed, or for a value below zero.
     pub fn of_visits(visits: &[Total]) -> Result<Level, Refusal> {
-        let (log, residuals) = alone(visits)?;
+        let (log, residuals) = mean_of_units(visits)?;
         of_visits(log, &residuals)
     }
 
@@ -88,7 +88,7 @@ impl Level {
 }
 
 /// Returns the logarithm of the mean per item, and the relative residual of each unit.
-fn alone(units: &[Total]) -> Result<(f64, Vec<f64>), Refusal> {
+fn mean_of_units(units: &[Total]) -> Result<(f64, Vec<f64>), Refusal> {
     let pairs: Vec<(f64, f64)> = units.iter().map(|total| (total.items, total.sum)).collect();
     let mean = ratio_of_totals(&pairs).map_err(|refusal| match refusal {
         Refusal::IdleBaseline => Refusal::IdleStack,
@@ -99,11 +99,11 @@ fn alone(units: &[Total]) -> Result<(f64, Vec<f64>), Refusal> {
 
 fn paired(units: &[(Total, Total)]) -> Result<(f64, Vec<f64>), Refusal> {
     let (a, b): (Vec<Total>, Vec<Total>) = units.iter().copied().unzip();
-    let (log_a, off_a) = alone(&a).map_err(|refusal| match refusal {
+    let (log_a, off_a) = mean_of_units(&a).map_err(|refusal| match refusal {
         Refusal::IdleStack => Refusal::IdleBaseline,
         other => other,
     })?;
-    let (log_b, off_b) = alone(&b)?;
+    let (log_b, off_b) = mean_of_units(&b)?;
     Ok((log_b - log_a, off_b.iter().zip(&off_a).map(|(b, a)| b - a).collect()))
 }
 
@@ -190,7 +190,7 @@ pub struct UnpairedChange {
 /// Compares two runs whose starts lie `separation` times their length apart: Student's t on the
 /// difference of the logarithms, with the variances of noise and drift of both, and Welch's degrees
 /// of freedom.
-pub fn change(old: &Level, new: &Level, separation: f64) -> UnpairedChange {
+pub fn compare_levels(old: &Level, new: &Level, separation: f64) -> UnpairedChange {
     let grown =
         |part: VariancePart| VariancePart { variance: part.variance * growth(separation), ..part };
     let noise = [old.error, new.error];
@@ -349,7 +349,7 @@ mod tests {
             let mut noise = Noise::new(4_000 + run);
             let series = kind.series(&mut noise, ROUNDS * (separation + 1));
             let at = |from: usize| Level::of_rounds(&totals(&series[from..from + ROUNDS])).unwrap();
-            let found = change(&at(0), &at(ROUNDS * separation), separation as f64);
+            let found = compare_levels(&at(0), &at(ROUNDS * separation), separation as f64);
             ours += u64::from(found.low <= 1.0 && 1.0 <= found.high);
             naive += u64::from(found.ratio.ln().abs() <= found.noise);
             width += (found.high / found.low).ln() / 2.0 / RUNS as f64;
@@ -414,8 +414,8 @@ mod tests {
                 (Level::of_paired_rounds(&rounds).unwrap(), Level::of_rounds(&stacks).unwrap())
             };
             let (old, new) = (level(0, 0.9), level(8 * ROUNDS, 0.85));
-            let found = change(&old.0, &new.0, 8.0);
-            let alone = change(&old.1, &new.1, 8.0);
+            let found = compare_levels(&old.0, &new.0, 8.0);
+            let alone = compare_levels(&old.1, &new.1, 8.0);
             let truth = 0.85 / 0.9;
             covered += u64::from(found.low <= truth && truth <= found.high);
             width += (found.high / found.low).ln() / 2.0 / RUNS as f64;
@@ -445,7 +445,7 @@ mod tests {
         assert!(old.log.abs() < 1e-12 && old.drift.variance == 0.0);
         assert!((old.error.variance - 0.01 / 15.0).abs() < 1e-12);
         let new = Level { log: 0.5f64.ln(), ..old };
-        let found = change(&old, &new, 5.0);
+        let found = compare_levels(&old, &new, 5.0);
         let expected = t975(30) * (0.02f64 / 15.0).sqrt();
         assert!((found.noise - expected).abs() < 1e-12 && found.drift == 0.0, "{found:?}");
         assert!((found.high.ln() - 0.5f64.ln() - expected).abs() < 1e-12);
@@ -536,7 +536,7 @@ mod tests {
             separation in 0.0..1e6f64,
         ) {
             let (old, new) = (Level::of_rounds(&totals(&old)).unwrap(), Level::of_rounds(&totals(&new)).unwrap());
-            let (one, other) = (change(&old, &new, separation), change(&new, &old, separation));
+            let (one, other) = (compare_levels(&old, &new, separation), compare_levels(&new, &old, separation));
             prop_assert!((one.ratio * other.ratio - 1.0).abs() < 1e-9);
             prop_assert!((one.low * other.high - 1.0).abs() < 1e-9);
             prop_assert!(one.low <= one.ratio && one.ratio <= one.high);

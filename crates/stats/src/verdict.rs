@@ -132,18 +132,20 @@ impl Verdict {
     /// Returns the verdict with its subject: `costs 6.12 % +- 0.78 % of 4k random-read IOPS at
     /// iodepth 32 x 4`.
     pub fn sentence(&self, subject: &str) -> String {
-        self.about(subject).to_string()
+        self.phrase_about(subject).to_string()
     }
 
     /// Returns the sentence as a phrase, with its figures separate.
-    pub fn about(&self, subject: &str) -> Phrase {
+    pub fn phrase_about(&self, subject: &str) -> Phrase {
         let size = |value: f64, low: f64, high: f64| RatioChange { value, low, high };
         match self {
             Verdict::Costs { cost, low, high, .. } => {
-                differs("costs", size(*cost, *low, *high), true).words(format!(" of {subject}"))
+                differs("costs", size(*cost, *low, *high), true)
+                    .with_words(format!(" of {subject}"))
             }
             Verdict::Gains { gain, low, high, .. } => {
-                differs("gains", size(*gain, *low, *high), false).words(format!(" in {subject}"))
+                differs("gains", size(*gain, *low, *high), false)
+                    .with_words(format!(" in {subject}"))
             }
             Verdict::NoDifference { above } => no_difference(*above, subject),
             Verdict::Unresolved { change, reason, .. } => {

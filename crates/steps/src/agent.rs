@@ -55,7 +55,7 @@ enum AgentArgs {
 const USAGE: &str = "usage: iotax-agent agent --stdio | agent --port [--patience SECONDS] | --version | --build\n\
     iotax starts it in guests and on other hosts; nobody needs to call it by hand";
 
-fn words(given: &[String]) -> Option<AgentArgs> {
+fn parse_agent_args(given: &[String]) -> Option<AgentArgs> {
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     Some(match given.as_slice() {
         ["agent", "--stdio"] => AgentArgs::Serve(Serve::Stdio),
@@ -78,7 +78,7 @@ pub fn main() -> ExitCode {
         return code;
     }
     let given: Vec<String> = std::env::args().skip(1).collect();
-    match words(&given) {
+    match parse_agent_args(&given) {
         Some(AgentArgs::Serve(what)) => match allowed().and_then(|()| serve(what)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
@@ -107,8 +107,9 @@ mod tests {
 
     #[test]
     fn the_agent_knows_the_words_by_which_it_is_started() {
-        let of =
-            |text: &str| words(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        let of = |text: &str| {
+            parse_agent_args(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        };
         assert_eq!(of("agent --stdio"), Some(AgentArgs::Serve(Serve::Stdio)));
         let port = |seconds| Some(AgentArgs::Serve(Serve::Port(Duration::from_secs(seconds))));
         assert_eq!(

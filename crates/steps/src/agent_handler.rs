@@ -8,7 +8,7 @@ use iotax_engines::serving::{Allowed, Handler, ProgressLine};
 use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
 use iotax_host::facts::{self, Facts};
 use iotax_host::gauges::Gauges;
-use iotax_host::guard::admit::{Admission, Admitted, Hold, admit, claim};
+use iotax_host::guard::admit::{Admission, Admitted, Hold, admit, claim_device};
 use iotax_host::guard::judge::Intent;
 use iotax_host::guard::{fill, inspect, marker};
 use iotax_host::kernel_threads::KernelThreads;
@@ -36,19 +36,19 @@ pub struct HostHandler {
 }
 
 impl Handler for HostHandler {
-    fn attach(&mut self, line: ProgressLine) {
+    fn attach_progress_line(&mut self, line: ProgressLine) {
         self.system = RealSystem::watched(move |progress| line.report(serde_json::json!(progress)));
     }
 
-    fn facts(&mut self, devices: &[PathBuf], programs: &[String]) -> Result<Facts> {
+    fn gather_facts(&mut self, devices: &[PathBuf], programs: &[String]) -> Result<Facts> {
         Ok(facts::gather(devices, programs))
     }
 
-    fn step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
+    fn handle_step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
         super::remote_executor::answer(&mut self.system, payload)
     }
 
-    fn inspect(&mut self, path: &Path) -> Result<serde_json::Value> {
+    fn inspect_path(&mut self, path: &Path) -> Result<serde_json::Value> {
         // Where nothing is, a file may be made.
         match path.metadata() {
             Err(error) if marker::means_absent(&error) => Ok(serde_json::Value::Null),
@@ -56,7 +56,7 @@ impl Handler for HostHandler {
         }
     }
 
-    fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
+    fn ask_guard(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
         // The host sends this again before and after every visit: layers must be able to open what
         // workers held.
         self.holds.clear();
@@ -66,39 +66,44 @@ impl Handler for HostHandler {
         Ok(serde_json::Value::Null)
     }
 
-    fn permit(&mut self, target: &TargetSpec) -> Result<()> {
+    fn permit_write(&mut self, target: &TargetSpec) -> Result<()> {
         if !target.writable {
             bail!("{} may not be written in this run", target.path.display());
         }
         // A loop device of the run, a file of ours: made under the journal a moment ago.
-        if self.allowed.made.contains(&target.path) || marker::read(&target.path)?.is_some() {
+        if self.allowed.made.contains(&target.path) || marker::read_marker(&target.path)?.is_some()
+        {
             return Ok(());
         }
-        if self.admitted.knows(&target.path)? || self.allowed.admitted.knows(&target.path)? {
+        if self.admitted.is_admitted(&target.path)?
+            || self.allowed.admitted.is_admitted(&target.path)?
+        {
             if !self.holds.contains_key(&target.path) {
-                self.holds.insert(target.path.clone(), claim(&target.path)?);
+                self.holds.insert(target.path.clone(), claim_device(&target.path)?);
             }
             return Ok(());
         }
         let Admission { inspection, hold, .. } =
             admit(&target.path, Intent::Write, &self.allowed.consent)?;
-        self.admitted.add(&target.path, inspection.identity);
+        self.admitted.add_device(&target.path, inspection.identity);
         self.holds.extend(hold.map(|hold| (target.path.clone(), hold)));
         Ok(())
     }
 
-    fn disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
+    fn find_block_device(&mut self, key: &DiskKey) -> Result<PathBuf> {
         disk::find_soon(key)
     }
 
-    fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate> {
+    fn await_quiet(&mut self, paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate> {
         let gauges = &mut self.gauges;
         let devices: Vec<String> =
             paths.iter().flat_map(|path| gauges.lower_devices(path)).collect();
         let start = Instant::now();
         loop {
-            let owed =
-                self.gauges.owed(paths).context("/proc/meminfo does not report what is dirty")?;
+            let owed = self
+                .gauges
+                .pending_bytes(paths)
+                .context("/proc/meminfo does not report what is dirty")?;
             let gate = QuiesceGate {
                 waited_ns: start.elapsed().as_nanos() as u64,
                 dirty_bytes: owed.bytes,
@@ -136,7 +141,7 @@ impl Handler for HostHandler {
 
     fn machine_reader(&mut self) -> Option<ReadMachine> {
         let (gauges, threads) = (Arc::clone(&self.of_series), Arc::clone(&self.kernel_threads));
-        lock(&threads).look(gauges.probe());
+        lock(&threads).refresh_threads(gauges.probe());
         Some(Arc::new(move || {
             let times = gauges.cpu_times()?;
             let kernel_threads_ns = lock(&threads).sum_ns();
@@ -162,25 +167,27 @@ mod tests {
     }
 
     fn told(machine: &mut HostHandler, allowed: &Allowed) {
-        machine.judge(serde_json::to_value(allowed).unwrap()).unwrap();
+        machine.ask_guard(serde_json::to_value(allowed).unwrap()).unwrap();
     }
 
     #[test]
     fn an_admitted_device_is_held_during_a_visit_and_free_between_visits() {
         let Some(device) = Loop::with_size(1 << 20) else { return };
         let mut machine = HostHandler::default();
-        assert!(machine.permit(&writing(&device.path)).is_err(), "nothing was consented to");
+        assert!(machine.permit_write(&writing(&device.path)).is_err(), "nothing was consented to");
         let mut admitted = Admitted::default();
-        admitted
-            .add(&device.path, inspect::inspect_as(&device.path, Depth::Quick).unwrap().identity);
+        admitted.add_device(
+            &device.path,
+            inspect::inspect_as(&device.path, Depth::Quick).unwrap().identity,
+        );
         let visit = Allowed { admitted, ..Allowed::default() };
         // What a layer of an earlier visit left: it must not make the run refuse its own device.
         std::fs::write(&device.path, vec![7; 1 << 20]).unwrap();
         for _ in 0..2 {
             told(&mut machine, &visit);
-            machine.permit(&writing(&device.path)).unwrap();
-            machine.permit(&writing(&device.path)).expect("a second worker of the run");
-            assert!(claim(&device.path).is_err(), "held while workers may write it");
+            machine.permit_write(&writing(&device.path)).unwrap();
+            machine.permit_write(&writing(&device.path)).expect("a second worker of the run");
+            assert!(claim_device(&device.path).is_err(), "held while workers may write it");
             told(&mut machine, &Allowed::default());
             drop(claimed_soon(&device.path));
         }
@@ -191,7 +198,7 @@ mod tests {
     fn claimed_soon(path: &Path) -> Hold {
         let start = Instant::now();
         loop {
-            match claim(path) {
+            match claim_device(path) {
                 Ok(hold) => return hold,
                 Err(error) if start.elapsed() > Duration::from_secs(5) => {
                     panic!("still held: {error:#}")
@@ -207,18 +214,18 @@ mod tests {
         let mut other = inspect::inspect_as(&device.path, Depth::Quick).unwrap().identity;
         other.transient = Some("boot-0-diskseq-0".into());
         let mut admitted = Admitted::default();
-        admitted.add(&device.path, other);
-        assert!(!admitted.knows(&device.path).unwrap());
+        admitted.add_device(&device.path, other);
+        assert!(!admitted.is_admitted(&device.path).unwrap());
         let mut machine = HostHandler::default();
         told(&mut machine, &Allowed { admitted, ..Allowed::default() });
-        assert!(machine.permit(&writing(&device.path)).is_err());
+        assert!(machine.permit_write(&writing(&device.path)).is_err());
     }
 
     #[test]
     fn what_no_device_tells_is_not_zero_and_not_waited_for() {
         let mut machine = HostHandler::default();
         // A limit of nothing: others' dirty pages are not waited for either.
-        let gate = machine.gate(&[PathBuf::from("/proc/version")], Duration::ZERO).unwrap();
+        let gate = machine.await_quiet(&[PathBuf::from("/proc/version")], Duration::ZERO).unwrap();
         assert_eq!(gate.in_flight, None);
     }
 }

@@ -39,7 +39,7 @@ impl Pending {
 /// # Errors
 /// When the journal cannot be read, or the run's folder is not ours alone.
 pub fn pending(run_dir: &Path) -> Result<Pending> {
-    let log = journal::read(run_dir)?;
+    let log = journal::read_journal(run_dir)?;
     let mut steps = journal::open_steps(&log.entries);
     steps.reverse();
     Ok(Pending { steps, unknown: unknown(run_dir, &log.damage) })
@@ -61,7 +61,7 @@ fn unknown(run_dir: &Path, damage: &[String]) -> Option<Left> {
         cause,
         by_hand: Some(format!(
             "losetup --list; findmnt --list; lsblk; ps -ef | grep {}; then, when nothing of it is left, rm -r {}",
-            shell::word(&id),
+            shell::quote_word(&id),
             shell::path(run_dir)
         )),
     })
@@ -80,7 +80,7 @@ pub(super) fn undo_all(
     tag: &RunTag,
     places: &mut PlaceExecutors,
 ) -> Result<Cleaned> {
-    let log = journal::read(run_dir)?;
+    let log = journal::read_journal(run_dir)?;
     let open = journal::open_steps(&log.entries);
     let mut cleaned = Cleaned::default();
     if !open.is_empty() {

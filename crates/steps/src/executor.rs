@@ -50,7 +50,7 @@ impl Executor {
     }
 
     pub fn add_place(&mut self, place: &Place, executor: Box<dyn PlaceExecutor>) {
-        self.places.add(place, executor);
+        self.places.add_executor(place, executor);
     }
 
     /// Reads the state of what a step made; `None` if it has none beyond existing.
@@ -59,7 +59,7 @@ impl Executor {
     /// When it is not up, or its place does not answer.
     pub fn state_of(&mut self, step: StepId) -> Result<Option<ArrayState>> {
         let (at, made) = self.made_by(step)?;
-        self.places.executor_in(&at.place)?.state(&at.op, &made)
+        self.places.executor_in(&at.place)?.read_array_state(&at.op, &made)
     }
 
     /// Reads the actual settings of what a step made, as its own tools report them.
@@ -68,7 +68,7 @@ impl Executor {
     /// When it is not up, or its place does not answer.
     pub fn settings_of(&mut self, step: StepId) -> Result<ThingSettings> {
         let (at, made) = self.made_by(step)?;
-        self.places.executor_in(&at.place)?.settings(&at.op, &made)
+        self.places.executor_in(&at.place)?.read_thing_settings(&at.op, &made)
     }
 
     /// Returns the threads that serve I/O for what a step made.
@@ -77,7 +77,7 @@ impl Executor {
     /// When it is not up, or its place does not answer.
     pub fn threads_of(&mut self, step: StepId) -> Result<(Place, Vec<ServingThread>)> {
         let (at, made) = self.made_by(step)?;
-        let threads = self.places.executor_in(&at.place)?.threads(&at.op, &made)?;
+        let threads = self.places.executor_in(&at.place)?.list_serving_threads(&at.op, &made)?;
         Ok((at.place, threads))
     }
 
@@ -94,7 +94,7 @@ impl Executor {
     ///
     /// # Errors
     /// When it was not reached.
-    pub fn place(&mut self, place: &Place) -> Result<&mut dyn PlaceExecutor> {
+    pub fn executor_at(&mut self, place: &Place) -> Result<&mut dyn PlaceExecutor> {
         self.places.executor_in(place)
     }
 
@@ -102,23 +102,23 @@ impl Executor {
     ///
     /// # Errors
     /// What could not be done and why; exit code 5 when it could not be taken back either.
-    pub fn perform(&mut self, step: &Step) -> Result<StepOutput> {
+    pub fn perform_step(&mut self, step: &Step) -> Result<StepOutput> {
         let executor = self.places.executor_in(&step.place)?;
         let op = {
-            let op = step.op.resolved(&self.yields, &mut |key| executor.locate(key))?;
-            executor.observed(op)?
+            let op = step.op.resolved(&self.yields, &mut |key| executor.locate_disk(key))?;
+            executor.with_observations(op)?
         };
         let resolved = Step { op, ..step.clone() };
         let boot_id = executor.boot_id()?;
-        let seq = self.journal.intent(&boot_id, &resolved)?;
+        let seq = self.journal.append_intent(&boot_id, &resolved)?;
         self.up.push(Open { seq, boot_id, step: resolved.clone(), made: None });
-        match executor.perform(&resolved.op, &self.tag.in_place(&step.place)) {
+        match executor.perform_operation(&resolved.op, &self.tag.in_place(&step.place)) {
             Ok(made) => {
                 // Kept before it is written: what a full disk cannot take is undone from memory.
                 if let Some(open) = self.up.last_mut() {
                     open.made = Some(made.clone());
                 }
-                self.journal.done(seq, &made)?;
+                self.journal.append_done(seq, &made)?;
                 self.yields.insert(step.id, made.clone());
                 Ok(made)
             }
@@ -135,7 +135,7 @@ impl Executor {
             let made = self.yields.get(step).and_then(|made| made.path.clone());
             return made.with_context(|| format!("step {step} has yielded no path"));
         }
-        path.path().map(Path::to_owned)
+        path.resolved_path().map(Path::to_owned)
     }
 
     /// Returns a command line with what steps yielded in the places of `@below0@`, ...
@@ -153,7 +153,7 @@ impl Executor {
     /// # Errors
     /// When the journal cannot be written.
     pub fn forget_last(&mut self) -> Result<()> {
-        self.up.pop().map_or(Ok(()), |open| self.journal.undone(open.seq))
+        self.up.pop().map_or(Ok(()), |open| self.journal.append_undone(open.seq))
     }
 
     /// Returns the number of steps that are up: a mark for `undo_to`.
@@ -223,10 +223,12 @@ pub fn undo_one(
         let mut gone_with_place = |places: &mut PlaceExecutors| {
             let left = leftover_superblocks::superblocks_left_by_guest(open, others);
             left.into_iter().for_each(|note| places.note(note));
-            journal.undone(open.seq).context("it is gone, but the journal could not say so")?;
+            journal
+                .append_undone(open.seq)
+                .context("it is gone, but the journal could not say so")?;
             Ok(Some(format!("gone with {}:", open.step.place)))
         };
-        if places.gone(&open.step.place) {
+        if places.has_place_ended(&open.step.place) {
             return gone_with_place(places);
         }
         let executor = places.executor_in(&open.step.place)?;
@@ -237,21 +239,23 @@ pub fn undo_one(
             made.process = None;
         }
         if made.is_none() && !gone {
-            made = executor.find(&open.step.op, &there, &made_beside(open, others))?;
+            made = executor.find_interrupted(&open.step.op, &there, &made_beside(open, others))?;
         }
         if let (Some(made), false) = (&made, gone) {
             open.step.op.check_own(&there, made)?;
-            let undone = executor.undo(&open.step.op, &there, made);
-            if undone.is_err() && places.gone(&open.step.place) {
+            let undone = executor.undo_operation(&open.step.op, &there, made);
+            if undone.is_err() && places.has_place_ended(&open.step.place) {
                 // The place has ended meanwhile.
                 return gone_with_place(places);
             }
             undone?;
         }
-        journal.undone(open.seq).context("it is undone, but the journal could not say so")?;
+        journal
+            .append_undone(open.seq)
+            .context("it is undone, but the journal could not say so")?;
         Ok(gone.then(|| "gone since the reboot:".to_owned()))
     })();
-    let undoing = || operation.undoing(made.as_ref());
+    let undoing = || operation.undo_summary(made.as_ref());
     let undone = |gone: Option<String>| match gone {
         Some(did) => undoing().map(|undoing| Undoing { did, ..undoing }),
         None => made.as_ref().and_then(|_| undoing()),
@@ -306,7 +310,7 @@ fn show_left(left: &Left) -> String {
         Place::Guest(name) => format!(" in the guest {name}"),
     };
     let typed = |command: &String| match left.place.ssh_host() {
-        Some(host) => format!("ssh {} {}", shell::word(host), shell::word(command)),
+        Some(host) => format!("ssh {} {}", shell::quote_word(host), shell::quote_word(command)),
         None => command.clone(),
     };
     let command = left.by_hand.as_ref().map(typed);

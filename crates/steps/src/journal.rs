@@ -68,7 +68,7 @@ impl Journal {
     /// # Errors
     /// When the file cannot be opened or read.
     pub fn open(run_dir: &Path) -> Result<Journal> {
-        let log = read(run_dir)?;
+        let log = read_journal(run_dir)?;
         let next_seq =
             log.entries.iter().map(JournalEntry::seq).max().map_or(0, |seq| seq.saturating_add(1));
         let mut file = Appender::open(run_dir, FILE)?;
@@ -86,7 +86,7 @@ impl Journal {
     ///
     /// # Errors
     /// When it could not be made durable: the step must not be done then.
-    pub fn intent(&mut self, boot_id: &str, step: &Step) -> Result<u64> {
+    pub fn append_intent(&mut self, boot_id: &str, step: &Step) -> Result<u64> {
         let seq = self.next_seq;
         self.append(&JournalEntry::Intent {
             seq,
@@ -102,7 +102,7 @@ impl Journal {
     ///
     /// # Errors
     /// When it could not be made durable.
-    pub fn done(&mut self, seq: u64, made: &StepOutput) -> Result<()> {
+    pub fn append_done(&mut self, seq: u64, made: &StepOutput) -> Result<()> {
         self.append(&JournalEntry::Done { seq, made: made.clone() })
     }
 
@@ -110,7 +110,7 @@ impl Journal {
     ///
     /// # Errors
     /// When it could not be made durable.
-    pub fn undone(&mut self, seq: u64) -> Result<()> {
+    pub fn append_undone(&mut self, seq: u64) -> Result<()> {
         self.append(&JournalEntry::Undone { seq })
     }
 
@@ -164,7 +164,7 @@ enum Tail {
 ///
 /// # Errors
 /// When it cannot be read, or is not a file of ours.
-pub fn read(run_dir: &Path) -> Result<Log> {
+pub fn read_journal(run_dir: &Path) -> Result<Log> {
     let Some(file) = private::open(run_dir, FILE, Purpose::Act)? else { return Ok(Log::default()) };
     let path = run_dir.join(FILE);
     let mut text = Vec::new();
@@ -187,7 +187,7 @@ impl Log {
             let whole = line.strip_suffix(b"\n");
             match (entry(whole.unwrap_or(line)), whole) {
                 (Ok(entry), whole) => {
-                    log.take(entry, at + 1, &mut begun);
+                    log.apply_entry(entry, at + 1, &mut begun);
                     log.tail = if whole.is_some() { Tail::None } else { Tail::Unended };
                 }
                 (Err(_), None) if is_torn(line) => log.tail = Tail::Torn,
@@ -205,11 +205,11 @@ impl Log {
         log
     }
 
-    fn take(&mut self, entry: JournalEntry, line: usize, begun: &mut BTreeSet<u64>) {
+    fn apply_entry(&mut self, entry: JournalEntry, line: usize, begun: &mut BTreeSet<u64>) {
         match &entry {
             JournalEntry::Intent { seq, .. } => drop(begun.insert(*seq)),
             JournalEntry::Done { seq, made } if !begun.contains(seq) => {
-                let made = made.shown();
+                let made = made.shown_thing();
                 self.damaged(|| {
                     format!("line {line}: step {seq} made {made}, and the line with its intent is missing")
                 });

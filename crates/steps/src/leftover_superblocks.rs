@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// Describes what a step left if its guest ended before it was undone; `None` if nothing is left.
 pub fn superblocks_left_by_guest(open: &Open, others: &[Open]) -> Option<String> {
     let operation = open.step.op.operation();
-    if !open.step.op.survives_reboot() || operation.irreversible().is_none() {
+    if !open.step.op.survives_reboot() || operation.irreversible_effect().is_none() {
         return None;
     }
     let drives: BTreeSet<String> =

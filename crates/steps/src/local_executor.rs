@@ -25,7 +25,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 impl Observer for RealSystem {
-    fn ask(&self, question: MachineQuestion<'_>) -> Option<MachineAnswer> {
+    fn ask_machine(&self, question: MachineQuestion<'_>) -> Option<MachineAnswer> {
         Some(match question {
             MachineQuestion::Identity(path) => MachineAnswer::Identity(identity_of(path).ok()?),
             MachineQuestion::File(path) => {
@@ -34,7 +34,10 @@ impl Observer for RealSystem {
             }
             MachineQuestion::Queue(disk) => {
                 let real = disk.canonicalize().ok()?;
-                MachineAnswer::Queue(queue::settings(&host_probe(), real.file_name()?.to_str()?))
+                MachineAnswer::Queue(queue::queue_settings(
+                    &host_probe(),
+                    real.file_name()?.to_str()?,
+                ))
             }
             MachineQuestion::Arc => MachineAnswer::Arc(ArcLimit::current_limit()),
             // A target that does not answer refuses what follows in its own words.
@@ -44,8 +47,9 @@ impl Observer for RealSystem {
             // For a manager that cannot be asked, the change itself is refused.
             MachineQuestion::Vm(vm, disk) => {
                 let manager = hypervisor::hypervisor_of(vm.manager);
-                let saved =
-                    manager.saved(vm, disk, &|words, input| hypervisor::asked(vm, words, input));
+                let saved = manager.read_saved(vm, disk, &|words, input| {
+                    hypervisor::run_manager(vm, words, input)
+                });
                 MachineAnswer::Vm(saved.ok()?)
             }
             MachineQuestion::CephImage { conf, pool, image } => {
@@ -60,68 +64,75 @@ impl PlaceExecutor for RealSystem {
         boot_id()
     }
 
-    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf> {
+    fn locate_disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
         disk_key::find_soon(key)
     }
 
-    fn observed(&mut self, op: Op) -> Result<Op> {
-        Ok(op.observed(self))
+    fn with_observations(&mut self, op: Op) -> Result<Op> {
+        Ok(op.with_machine_facts(self))
     }
 
-    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
+    fn perform_operation(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
         self.change(tag, |system| match op.act() {
             Act::Make(resource) => {
-                let made = resource.make(system, tag)?;
-                resource.notes(&made).into_iter().for_each(|note| system.note(note));
+                let made = resource.make_resource(system, tag)?;
+                resource.reader_notes(&made).into_iter().for_each(|note| system.note(note));
                 Ok(made)
             }
-            Act::Change(change) => change.make(system).map(|()| StepOutput::default()),
+            Act::Change(change) => change.apply_change(system).map(|()| StepOutput::default()),
         })
     }
 
-    fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_interrupted(
+        &mut self,
+        op: &Op,
+        tag: &RunTag,
+        others: &[StepOutput],
+    ) -> Result<Option<StepOutput>> {
         self.settle(tag)?;
         match op.act() {
-            Act::Make(resource) => resource.find(tag, others),
+            Act::Make(resource) => resource.find_resource(tag, others),
             Act::Change(_) => Ok(None),
         }
     }
 
-    fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()> {
+    fn undo_operation(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()> {
         self.settle(tag)?;
         match op.act() {
-            Act::Make(resource) if !resource.stays(made) => resource.unmake(self, tag, made),
+            Act::Make(resource) if !resource.stays_after_undo(made) => {
+                resource.remove_resource(self, tag, made)
+            }
             _ => Ok(()),
         }
     }
 
-    fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>> {
+    fn read_array_state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>> {
         match op.act() {
-            Act::Make(resource) => resource.state(made),
+            Act::Make(resource) => resource.resource_state(made),
             Act::Change(_) => Ok(None),
         }
     }
 
-    fn settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings> {
+    fn read_thing_settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings> {
         match op.act() {
-            Act::Make(resource) => resource.settings(made),
+            Act::Make(resource) => resource.actual_settings(made),
             Act::Change(_) => Ok(ThingSettings::new()),
         }
     }
 
-    fn threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>> {
+    fn list_serving_threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>> {
         match op.act() {
-            Act::Make(resource) => resource.threads(made),
+            Act::Make(resource) => resource.io_threads(made),
             Act::Change(_) => Ok(Vec::new()),
         }
     }
 
-    fn notes(&mut self) -> Vec<String> {
+    fn take_remarks(&mut self) -> Vec<String> {
         self.take_notes()
     }
 
-    fn lacking(&mut self, asked: &[AskedNeed]) -> Result<Lacking> {
-        Ok(Lacking::on(&Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED), asked))
+    fn lacking_needs(&mut self, asked: &[AskedNeed]) -> Result<Lacking> {
+        Ok(Lacking::on_machine(&Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED), asked))
     }
 
     fn watched_by(&mut self, watcher: SharedWatcher) {
@@ -161,7 +172,7 @@ mod tests {
         fs::create_dir(&path).unwrap();
         let (op, made) =
             (Op::MakeDirectory(MakeDirectory { path: path.clone() }), StepOutput::found_at(&path));
-        let error = system.undo(&op, &tag, &made).unwrap_err();
+        let error = system.undo_operation(&op, &tag, &made).unwrap_err();
         assert!(error.is::<NotOurs>() && path.exists(), "nobody is told to undo it by hand");
         let process = format!("process {} (sleep)", left.id());
         let why = format!(
@@ -173,7 +184,8 @@ mod tests {
         left.kill().unwrap();
         left.wait().unwrap();
         // A program that another test starts meanwhile is marked with the same run.
-        wait_until(Duration::from_secs(60), || system.undo(&op, &tag, &made).is_ok()).unwrap();
+        wait_until(Duration::from_secs(60), || system.undo_operation(&op, &tag, &made).is_ok())
+            .unwrap();
         assert!(!path.exists());
     }
 }

@@ -46,5 +46,5 @@ pub enum MachineAnswer {
 
 pub trait Observer {
     /// Returns the answer of the same name, or `None` where the machine does not know it.
-    fn ask(&self, question: MachineQuestion<'_>) -> Option<MachineAnswer>;
+    fn ask_machine(&self, question: MachineQuestion<'_>) -> Option<MachineAnswer>;
 }

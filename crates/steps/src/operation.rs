@@ -51,12 +51,12 @@ pub trait Operation {
     fn describe(&self) -> String;
 
     /// Returns what cannot be brought back, if anything.
-    fn irreversible(&self) -> Option<String> {
+    fn irreversible_effect(&self) -> Option<String> {
         None
     }
 
     /// Returns the paths that earlier steps yield.
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         Vec::new()
     }
 
@@ -72,13 +72,13 @@ pub trait Operation {
 
     /// Describes in a few words what undoing does, with what the operation made where that is
     /// known. Returns `None` if it has nothing of its own to undo.
-    fn undoing(&self, _made: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _made: Option<&StepOutput>) -> Option<Undoing> {
         None
     }
 
     /// Returns the configuration of the storage cluster that it makes, used to ask the cluster for
     /// its state.
-    fn cluster(&self) -> Option<PathBuf> {
+    fn cluster_conf(&self) -> Option<PathBuf> {
         None
     }
 

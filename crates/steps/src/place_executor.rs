@@ -24,30 +24,36 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub trait PlaceExecutor: Send {
     fn boot_id(&mut self) -> Result<String>;
     /// Finds the device of a disk that only the place knows.
-    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf>;
+    fn locate_disk(&mut self, key: &DiskKey) -> Result<PathBuf>;
     /// Returns the operation with what it must note about the place before it changes it.
-    fn observed(&mut self, op: Op) -> Result<Op>;
-    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput>;
+    fn with_observations(&mut self, op: Op) -> Result<Op>;
+    fn perform_operation(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput>;
     /// Finds what an interrupted attempt made.
-    fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
-    fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()>;
+    fn find_interrupted(
+        &mut self,
+        op: &Op,
+        tag: &RunTag,
+        others: &[StepOutput],
+    ) -> Result<Option<StepOutput>>;
+    fn undo_operation(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()>;
     /// Reads the state of what a step made, if it has one beyond existing.
-    fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
-    fn settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings>;
+    fn read_array_state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
+    fn read_thing_settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings>;
     /// Returns the threads that serve I/O for what it made.
-    fn threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
+    fn list_serving_threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
     /// Returns the remarks from undoing that are no failures, since the last call.
-    fn notes(&mut self) -> Vec<String>;
+    fn take_remarks(&mut self) -> Vec<String>;
     /// Returns which of these needs the place lacks.
-    fn lacking(&mut self, asked: &[AskedNeed]) -> Result<Lacking>;
+    fn lacking_needs(&mut self, asked: &[AskedNeed]) -> Result<Lacking>;
     /// Returns which of these needs (ids of `host::needs`) are unmet there.
     ///
     /// # Errors
     /// As [`PlaceExecutor::lacking`].
-    fn missing(&mut self, needs: &[Need]) -> Result<Vec<Missing>> {
-        let asked: Vec<AskedNeed> = needs.iter().map(Need::asked).collect();
-        let Lacking { lacking, distribution } = self.lacking(&asked)?;
-        let missing = |(at, what)| Some(needs.get::<usize>(at)?.lacking(&distribution, what));
+    fn unmet_needs(&mut self, needs: &[Need]) -> Result<Vec<Missing>> {
+        let asked: Vec<AskedNeed> = needs.iter().map(Need::remote_form).collect();
+        let Lacking { lacking, distribution } = self.lacking_needs(&asked)?;
+        let missing =
+            |(at, what)| Some(needs.get::<usize>(at)?.describe_missing(&distribution, what));
         Ok(lacking.into_iter().filter_map(missing).collect())
     }
     /// Reports the progress of long operations to `watcher` from now on, which may end them.
@@ -68,9 +74,11 @@ pub struct Lacking {
 
 impl Lacking {
     /// Returns the needs that the machine of the probe does not meet.
-    pub fn on(probe: &Probe, asked: &[AskedNeed]) -> Lacking {
-        let lacking =
-            asked.iter().enumerate().filter_map(|(at, need)| Some((at, need.lacking(probe)?)));
+    pub fn on_machine(probe: &Probe, asked: &[AskedNeed]) -> Lacking {
+        let lacking = asked
+            .iter()
+            .enumerate()
+            .filter_map(|(at, need)| Some((at, need.missing_thing(probe)?)));
         Lacking { lacking: lacking.collect(), distribution: distribution(probe) }
     }
 }
@@ -119,7 +127,7 @@ impl PlaceExecutors {
     pub fn reaching(executor: Box<dyn PlaceExecutor>, reach: Reach) -> PlaceExecutors {
         let (known, unreached, notes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let mut places = PlaceExecutors { known, unreached, reach, watcher: None, notes };
-        places.add(&Place::Host, executor);
+        places.add_executor(&Place::Host, executor);
         places
     }
 
@@ -130,7 +138,7 @@ impl PlaceExecutors {
     }
 
     /// Adds an executor, or replaces that of the place.
-    pub fn add(&mut self, place: &Place, mut executor: Box<dyn PlaceExecutor>) {
+    pub fn add_executor(&mut self, place: &Place, mut executor: Box<dyn PlaceExecutor>) {
         if let Some(watcher) = &self.watcher {
             executor.watched_by(Arc::clone(watcher));
         }
@@ -148,7 +156,7 @@ impl PlaceExecutors {
                 bail!("{why} (it was not tried again)");
             }
             match (self.reach)(place) {
-                Ok(executor) => self.add(place, executor),
+                Ok(executor) => self.add_executor(place, executor),
                 Err(error) => {
                     self.unreached.insert(place.clone(), format!("{error:#}"));
                     return Err(error);
@@ -162,7 +170,7 @@ impl PlaceExecutors {
 
     /// Returns true if a place has ended with all that was made in it: a guest of the run that no
     /// longer runs.
-    pub fn gone(&mut self, place: &Place) -> bool {
+    pub fn has_place_ended(&mut self, place: &Place) -> bool {
         match self.known.get_mut(place) {
             Some(executor) => executor.is_gone(),
             None => place.is_guest(),
@@ -176,7 +184,7 @@ impl PlaceExecutors {
 
     /// Returns the remarks of all executors since the last call.
     pub fn notes(&mut self) -> Vec<String> {
-        let of_places = self.known.values_mut().flat_map(|executor| executor.notes());
+        let of_places = self.known.values_mut().flat_map(|executor| executor.take_remarks());
         std::mem::take(&mut self.notes).into_iter().chain(of_places).collect()
     }
 }
@@ -201,7 +209,7 @@ mod tests {
         assert_eq!(told(), "ssh:db1: no route to host");
         assert_eq!(told(), "ssh:db1: no route to host (it was not tried again)");
         assert_eq!(*tries.lock().unwrap(), 1);
-        places.add(&place, Box::new(SimulatedSystem::default()));
+        places.add_executor(&place, Box::new(SimulatedSystem::default()));
         assert!(places.executor_in(&place).is_ok(), "whoever reaches it otherwise may use it");
     }
 }

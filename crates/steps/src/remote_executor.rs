@@ -158,28 +158,30 @@ pub fn answer(
 fn act(executor: &mut dyn PlaceExecutor, asked: StepRequest) -> Result<StepAnswer> {
     Ok(match asked {
         StepRequest::BootId => StepAnswer::Boot { id: executor.boot_id()? },
-        StepRequest::Observe { op } => StepAnswer::Observed { op: executor.observed(op)? },
+        StepRequest::Observe { op } => StepAnswer::Observed { op: executor.with_observations(op)? },
         StepRequest::Perform { op, run } => {
-            StepAnswer::Made { made: Some(executor.perform(&op, &run.tag())?) }
+            StepAnswer::Made { made: Some(executor.perform_operation(&op, &run.tag())?) }
         }
         StepRequest::Find { op, run, others } => {
-            StepAnswer::Made { made: executor.find(&op, &run.tag(), &others)? }
+            StepAnswer::Made { made: executor.find_interrupted(&op, &run.tag(), &others)? }
         }
         StepRequest::Undo { op, run, made } => {
-            executor.undo(&op, &run.tag(), &made)?;
+            executor.undo_operation(&op, &run.tag(), &made)?;
             StepAnswer::Made { made: None }
         }
-        StepRequest::State { op, made } => StepAnswer::State { now: executor.state(&op, &made)? },
+        StepRequest::State { op, made } => {
+            StepAnswer::State { now: executor.read_array_state(&op, &made)? }
+        }
         StepRequest::Settings { op, made } => {
-            StepAnswer::Settings { settings: executor.settings(&op, &made)? }
+            StepAnswer::Settings { settings: executor.read_thing_settings(&op, &made)? }
         }
         StepRequest::Threads { op, made } => {
-            StepAnswer::Threads { threads: executor.threads(&op, &made)? }
+            StepAnswer::Threads { threads: executor.list_serving_threads(&op, &made)? }
         }
-        StepRequest::Notes => StepAnswer::Notes { notes: executor.notes() },
+        StepRequest::Notes => StepAnswer::Notes { notes: executor.take_remarks() },
         StepRequest::Missing { needs } => {
             let probe = Probe::this_machine(Path::new("/"), iotax_qemu::findings::FINDINGS);
-            let Lacking { lacking, distribution } = Lacking::on(&probe, &needs);
+            let Lacking { lacking, distribution } = Lacking::on_machine(&probe, &needs);
             StepAnswer::Missing { lacking, distribution }
         }
     })
@@ -204,7 +206,7 @@ impl RemoteExecutor {
         RemoteExecutor { peer, gone, watcher: None, waited: false }
     }
 
-    fn ask(&mut self, asked: &StepRequest) -> Result<StepAnswer> {
+    fn call_agent(&mut self, asked: &StepRequest) -> Result<StepAnswer> {
         let request = WireRequest::Step { payload: serde_json::to_value(asked)? };
         let mut report = |far: serde_json::Value| match (&self.watcher, serde_json::from_value(far))
         {
@@ -226,8 +228,8 @@ impl RemoteExecutor {
         }
     }
 
-    fn made(&mut self, asked: &StepRequest) -> Result<Option<StepOutput>> {
-        match self.ask(asked)? {
+    fn made_output(&mut self, asked: &StepRequest) -> Result<Option<StepOutput>> {
+        match self.call_agent(asked)? {
             StepAnswer::Made { made } => Ok(made),
             other => Err(self.strange(&other)),
         }
@@ -240,13 +242,13 @@ impl RemoteExecutor {
 
 impl PlaceExecutor for RemoteExecutor {
     fn boot_id(&mut self) -> Result<String> {
-        match self.ask(&StepRequest::BootId)? {
+        match self.call_agent(&StepRequest::BootId)? {
             StepAnswer::Boot { id } => Ok(id),
             other => Err(self.strange(&other)),
         }
     }
 
-    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf> {
+    fn locate_disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
         let request = match key {
             DiskKey::Serial(serial) => WireRequest::DiskBySerial { serial: serial.clone() },
             DiskKey::Pci(address) => WireRequest::DiskAtPci { address: address.clone() },
@@ -257,29 +259,34 @@ impl PlaceExecutor for RemoteExecutor {
         }
     }
 
-    fn observed(&mut self, op: Op) -> Result<Op> {
-        match self.ask(&StepRequest::Observe { op })? {
+    fn with_observations(&mut self, op: Op) -> Result<Op> {
+        match self.call_agent(&StepRequest::Observe { op })? {
             StepAnswer::Observed { op } => Ok(op),
             other => Err(self.strange(&other)),
         }
     }
 
-    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
-        let made =
-            self.made(&StepRequest::Perform { op: op.clone(), run: RunOfStep::from_tag(tag) })?;
+    fn perform_operation(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
+        let made = self
+            .made_output(&StepRequest::Perform { op: op.clone(), run: RunOfStep::from_tag(tag) })?;
         made.with_context(|| format!("{} did not report what it made", self.peer.name()))
     }
 
-    fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
-        self.made(&StepRequest::Find {
+    fn find_interrupted(
+        &mut self,
+        op: &Op,
+        tag: &RunTag,
+        others: &[StepOutput],
+    ) -> Result<Option<StepOutput>> {
+        self.made_output(&StepRequest::Find {
             op: op.clone(),
             run: RunOfStep::from_tag(tag),
             others: others.to_vec(),
         })
     }
 
-    fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()> {
-        self.made(&StepRequest::Undo {
+    fn undo_operation(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()> {
+        self.made_output(&StepRequest::Undo {
             op: op.clone(),
             run: RunOfStep::from_tag(tag),
             made: made.clone(),
@@ -287,37 +294,37 @@ impl PlaceExecutor for RemoteExecutor {
         .map(drop)
     }
 
-    fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>> {
-        match self.ask(&StepRequest::State { op: op.clone(), made: made.clone() })? {
+    fn read_array_state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>> {
+        match self.call_agent(&StepRequest::State { op: op.clone(), made: made.clone() })? {
             StepAnswer::State { now } => Ok(now),
             other => Err(self.strange(&other)),
         }
     }
 
-    fn settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings> {
-        match self.ask(&StepRequest::Settings { op: op.clone(), made: made.clone() })? {
+    fn read_thing_settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings> {
+        match self.call_agent(&StepRequest::Settings { op: op.clone(), made: made.clone() })? {
             StepAnswer::Settings { settings } => Ok(settings),
             other => Err(self.strange(&other)),
         }
     }
 
-    fn threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>> {
-        match self.ask(&StepRequest::Threads { op: op.clone(), made: made.clone() })? {
+    fn list_serving_threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>> {
+        match self.call_agent(&StepRequest::Threads { op: op.clone(), made: made.clone() })? {
             StepAnswer::Threads { threads } => Ok(threads),
             other => Err(self.strange(&other)),
         }
     }
 
-    fn notes(&mut self) -> Vec<String> {
-        match self.ask(&StepRequest::Notes) {
+    fn take_remarks(&mut self) -> Vec<String> {
+        match self.call_agent(&StepRequest::Notes) {
             Ok(StepAnswer::Notes { notes }) => notes,
             // Ignore other answers: undoing has reported whatever is the matter.
             _ => Vec::new(),
         }
     }
 
-    fn lacking(&mut self, asked: &[AskedNeed]) -> Result<Lacking> {
-        match self.ask(&StepRequest::Missing { needs: asked.to_vec() })? {
+    fn lacking_needs(&mut self, asked: &[AskedNeed]) -> Result<Lacking> {
+        match self.call_agent(&StepRequest::Missing { needs: asked.to_vec() })? {
             StepAnswer::Missing { lacking, distribution } => Ok(Lacking { lacking, distribution }),
             other => Err(self.strange(&other)),
         }
@@ -359,16 +366,20 @@ mod tests {
         let op = Op::MakeDirectory(MakeDirectory { path: path.clone() });
         let mut executor = executor();
         assert_eq!(executor.boot_id().unwrap(), iotax_drivers::system::boot_id().unwrap());
-        assert_eq!(executor.observed(op.clone()).unwrap(), op);
-        assert_eq!(executor.find(&op, &tag, &[]).unwrap(), None);
-        let made = executor.perform(&op, &tag).unwrap();
+        assert_eq!(executor.with_observations(op.clone()).unwrap(), op);
+        assert_eq!(executor.find_interrupted(&op, &tag, &[]).unwrap(), None);
+        let made = executor.perform_operation(&op, &tag).unwrap();
         assert!(path.is_dir());
-        assert_eq!(executor.state(&op, &made).unwrap(), None, "a folder is there, and that is all");
-        let again = format!("{:#}", executor.perform(&op, &tag).unwrap_err());
+        assert_eq!(
+            executor.read_array_state(&op, &made).unwrap(),
+            None,
+            "a folder is there, and that is all"
+        );
+        let again = format!("{:#}", executor.perform_operation(&op, &tag).unwrap_err());
         assert!(again.contains("cannot make directory"), "{again}");
-        executor.undo(&op, &tag, &made).unwrap();
+        executor.undo_operation(&op, &tag, &made).unwrap();
         assert!(!path.exists());
-        assert!(executor.notes().is_empty());
+        assert!(executor.take_remarks().is_empty());
     }
 
     #[test]
@@ -383,8 +394,11 @@ mod tests {
         };
         let own = OWN.iter().filter(|need| matches!(need.id, "io_uring" | "root")).copied();
         let needs: Vec<Need> = own.chain([Need::requiring(nowhere)]).collect();
-        let missing = executor().missing(&needs).unwrap();
-        assert_eq!(missing, needs::missing(&needs, Path::new("/"), iotax_qemu::findings::FINDINGS));
+        let missing = executor().unmet_needs(&needs).unwrap();
+        assert_eq!(
+            missing,
+            needs::missing_from_host(&needs, Path::new("/"), iotax_qemu::findings::FINDINGS)
+        );
         assert_eq!(
             missing.last().map(|one| one.what.as_str()),
             Some("there is no /nowhere/at/all")
@@ -407,7 +421,7 @@ mod tests {
         let tag = RunTag { run_id: "r1".into(), run_dir: folder.path().to_owned() };
         let file = crate::op::MakeFile { path, bytes: 1 << 20, keep: false, inside_mount: false };
         let made = StepOutput { inode: Some(1), bytes: Some(1 << 20), ..StepOutput::default() };
-        let error = executor().undo(&Op::MakeFile(file), &tag, &made).unwrap_err();
+        let error = executor().undo_operation(&Op::MakeFile(file), &tag, &made).unwrap_err();
         assert!(error.is::<NotOurs>(), "{error:#}");
     }
 }

@@ -15,46 +15,51 @@ use iotax_facts::array::ArrayState;
 pub trait ManagedResource {
     /// Returns true if it, or a part of it, is still there after a reboot (a file is, a mount is
     /// not).
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         false
     }
 
     /// Returns true if it is left in place when it is undone.
-    fn stays(&self, made: &StepOutput) -> bool {
+    fn stays_after_undo(&self, made: &StepOutput) -> bool {
         made.reused
     }
 
     /// Makes it. A name that is taken is somebody else's, and refused. `find` finds what is half
     /// made when this fails.
-    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput>;
+    fn make_resource(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput>;
 
     /// Finds it, or what an interrupted attempt left of it. `others` are what the run's other steps
     /// made: never this step's.
-    fn find(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
+    fn find_resource(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
 
     /// Removes it, whole or in parts; it is no error if it is gone. Refuses a thing that is no
     /// longer the one that was made ([`iotax_drivers::refusal::NotOurs`]).
-    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()>;
+    fn remove_resource(
+        &self,
+        system: &mut RealSystem,
+        tag: &RunTag,
+        made: &StepOutput,
+    ) -> Result<()>;
 
     /// Returns remarks on it for readers of the figures.
-    fn notes(&self, _made: &StepOutput) -> Vec<String> {
+    fn reader_notes(&self, _made: &StepOutput) -> Vec<String> {
         Vec::new()
     }
 
     /// Reads its state, if it has one beyond existing. Called between slices, so it must not take
     /// long.
-    fn state(&self, _made: &StepOutput) -> Result<Option<ArrayState>> {
+    fn resource_state(&self, _made: &StepOutput) -> Result<Option<ArrayState>> {
         Ok(None)
     }
 
     /// Returns the threads that serve I/O for it, apart from the load. Called once it is up.
-    fn threads(&self, _made: &StepOutput) -> Result<Vec<ServingThread>> {
+    fn io_threads(&self, _made: &StepOutput) -> Result<Vec<ServingThread>> {
         Ok(Vec::new())
     }
 
     /// Reads its actual settings, where the request does not determine all of them. Called once it
     /// is up, before anything is measured.
-    fn settings(&self, _made: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, _made: &StepOutput) -> Result<ThingSettings> {
         Ok(ThingSettings::new())
     }
 }
@@ -62,5 +67,5 @@ pub trait ManagedResource {
 /// Change of an existing resource: fills a file, fails a member, waits for a sync. It goes with the
 /// resource, so it is never undone on its own. Errors say what could not be done and why.
 pub trait ResourceChange {
-    fn make(&self, system: &mut RealSystem) -> Result<()>;
+    fn apply_change(&self, system: &mut RealSystem) -> Result<()>;
 }

@@ -68,16 +68,16 @@ macro_rules! forward {
 }
 forward! {
     boot_id() -> Result<String>;
-    locate(key: &DiskKey) -> Result<PathBuf>;
-    observed(op: Op) -> Result<Op>;
-    perform(op: &Op, tag: &RunTag) -> Result<StepOutput>;
-    find(op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
-    undo(op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()>;
-    state(op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
-    settings(op: &Op, made: &StepOutput) -> Result<ThingSettings>;
-    threads(op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
-    notes() -> Vec<String>;
-    lacking(asked: &[AskedNeed]) -> Result<Lacking>;
+    locate_disk(key: &DiskKey) -> Result<PathBuf>;
+    with_observations(op: Op) -> Result<Op>;
+    perform_operation(op: &Op, tag: &RunTag) -> Result<StepOutput>;
+    find_interrupted(op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
+    undo_operation(op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()>;
+    read_array_state(op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
+    read_thing_settings(op: &Op, made: &StepOutput) -> Result<ThingSettings>;
+    list_serving_threads(op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
+    take_remarks() -> Vec<String>;
+    lacking_needs(asked: &[AskedNeed]) -> Result<Lacking>;
 }
 
 /// Both ends of every fabric, over the device of step 2.
@@ -555,15 +555,16 @@ fn killed_in(
     let mut journal = Journal::open(run_dir).unwrap();
     let mut yields = BTreeMap::new();
     for (number, step) in plan.iter().take(done + 1).enumerate() {
-        let op = system.observed(step.op.resolved(&yields, &mut nowhere).unwrap()).unwrap();
+        let op =
+            system.with_observations(step.op.resolved(&yields, &mut nowhere).unwrap()).unwrap();
         let resolved = Step { op, ..step.clone() };
-        let seq = journal.intent(&system.boot_id().unwrap(), &resolved).unwrap();
+        let seq = journal.append_intent(&system.boot_id().unwrap(), &resolved).unwrap();
         if number == done && !performed {
             break;
         }
-        let made = system.perform(&resolved.op, &tag(run_dir)).unwrap();
+        let made = system.perform_operation(&resolved.op, &tag(run_dir)).unwrap();
         if number < done {
-            journal.done(seq, &made).unwrap();
+            journal.append_done(seq, &made).unwrap();
             yields.insert(step.id, made);
         }
     }
@@ -589,7 +590,8 @@ fn clean_restores_the_machine_from_any_kill() {
             assert!(cleaned.left.is_empty(), "{what}: {:?}", cleaned.left);
             assert_eq!(state(&machine), expected.contents(), "{what}");
             assert!(
-                journal::open_steps(&journal::read(folder.path()).unwrap().entries).is_empty(),
+                journal::open_steps(&journal::read_journal(folder.path()).unwrap().entries)
+                    .is_empty(),
                 "{what}"
             );
             let again = clean_in(folder.path(), &mut here(&machine)).unwrap();
@@ -627,7 +629,7 @@ fn what_a_reboot_took_and_what_was_there_before_is_told_as_such() {
     let file = |keep| MakeFile { path: "/srv/x.img".into(), bytes: 1, keep, inside_mount: false };
     let words = |file: MakeFile, reused| {
         let made = StepOutput { reused, ..StepOutput::default() };
-        file.undoing(Some(&made)).unwrap().to_string()
+        file.undo_summary(Some(&made)).unwrap().to_string()
     };
     assert_eq!(words(file(false), false), "removed /srv/x.img");
     assert_eq!(
@@ -648,7 +650,7 @@ fn a_failing_step_is_taken_back_with_all_before_it() {
             journal,
             tag(folder.path()),
         );
-        let failed = plan().iter().find_map(|step| executor.perform(step).err());
+        let failed = plan().iter().find_map(|step| executor.perform_step(step).err());
         let message = format!("{:#}", failed.expect("one step fails"));
         assert!(message.contains(&format!("simulated failure of change {fail_at}")), "{message}");
         executor.undo_to(0).unwrap();
@@ -666,7 +668,7 @@ fn arrays_and_pools_tell_their_state_through_their_operations() {
     let states: Vec<_> = plan
         .iter()
         .filter(has_state)
-        .map(|step| machine.clone().state(&step.op, &made[&step.id]).unwrap())
+        .map(|step| machine.clone().read_array_state(&step.op, &made[&step.id]).unwrap())
         .collect();
     assert_eq!(states, vec![Some(ArrayState::Healthy); 2]);
 }
@@ -687,12 +689,12 @@ fn nothing_that_a_guest_has_can_be_taken_from_under_it() {
         let step = plan.iter().find(of).unwrap();
         let op = step.op.resolved(&made, &mut nowhere).unwrap();
         let tag = tag(folder.path());
-        let undone = machine.clone().undo(&op, &tag, &made[&step.id]);
+        let undone = machine.clone().undo_operation(&op, &tag, &made[&step.id]);
         let refused = format!("{:#}", undone.unwrap_err());
         assert!(refused.contains("is in use by process iotax-r-vm0"), "{which}: {refused}");
         let guest = plan.last().unwrap();
-        machine.clone().undo(&guest.op, &tag, &made[&guest.id]).unwrap();
-        machine.clone().undo(&op, &tag, &made[&step.id]).unwrap();
+        machine.clone().undo_operation(&guest.op, &tag, &made[&guest.id]).unwrap();
+        machine.clone().undo_operation(&op, &tag, &made[&step.id]).unwrap();
     }
 }
 
@@ -705,13 +707,13 @@ proptest! {
         killed_after(&machine, folder.path(), 3, true);
         let path = folder.path().join(journal::FILE);
         let whole = std::fs::read(&path).unwrap();
-        let lines = journal::read(folder.path()).unwrap().entries.len();
+        let lines = journal::read_journal(folder.path()).unwrap().entries.len();
         let last = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
         let keep = (whole.len() - 1).saturating_sub(cut).max(last);
         std::fs::write(&path, &whole[..keep]).unwrap();
-        prop_assert_eq!(journal::read(folder.path()).unwrap().entries.len(), lines - 1);
-        Journal::open(folder.path()).unwrap().undone(0).unwrap();
-        prop_assert_eq!(journal::read(folder.path()).unwrap().entries.len(), lines);
+        prop_assert_eq!(journal::read_journal(folder.path()).unwrap().entries.len(), lines - 1);
+        Journal::open(folder.path()).unwrap().append_undone(0).unwrap();
+        prop_assert_eq!(journal::read_journal(folder.path()).unwrap().entries.len(), lines);
     }
 }
 
@@ -746,7 +748,7 @@ fn a_drive_gets_the_settings_of_its_queue_back() {
         journal,
         tag(folder.path()),
     );
-    executor.perform(&take()[0]).unwrap();
+    executor.perform_step(&take()[0]).unwrap();
     assert_ne!(state(&machine), before);
     drop(executor);
     // Killed before it could say that it was done: the intent knows them.
@@ -766,7 +768,7 @@ fn the_journal_says_which_drives_the_members_are() {
     let mut executor =
         Executor::new(PlaceExecutors::with_host(Box::new(machine)), journal, tag(folder.path()));
     let step = plan().into_iter().find(|step| matches!(step.op, Op::MakeLvm(_))).unwrap();
-    executor.perform(&step).unwrap();
+    executor.perform_step(&step).unwrap();
     let text = std::fs::read_to_string(folder.path().join(journal::FILE)).unwrap();
     let intent = text.lines().next().unwrap();
     assert!(
@@ -788,7 +790,8 @@ fn a_command_left_to_be_typed_after_a_reboot_warns_of_names_that_changed() {
         if reboot {
             machine.0.lock().unwrap().reboot();
         }
-        let made = machine.clone().find(&lvm.op, &tag(folder.path()), &[]).unwrap().unwrap();
+        let made =
+            machine.clone().find_interrupted(&lvm.op, &tag(folder.path()), &[]).unwrap().unwrap();
         machine.0.lock().unwrap().put(
             "mount /mnt",
             "/mnt",
@@ -816,7 +819,7 @@ fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it(
         tag(folder.path()),
     );
     let step = plan().into_iter().find(|step| matches!(step.op, Op::PassThrough(_))).unwrap();
-    let error = executor.perform(&step).unwrap_err();
+    let error = executor.perform_step(&step).unwrap_err();
     assert_eq!(
         format!("{error:#}"),
         "cannot do it: nothing was changed: drive 0000:01:00.0 is there"
@@ -824,7 +827,7 @@ fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it(
     executor.undo_to(0).unwrap();
     assert_eq!(state(&machine), before, "it is still somebody else's");
     // Nothing is left for `clean` either, which would find it taken.
-    assert!(journal::open_steps(&journal::read(folder.path()).unwrap().entries).is_empty());
+    assert!(journal::open_steps(&journal::read_journal(folder.path()).unwrap().entries).is_empty());
 }
 
 /// What is on another thing is taken away first, and a change needs the thing that it is of.
@@ -836,19 +839,19 @@ fn things_are_taken_away_from_the_top() {
     let tag = tag(folder.path());
     let undo = |step: StepId| {
         let op = plan[step as usize].op.resolved(&made, &mut nowhere).unwrap();
-        machine.clone().undo(&op, &tag, &made[&step])
+        machine.clone().undo_operation(&op, &tag, &made[&step])
     };
     let [partition, part, array_at, fail] = [0, 1, 2, 3].map(|at| ON_PARTS + at);
     for below in [partition, part] {
         assert!(format!("{:#}", undo(below).unwrap_err()).contains("is in use"), "{below}");
     }
     let array = plan[array_at as usize].op.resolved(&made, &mut nowhere).unwrap();
-    let state = || machine.clone().state(&array, &made[&array_at]).unwrap();
+    let state = || machine.clone().read_array_state(&array, &made[&array_at]).unwrap();
     assert_eq!(state(), Some(ArrayState::Healthy));
     undo(array_at).unwrap();
     assert_eq!(state(), None);
     let fail = plan[fail as usize].op.resolved(&made, &mut nowhere).unwrap();
-    assert!(machine.clone().perform(&fail, &tag).is_err());
+    assert!(machine.clone().perform_operation(&fail, &tag).is_err());
     undo(part).unwrap();
     undo(partition).unwrap();
 }
@@ -901,7 +904,9 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
     let made = |device: &PathBuf| StepOutput::found_at(device.clone());
     let found = |other: &PathBuf| {
         let attach = two_loops_on(&file).remove(2).op;
-        RealSystem::default().find(&attach, &tag(folder.path()), &[made(other)]).unwrap()
+        RealSystem::default()
+            .find_interrupted(&attach, &tag(folder.path()), &[made(other)])
+            .unwrap()
     };
     let told_apart = devices.len() == 2
         && found(&devices[0]) == Some(made(&devices[1]))
@@ -932,15 +937,15 @@ const PAGE: usize = 4096;
 fn a_record_that_a_full_disk_cut_off_swallows_no_other() {
     let Some((disk, ballast)) = one_page() else { return };
     let mut journal = Journal::open(disk.path()).unwrap();
-    let written = (0..).find(|seq| journal.undone(*seq).is_err()).unwrap();
+    let written = (0..).find(|seq| journal.append_undone(*seq).is_err()).unwrap();
     assert_ne!(
         std::fs::read(disk.path().join(journal::FILE)).unwrap().len(),
         PAGE,
         "a record was cut off"
     );
     std::fs::remove_file(ballast).unwrap();
-    journal.undone(written).unwrap();
-    let entries = journal::read(disk.path()).unwrap().entries;
+    journal.append_undone(written).unwrap();
+    let entries = journal::read_journal(disk.path()).unwrap().entries;
     assert!(written > 10 && entries.len() as u64 == written + 1, "{written} {}", entries.len());
 }
 
@@ -948,12 +953,12 @@ fn a_record_that_a_full_disk_cut_off_swallows_no_other() {
 #[test]
 fn a_journal_stays_readable_where_the_record_is_newer() {
     let folder = tempfile::tempdir().unwrap();
-    Journal::open(folder.path()).unwrap().undone(0).unwrap();
+    Journal::open(folder.path()).unwrap().append_undone(0).unwrap();
     let text = std::fs::read(folder.path().join(journal::FILE)).unwrap();
     let version = iotax_journal::line::open(&text).unwrap().version;
     assert_eq!(version, 2, "what iotax of the record's format 2 reads");
     assert!(version < iotax_journal::FORMAT);
-    assert_eq!(journal::read(folder.path()).unwrap().entries.len(), 1);
+    assert_eq!(journal::read_journal(folder.path()).unwrap().entries.len(), 1);
 }
 
 #[test]
@@ -974,13 +979,13 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
         journal,
         tag(disk.path()),
     );
-    let error = format!("{:#}", executor.perform(&step).unwrap_err());
+    let error = format!("{:#}", executor.perform_step(&step).unwrap_err());
     assert!(
         error.contains("cannot write the journal") && error.contains("No space left"),
         "{error}"
     );
     assert_eq!(
-        journal::read(disk.path()).unwrap().entries.len(),
+        journal::read_journal(disk.path()).unwrap().entries.len(),
         1,
         "the intent is there, the yield is not"
     );
@@ -1015,7 +1020,7 @@ fn a_reused_or_kept_file_stays() {
         journal,
         tag(folder.path()),
     );
-    executor.perform(&plan()[0]).unwrap();
+    executor.perform_step(&plan()[0]).unwrap();
     executor.undo_to(0).unwrap();
     assert_eq!(state(&machine), before);
 }
@@ -1070,7 +1075,7 @@ fn a_process_of_this_user_is_ended_only_by_a_word_of_its_command_line() {
     let Op::Spawn(guest) = plan().pop().unwrap().op else { panic!("the guest is the last") };
     let undo = |carries: &str| {
         let spawn = Op::Spawn(Spawn { tag: carries.into(), makes: Vec::new(), ..guest.clone() });
-        RealSystem::default().undo(&spawn, &tag(Path::new("")), &made)
+        RealSystem::default().undo_operation(&spawn, &tag(Path::new("")), &made)
     };
     let refused = undo("iotax-r-vm0").unwrap_err();
     assert!(refused.is::<iotax_drivers::refusal::NotOurs>(), "{refused:#}");
@@ -1091,7 +1096,7 @@ fn a_damaged_line_is_told_unless_a_kill_tore_the_last() {
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
     let read = |text: &[u8]| {
         std::fs::write(&path, text).unwrap();
-        journal::read(folder.path()).unwrap()
+        journal::read_journal(folder.path()).unwrap()
     };
     assert!(read(&whole).damage.is_empty());
     for at in 0..lines.len() {
@@ -1130,8 +1135,8 @@ fn a_damaged_line_is_told_unless_a_kill_tore_the_last() {
     let torn = read(&whole[..whole.len() - 20]);
     assert!(torn.damage.is_empty() && torn.entries.len() == lines.len() - 1);
     // It is taken away, so that it is no damaged line in the middle afterwards.
-    Journal::open(folder.path()).unwrap().undone(0).unwrap();
-    assert!(journal::read(folder.path()).unwrap().damage.is_empty());
+    Journal::open(folder.path()).unwrap().append_undone(0).unwrap();
+    assert!(journal::read_journal(folder.path()).unwrap().damage.is_empty());
     let mut newer = String::from_utf8(whole.clone()).unwrap();
     newer = newer.replacen("{\"v\":2", "{\"v\":99", 1);
     assert!(read(newer.as_bytes()).damage[0].contains("format 99"));
@@ -1328,7 +1333,7 @@ fn what_goes_on_behind_a_killed_run_is_waited_for_before_what_is_below_is_let_go
             .unwrap();
         let process = iotax_drivers::process::process_id(left.id()).unwrap();
         let reaper = std::thread::spawn(move || left.wait());
-        assert_eq!(RealSystem::default().find(&op, &tag, &[]).unwrap(), None);
+        assert_eq!(RealSystem::default().find_interrupted(&op, &tag, &[]).unwrap(), None);
         assert!(!iotax_drivers::process::runs(&process), "it still runs");
         reaper.join().unwrap().unwrap();
     }

@@ -26,15 +26,15 @@ fn tag() -> RunTag {
 }
 
 fn perform(op: &Op) -> Result<StepOutput> {
-    RealSystem::default().perform(op, &tag())
+    RealSystem::default().perform_operation(op, &tag())
 }
 
 fn find(op: &Op) -> Option<StepOutput> {
-    RealSystem::default().find(op, &tag(), &[]).unwrap()
+    RealSystem::default().find_interrupted(op, &tag(), &[]).unwrap()
 }
 
 fn undo(op: &Op, made: &StepOutput) -> Result<()> {
-    RealSystem::default().undo(op, &tag(), made)
+    RealSystem::default().undo_operation(op, &tag(), made)
 }
 
 fn at(path: &Path) -> PathRef {
@@ -48,7 +48,7 @@ fn own(what: &str) -> String {
 
 fn bytes_of(device: &Path) -> u64 {
     let sectors = Path::new("/sys/class/block").join(device.file_name().unwrap()).join("size");
-    Probe::of_files(Path::new("/")).number(sectors).unwrap() * 512
+    Probe::of_files(Path::new("/")).read_number(sectors).unwrap() * 512
 }
 
 /// Whether these programs and drivers are there; a driver that is no module shows its file.
@@ -178,7 +178,7 @@ fn an_array_goes_through_its_states_and_leaves_no_superblock() {
     assert_eq!(find(&op), None);
     let made = perform(&op).unwrap();
     let path = made.path.clone().unwrap();
-    let state = || RealSystem::default().state(&op, &made).unwrap();
+    let state = || RealSystem::default().read_array_state(&op, &made).unwrap();
     assert_eq!((bytes_of(&path), find(&op).as_ref()), (64 * MIB, Some(&made)));
     let bounds = || {
         let folder = Path::new("/sys/block").join(path.file_name().unwrap()).join("md");

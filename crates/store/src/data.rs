@@ -2,8 +2,8 @@
 
 use super::reader::no_run;
 use super::segment::Histograms;
-use super::{RunLock, SEGMENT, StoreError, stream};
-use iotax_hardware::ratings::{Ratings, known};
+use super::{RunLock, SEGMENT, StoreError, stream_records};
+use iotax_hardware::ratings::{Ratings, builtin_ratings};
 use iotax_load::{Histogram, ShortSlice};
 use iotax_model::record::course::{LimitCourse, PathLimits};
 use iotax_model::record::imported::{ImportedFile, ImportedResult};
@@ -99,10 +99,10 @@ impl RunData {
     /// Returns a run that has just begun: only its start is recorded, and its own ratings are not
     /// read.
     pub fn begun(start: RunStart) -> RunData {
-        RunData { start, ratings: known().clone(), ..RunData::default() }
+        RunData { start, ratings: builtin_ratings().clone(), ..RunData::default() }
     }
 
-    fn take(&mut self, record: RunRecord) {
+    fn take_record(&mut self, record: RunRecord) {
         match record {
             // A second start can only be a copy; the first counts.
             RunRecord::Run(_) => {}
@@ -164,10 +164,10 @@ impl RunData {
 /// # Errors
 /// [`StoreError::NoRun`] without a readable first record, [`StoreError::Newer`],
 /// [`StoreError::Malformed`].
-pub fn load(folder: &Path) -> Result<RunData, StoreError> {
+pub fn load_run(folder: &Path) -> Result<RunData, StoreError> {
     let mut run: Option<RunData> = None;
-    let tally = stream(folder, |record| match (&mut run, record) {
-        (Some(run), record) => run.take(record),
+    let tally = stream_records(folder, |record| match (&mut run, record) {
+        (Some(run), record) => run.take_record(record),
         (None, RunRecord::Run(start)) => run = Some(RunData::begun(start)),
         (None, _) => {}
     })?;
@@ -188,8 +188,8 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
 /// began; a file that this iotax does not accept becomes a warning.
 fn ratings(texts: &[String]) -> (Ratings, Vec<Warning>) {
     let mut unread = Vec::new();
-    let all = texts.iter().fold(known().clone(), |all, text| {
-        all.with(text).unwrap_or_else(|fault| {
+    let all = texts.iter().fold(builtin_ratings().clone(), |all, text| {
+        all.with_user_file(text).unwrap_or_else(|fault| {
             let text = format!(
                 "ratings of drives that the run was given are not read: {fault}; hint: report --ratings FILE"
             );
@@ -217,7 +217,7 @@ mod tests {
              writes = \"burst\"\nsource = \"Own, data sheet, 2024\"\nsizes = [{ read = \"7000MB/s\" }]\n";
         let (all, unread) = ratings(&[text.to_owned(), text.replace("TLC", "XLC")]);
         assert!(all.rating_of("OWN1000", None).is_some());
-        assert_eq!(all.drives().len(), known().drives().len() + 1);
+        assert_eq!(all.drives().len(), builtin_ratings().drives().len() + 1);
         let [warning] = unread.as_slice() else { panic!("{unread:?}") };
         assert!(
             warning.text.contains("are not read: line 5: media: ") && warning.kind == "ratings",

@@ -1,6 +1,6 @@
 //! The folder of runs, and new runs in it.
 
-use super::{StoreError, Writer, is_id, ours};
+use super::{StoreError, Writer, check_own_folder, is_id};
 use iotax_journal::check_links;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -25,7 +25,7 @@ impl Store {
         builder
             .create(&runs_dir)
             .map_err(|source| StoreError::NoFolder { path: runs_dir.clone(), source })?;
-        Ok(Store { runs_dir: ours(&runs_dir)? })
+        Ok(Store { runs_dir: check_own_folder(&runs_dir)? })
     }
 
     /// Makes the run's folder (new, 0700) and opens it for writing.
@@ -51,7 +51,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Busy`] while another process writes it; the folder's owner or mode.
     pub fn append(folder: &Path) -> Result<Writer, StoreError> {
-        Writer::open(&ours(folder)?)
+        Writer::open(&check_own_folder(folder)?)
     }
 
     pub fn runs_dir(&self) -> &Path {

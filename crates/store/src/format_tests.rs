@@ -2,7 +2,7 @@
 //! stay readable forever.
 
 use super::index::{self, ParsedLine};
-use super::{RunData, Store, load, segment};
+use super::{RunData, Store, load_run, segment};
 use iotax_facts::machine::WriteCache;
 use iotax_load::Histogram;
 use iotax_model::record::{Purpose, RunRecord, RunStart, SampleValue, Slice};
@@ -27,7 +27,7 @@ fn records() -> Vec<&'static str> {
 
 fn golden(format: u32) -> RunData {
     let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures");
-    load(&fixtures.join(format!("run-v{format}"))).unwrap()
+    load_run(&fixtures.join(format!("run-v{format}"))).unwrap()
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub struct Tally {
 ///
 /// # Errors
 /// [`StoreError::NoRun`] without an index, [`StoreError::Newer`], [`StoreError::Malformed`].
-pub fn stream(folder: &Path, mut take: impl FnMut(RunRecord)) -> Result<Tally, StoreError> {
+pub fn stream_records(folder: &Path, mut take: impl FnMut(RunRecord)) -> Result<Tally, StoreError> {
     let path = folder.join(INDEX);
     let file = match private::open(folder, INDEX, Purpose::Show) {
         Ok(Some(file)) => file,
@@ -79,7 +79,7 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<u
 ///
 /// # Errors
 /// [`StoreError::System`] when the folder of runs cannot be read.
-pub fn folders(runs_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+pub fn run_folders(runs_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let entries = match std::fs::read_dir(runs_dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -99,11 +99,11 @@ pub fn folders(runs_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
 ///
 /// # Errors
 /// [`StoreError::System`] when the folder cannot be read.
-pub fn list(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
+pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
     let has_index = |folder: &PathBuf| folder.join(INDEX).symlink_metadata().is_ok();
-    let folders = folders(runs_dir)?.into_iter().filter(has_index);
+    let folders = run_folders(runs_dir)?.into_iter().filter(has_index);
     let mut runs: Vec<RunSummary> =
-        folders.map(|folder| summary(&run_id_of(&folder), folder)).collect();
+        folders.map(|folder| read_summary(&run_id_of(&folder), folder)).collect();
     // Two runs may begin in one second: the second half of the id is random.
     let began =
         |run: &RunSummary| run.start.as_ref().map(|start| start.at.clone()).unwrap_or_default();
@@ -115,9 +115,9 @@ pub fn list(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
 ///
 /// # Errors
 /// [`StoreError::NoRun`].
-pub fn find(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
+pub fn find_run(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
     let folder = match name {
-        "last" => last(list(runs_dir)?),
+        "last" => last_measured_run(list_runs(runs_dir)?),
         path if path.contains('/') => Some(PathBuf::from(path)),
         id if is_id(id) => Some(runs_dir.join(id)),
         _ => None,
@@ -144,19 +144,19 @@ pub fn find(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
 ///
 /// # Errors
 /// [`StoreError::NoRun`].
-pub fn newest(runs_dir: &Path) -> Result<PathBuf, StoreError> {
-    match list(runs_dir)?.pop() {
+pub fn newest_run(runs_dir: &Path) -> Result<PathBuf, StoreError> {
+    match list_runs(runs_dir)?.pop() {
         Some(run) => Ok(run.folder),
-        None => find(runs_dir, "last"),
+        None => find_run(runs_dir, "last"),
     }
 }
 
 /// Returns the newest run that measured anything; a run that was refused at its start hides no
 /// result.
-fn last(mut runs: Vec<RunSummary>) -> Option<PathBuf> {
+fn last_measured_run(mut runs: Vec<RunSummary>) -> Option<PathBuf> {
     let at = runs
         .iter()
-        .rposition(|run| measured_load(run) || is_imported(run) || tried(run))
+        .rposition(|run| measured_load(run) || is_imported(run) || is_search_or_trials(run))
         .or(runs.len().checked_sub(1))?;
     Some(runs.swap_remove(at).folder)
 }
@@ -172,14 +172,14 @@ fn is_imported(run: &RunSummary) -> bool {
 
 /// Returns true for durability trials and for a search for limits, which have no latencies and few
 /// records.
-fn tried(run: &RunSummary) -> bool {
+fn is_search_or_trials(run: &RunSummary) -> bool {
     let asked = run
         .start
         .as_ref()
         .is_ok_and(|start| start.scenario.durability.is_some() || start.scenario.limits.is_some());
     let mut found = 0;
     let read = asked.then(|| {
-        stream(&run.folder, |record| {
+        stream_records(&run.folder, |record| {
             found += u32::from(matches!(record, RunRecord::Trial(_) | RunRecord::Course(_)));
         })
     });
@@ -191,7 +191,7 @@ pub(super) fn no_run(folder: &Path, why: &str) -> StoreError {
 }
 
 /// Reads a summary from the two ends of the index: a long run is listed as fast as a short one.
-fn summary(id: &str, folder: PathBuf) -> RunSummary {
+fn read_summary(id: &str, folder: PathBuf) -> RunSummary {
     let start = first_record(&folder);
     let outcome = last_record(&folder).and_then(|record| match record {
         RunRecord::End { outcome, .. } => Some(outcome),
@@ -236,7 +236,7 @@ fn last_record(folder: &Path) -> Option<RunRecord> {
 #[cfg(test)]
 mod tests {
     use super::super::format_tests::start;
-    use super::super::{Store, Writer, load};
+    use super::super::{Store, Writer, load_run};
     use super::*;
     use iotax_load::Histogram;
     use iotax_model::record::{Better, CpuTimes, QuiesceGate, SampleValue, Slice, SliceSample};
@@ -314,7 +314,7 @@ mod tests {
     fn a_run_is_readable_at_each_moment() {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = stored(dir.path());
-        let read = || load(&dir.path().join(ID)).unwrap();
+        let read = || load_run(&dir.path().join(ID)).unwrap();
         assert_eq!((read().start, read().outcome, read().torn), (start(), None, 0));
         let mut latency = Histogram::new();
         latency.record(77);
@@ -343,14 +343,14 @@ mod tests {
             whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
         for cut in last_line..whole.len() {
             std::fs::write(folder.join(INDEX), &whole[..cut]).unwrap();
-            let run = load(&folder).unwrap();
+            let run = load_run(&folder).unwrap();
             // Without its newline alone a line is whole: its CRC says so.
             let (whole, torn) =
                 if cut == whole.len() - 1 { (3, 0) } else { (2, u64::from(cut > last_line)) };
             assert_eq!((run.slices.len(), run.torn), (whole, torn), "cut at {cut}");
             let mut writer = Store::append(&folder).unwrap();
             writer.append(&RunRecord::Slice(slice(9, [0, 0]))).unwrap();
-            let run = load(&folder).unwrap();
+            let run = load_run(&folder).unwrap();
             assert_eq!(run.slices.last().unwrap().round, 9, "cut at {cut}");
             assert_eq!((run.slices.len(), run.torn), (whole + 1, torn), "cut at {cut}");
         }
@@ -376,7 +376,7 @@ mod tests {
             let index = std::fs::read_to_string(folder.join(INDEX)).unwrap();
             let first = index.lines().next().unwrap().to_owned();
             std::fs::write(folder.join(INDEX), format!("{first}\n{text}\n")).unwrap();
-            load(&folder).err().unwrap().to_string()
+            load_run(&folder).err().unwrap().to_string()
         };
         let sound = String::from_utf8(crate::line::enclose(br#"{"record":"end"}"#)).unwrap();
         let malformed = append(sound.trim().to_owned());
@@ -388,34 +388,38 @@ mod tests {
             )),
             "{newer}"
         );
-        let none = load(dir.path()).err().unwrap().to_string();
+        let none = load_run(dir.path()).err().unwrap().to_string();
         assert!(none.contains("is no run: there is no index.jsonl"), "{none}");
         std::fs::write(folder.join(INDEX), "hello\n").unwrap();
         assert!(
-            load(&folder).err().unwrap().to_string().contains("first record is missing or torn")
+            load_run(&folder)
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("first record is missing or torn")
         );
     }
 
     #[test]
     fn lists_and_finds() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(list(&dir.path().join("none")).unwrap(), []);
+        assert_eq!(list_runs(&dir.path().join("none")).unwrap(), []);
         let mut writer = stored(dir.path());
         std::fs::create_dir(dir.path().join("not a run")).unwrap();
         std::fs::create_dir(dir.path().join("empty")).unwrap();
-        assert_eq!(list(dir.path()).unwrap()[0].outcome, None);
+        assert_eq!(list_runs(dir.path()).unwrap()[0].outcome, None);
         writer.append(&end()).unwrap();
-        let runs = list(dir.path()).unwrap();
+        let runs = list_runs(dir.path()).unwrap();
         assert_eq!(
             (runs.len(), runs[0].id.as_str(), runs[0].outcome.as_deref()),
             (1, ID, Some("complete"))
         );
         assert_eq!(runs[0].start, Ok(start()));
         for name in ["last", ID, writer.folder().to_str().unwrap()] {
-            assert_eq!(find(dir.path(), name).unwrap(), writer.folder());
+            assert_eq!(find_run(dir.path(), name).unwrap(), writer.folder());
         }
         for name in ["nothing", "-x", "../x", ""] {
-            assert!(find(dir.path(), name).is_err(), "{name}");
+            assert!(find_run(dir.path(), name).is_err(), "{name}");
         }
     }
 
@@ -427,9 +431,9 @@ mod tests {
         std::fs::write(first.folder().join(SEGMENT), "latencies").unwrap();
         let later = "29991231-235959-ffff";
         Store::create(dir.path(), later).unwrap().append(&RunRecord::Run(start())).unwrap();
-        assert_eq!(newest(dir.path()).unwrap(), dir.path().join(later));
-        assert_eq!(find(dir.path(), "last").unwrap(), dir.path().join(ID));
-        assert!(newest(&dir.path().join("none")).is_err());
+        assert_eq!(newest_run(dir.path()).unwrap(), dir.path().join(later));
+        assert_eq!(find_run(dir.path(), "last").unwrap(), dir.path().join(ID));
+        assert!(newest_run(&dir.path().join("none")).is_err());
     }
 
     #[test]
@@ -457,7 +461,7 @@ mod tests {
                     Err(error) => break error,
                 }
             };
-            let run = load(&runs.join(ID)).unwrap();
+            let run = load_run(&runs.join(ID)).unwrap();
             (error, stored as usize, run.slices.len(), run.torn)
         });
         assert!(mount(&["umount"]).success());
@@ -479,7 +483,7 @@ mod tests {
             let at = at.index(bytes.len());
             bytes[at] = with;
             std::fs::write(&path, bytes).unwrap();
-            if let Ok(run) = load(writer.folder()) {
+            if let Ok(run) = load_run(writer.folder()) {
                 prop_assert!(run.slices.is_empty() || run.slices == [slice(1, [0, 0])]);
                 prop_assert!(run.start == start());
             }
@@ -508,13 +512,13 @@ mod tests {
         );
         let clock = std::time::Instant::now();
         let mut slices = 0u64;
-        stream(writer.folder(), |record| {
+        stream_records(writer.folder(), |record| {
             slices += u64::from(matches!(record, RunRecord::Slice(_)))
         })
         .unwrap();
         println!("streamed in {:?}", clock.elapsed());
         let clock = std::time::Instant::now();
-        let run = load(writer.folder()).unwrap();
+        let run = load_run(writer.folder()).unwrap();
         println!("read into memory in {:?}", clock.elapsed());
         let clock = std::time::Instant::now();
         let mut sum = Histogram::new();

@@ -164,7 +164,9 @@ impl Histograms {
         decode: impl Fn(&[u8]) -> Result<T, String>,
     ) -> Result<Option<T>, StoreError> {
         let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(header) = self.bytes(&mut block, offset, HEADER_LEN)? else { return Ok(None) };
+        let Some(header) = self.frame_bytes(&mut block, offset, HEADER_LEN)? else {
+            return Ok(None);
+        };
         let mut fixed = [0u8; HEADER_LEN];
         fixed.copy_from_slice(header);
         let length = u32::from_le_bytes([fixed[8], fixed[9], fixed[10], fixed[11]]) as usize;
@@ -172,11 +174,11 @@ impl Histograms {
             return Ok(None);
         }
         let at = offset.saturating_add(HEADER_LEN as u64);
-        let Some(payload) = self.bytes(&mut block, at, length)? else { return Ok(None) };
+        let Some(payload) = self.frame_bytes(&mut block, at, length)? else { return Ok(None) };
         if crc_of(&fixed[..12], payload).to_le_bytes() != fixed[12..] {
             return Ok(None);
         }
-        self.known(&fixed, layout)
+        self.check_layout(&fixed, layout)
             .and_then(|()| decode(payload).map_err(|cause| self.malformed(cause)))
             .map(Some)
     }
@@ -185,7 +187,7 @@ impl Histograms {
         StoreError::Malformed { path: self.path.clone(), line: 0, kind: "histogram".into(), cause }
     }
 
-    fn known(&self, header: &[u8; HEADER_LEN], known: u16) -> Result<(), StoreError> {
+    fn check_layout(&self, header: &[u8; HEADER_LEN], known: u16) -> Result<(), StoreError> {
         let version = u16::from_le_bytes([header[4], header[5]]);
         if version > VERSION {
             return Err(StoreError::Newer { path: self.path.clone(), theirs: u32::from(version) });
@@ -198,7 +200,7 @@ impl Histograms {
     }
 
     /// Returns the bytes from `offset`, or `None` if the file ends before.
-    fn bytes<'b>(
+    fn frame_bytes<'b>(
         &self,
         block: &'b mut Block,
         offset: u64,
@@ -212,16 +214,16 @@ impl Histograms {
                 .fill(file, offset, length.max(READ_AHEAD))
                 .map_err(|error| StoreError::system("read", &self.path, error))?;
         }
-        Ok(block.slice(offset, length))
+        Ok(block.buffered_bytes(offset, length))
     }
 }
 
 impl Block {
     fn holds(&self, offset: u64, length: usize) -> bool {
-        self.slice(offset, length).is_some()
+        self.buffered_bytes(offset, length).is_some()
     }
 
-    fn slice(&self, offset: u64, length: usize) -> Option<&[u8]> {
+    fn buffered_bytes(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
         self.bytes.get(from..from.checked_add(length)?)
     }

@@ -126,7 +126,7 @@ fn is_nobodys(folder: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::format_tests::start;
-    use crate::{find, list, load};
+    use crate::{find_run, list_runs, load_run};
 
     const ID: &str = "20260102-030405-a1b2";
 
@@ -144,7 +144,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut staged = Staged::begin(dir.path(), ID).unwrap();
         staged.writer().unwrap().append(&RunRecord::Run(start())).unwrap();
-        assert!(list(dir.path()).unwrap().is_empty() && find(dir.path(), ID).is_err());
+        assert!(list_runs(dir.path()).unwrap().is_empty() && find_run(dir.path(), ID).is_err());
         drop(staged);
         assert!(names(dir.path()).is_empty());
 
@@ -153,7 +153,7 @@ mod tests {
         let run = staged.keep(&RunRecord::Run(start())).unwrap();
         assert_eq!((names(dir.path()), run.file_name()), (vec![ID.to_owned()], Some(ID.as_ref())));
         assert_eq!(names(&run), ["histograms.seg", INDEX]);
-        let read = load(&run).unwrap();
+        let read = load_run(&run).unwrap();
         assert_eq!(
             (read.start.id.as_str(), read.resumed, read.torn),
             (ID, vec!["behind".to_owned()], 0)

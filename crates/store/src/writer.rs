@@ -41,7 +41,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`StoreError::Removed`].
-    pub fn present(&self) -> Result<(), StoreError> {
+    pub fn check_present(&self) -> Result<(), StoreError> {
         let open = self.index.file().metadata().map(|meta| (meta.dev(), meta.ino()));
         let gone = match std::fs::symlink_metadata(self.index.path()) {
             Ok(named) => open.is_ok_and(|open| open != (named.dev(), named.ino())),
@@ -72,7 +72,7 @@ impl Writer {
     /// [`StoreError::Full`] and the like; the index is then as it was before.
     /// [`StoreError::Removed`].
     pub fn append(&mut self, record: &RunRecord) -> Result<(), StoreError> {
-        self.present()?;
+        self.check_present()?;
         self.index.append(&index::encode(record)?).map(|_| ())
     }
 
@@ -143,7 +143,10 @@ mod tests {
             let mut writer = Store::create(&runs.path().join("runs"), "a").unwrap();
             writer.append(&end).unwrap();
             remove(writer.folder());
-            (matches!(writer.append(&end), Err(StoreError::Removed(_))), writer.present().is_err())
+            (
+                matches!(writer.append(&end), Err(StoreError::Removed(_))),
+                writer.check_present().is_err(),
+            )
         };
         assert_eq!(gone(&|_| ()), (false, false));
         assert_eq!(gone(&|run| std::fs::remove_dir_all(run).unwrap()), (true, true));

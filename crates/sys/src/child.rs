@@ -213,11 +213,11 @@ fn ended_with(child: &Child) -> Option<CpuTime> {
     let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let has_ended = !matches!(waitid(WaitId::Pid(Pid::from_child(child)), how), Ok(None));
     let stat = || std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
-    has_ended.then(|| times(&stat()).unwrap_or_default())
+    has_ended.then(|| parse_cpu_times(&stat()).unwrap_or_default())
 }
 
 /// Returns the CPU times in a line of `/proc/PID/stat`.
-fn times(stat: &str) -> Option<CpuTime> {
+fn parse_cpu_times(stat: &str) -> Option<CpuTime> {
     // A program's name may have blanks and brackets.
     let fields: Vec<&str> = stat.get(stat.rfind(')')? + 1..)?.split_whitespace().collect();
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
@@ -462,8 +462,8 @@ mod tests {
         let line = "12 (a) b (c) Z 1 2 3 4 5 6 7 8 9 10 100 200 10 20 20 0";
         let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let cpu = CpuTime { user_ns: 110 * tick, system_ns: 220 * tick };
-        assert_eq!(times(line), Some(cpu));
-        assert_eq!(times("12 (a) Z 1 2"), None);
+        assert_eq!(parse_cpu_times(line), Some(cpu));
+        assert_eq!(parse_cpu_times("12 (a) Z 1 2"), None);
     }
 
     #[test]

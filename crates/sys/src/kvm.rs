@@ -96,7 +96,7 @@ fn time_code(code: &[u8], limit: Duration) -> Result<u64, String> {
         .spawn(move || {
             // Ignore the error: the receiver may have given up, and nobody else waits for the
             // result.
-            let _ = sender.send(run(guest, &seen));
+            let _ = sender.send(run_vcpu(guest, &seen));
         })
         .map_err(|error| format!("cannot start the probe's thread: {error}"))?;
     match receiver.recv_timeout(limit) {
@@ -114,7 +114,7 @@ fn time_code(code: &[u8], limit: Duration) -> Result<u64, String> {
 
 const MOST_ASKED: u32 = 100;
 
-fn run(mut guest: Guest, stop: &AtomicBool) -> Result<u64, String> {
+fn run_vcpu(mut guest: Guest, stop: &AtomicBool) -> Result<u64, String> {
     let begin = Instant::now();
     loop {
         match guest.vcpu.run() {

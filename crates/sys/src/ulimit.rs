@@ -26,7 +26,7 @@ pub fn respect(code: u8) -> Result<(), String> {
     // does not return.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-        libc::signal(libc::SIGABRT, end as *const () as libc::sighandler_t);
+        libc::signal(libc::SIGABRT, exit_on_abort as *const () as libc::sighandler_t);
     }
     let files = getrlimit(Resource::Nofile);
     let wanted = files.maximum.map_or(FILES, |most| most.min(FILES));
@@ -55,7 +55,7 @@ pub fn respect(code: u8) -> Result<(), String> {
 }
 
 /// Handles SIGABRT; the message printed before says what aborted.
-extern "C" fn end(_: libc::c_int) {
+extern "C" fn exit_on_abort(_: libc::c_int) {
     const SAID: &[u8] =
         b"iotax: aborted, most likely because memory ran out; hint: raise ulimit -v; iotax clean removes what is left\n";
     // SAFETY: the bytes are static, and both calls may be made in a handler.

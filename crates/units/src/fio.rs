@@ -13,7 +13,7 @@ pub fn option(line: &str) -> (&str, Option<&str>) {
 
 /// Parses a number as fio 3 reads it with kb_base=1024: `4k`, `4kb`, `4Ki` are 4096, and `4KiB` is
 /// 4000 (checked with fio 3.33).
-pub fn number(word: &str) -> Option<u64> {
+pub fn fio_number(word: &str) -> Option<u64> {
     let lower = word.to_ascii_lowercase();
     if let Some(hex) = lower.strip_prefix("0x") {
         return u64::from_str_radix(hex, 16).ok();
@@ -61,7 +61,7 @@ mod tests {
         let none = ["4KiB", "", "k", "4x", "99999999999999999999", "9999999p9"];
         assert_eq!(none.map(printed_size), [None; 6]);
         assert_eq!(
-            ["4K", "4Ki", "4KiB", "0x1000", "1.5k", "20000000000g"].map(number),
+            ["4K", "4Ki", "4KiB", "0x1000", "1.5k", "20000000000g"].map(fio_number),
             [Some(4096), Some(4096), Some(4000), Some(4096), None, None]
         );
     }

@@ -15,7 +15,7 @@ pub fn acts(c: char) -> bool {
 }
 
 /// Returns one line of text in which no character acts.
-pub fn shown(text: &str) -> String {
+pub fn escape_line(text: &str) -> String {
     shown_line(text).replace('\t', " ")
 }
 
@@ -66,9 +66,9 @@ mod tests {
 
     #[test]
     fn what_acts_is_shown_and_does_nothing() {
-        assert_eq!(shown("a\u{1b}[31m\u{202e}b\t\u{7}"), "a\\u{1b}[31m\\u{202e}b \\u{7}");
-        assert_eq!(shown("two\nlines \u{ad}"), "two lines \\u{ad}");
-        assert_eq!(shown("写损失 94 %"), "写损失 94 %");
+        assert_eq!(escape_line("a\u{1b}[31m\u{202e}b\t\u{7}"), "a\\u{1b}[31m\\u{202e}b \\u{7}");
+        assert_eq!(escape_line("two\nlines \u{ad}"), "two lines \\u{ad}");
+        assert_eq!(escape_line("写损失 94 %"), "写损失 94 %");
         assert_eq!(
             lines("one\n\ttwo\r\n\u{9b}31m\u{200f}"),
             "one\n\ttwo\\u{d}\n\\u{9b}31m\\u{200f}"

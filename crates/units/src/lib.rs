@@ -279,7 +279,7 @@ pub fn grouped(value: f64) -> String {
 }
 
 /// Formats a count with its noun: `1 slice`, `2 slices`.
-pub fn counted(n: u64, one: &str, many: &str) -> String {
+pub fn count_noun(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 

@@ -38,14 +38,14 @@ impl Random {
     /// Returns a number below `limit`, by multiply and shift: no division, a bias of at most limit
     /// / 2^64.
     #[inline]
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub fn draw_below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
     /// Returns true in `percent` of 100 cases.
     #[inline]
     pub fn chance(&mut self, percent: u8) -> bool {
-        self.below(100) < u64::from(percent)
+        self.draw_below(100) < u64::from(percent)
     }
 }
 
@@ -65,7 +65,7 @@ mod tests {
         let mut random = Random::new(7, 0);
         let mut seen = [0u32; 10];
         for _ in 0..100_000 {
-            seen[random.below(10) as usize] += 1;
+            seen[random.draw_below(10) as usize] += 1;
         }
         // Binomial: sd is 95, so 600 is beyond six of them.
         assert!(seen.iter().all(|n| n.abs_diff(10_000) < 600), "{seen:?}");

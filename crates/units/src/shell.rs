@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// Returns one word, quoted if it has to be.
-pub fn word(text: &str) -> String {
+pub fn quote_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     match text {
         text if !text.is_empty() && text.chars().all(plain) => text.to_owned(),
-        text if text.contains(acts) => printed(text),
+        text if text.contains(acts) => printf_word(text),
         text => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
@@ -18,17 +18,17 @@ pub fn word(text: &str) -> String {
 /// Returns a path as one word. Parts that are not UTF-8 are lost, as they are everywhere in a
 /// message.
 pub fn path(path: impl AsRef<Path>) -> String {
-    word(&path.as_ref().to_string_lossy())
+    quote_word(&path.as_ref().to_string_lossy())
 }
 
 /// Joins several words into a line, each quoted if it has to be.
-pub fn line(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
-    words.into_iter().map(|one| word(one.as_ref())).collect::<Vec<_>>().join(" ")
+pub fn quote_line(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    words.into_iter().map(|one| quote_word(one.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
 /// Writes a word that contains characters that act on a terminal, with those as bytes. Line ends at
 /// its end are lost to `$()`.
-fn printed(text: &str) -> String {
+fn printf_word(text: &str) -> String {
     let mut format = String::new();
     for c in text.chars() {
         match c {
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn commands_can_be_pasted() {
         let words = ["qemu", "-drive", "file=/a b,if=none", "it's", "", "$HOME"];
-        assert_eq!(line(words), r"qemu -drive 'file=/a b,if=none' 'it'\''s' '' '$HOME'");
+        assert_eq!(quote_line(words), r"qemu -drive 'file=/a b,if=none' 'it'\''s' '' '$HOME'");
     }
 
     #[test]
@@ -78,7 +78,7 @@ mod tests {
             "one\ntwo",
             "",
         ];
-        let line = line(words);
+        let line = quote_line(words);
         assert_eq!(heard(&line), words);
         assert!(!line.contains(acts), "{line:?}");
     }

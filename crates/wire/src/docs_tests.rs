@@ -78,7 +78,7 @@ fn the_frame_is_a_clock_request() {
         .step_by(2)
         .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
         .collect();
-    let frame = frame::read(&mut bytes.as_slice()).unwrap();
+    let frame = frame::read_frame(&mut bytes.as_slice()).unwrap();
     assert_eq!(frame.kind, FrameKind::Request);
     let envelope: Envelope = serde_json::from_slice(&frame.json).unwrap();
     assert_eq!(envelope.id, 1);

@@ -112,7 +112,7 @@ pub fn skip_to_preamble(reader: &mut impl Read) -> Result<(), FrameError> {
     Ok(())
 }
 
-pub fn read(reader: &mut impl Read) -> Result<WireFrame, FrameError> {
+pub fn read_frame(reader: &mut impl Read) -> Result<WireFrame, FrameError> {
     let header = read_header(reader)?;
     let version = u16_at(&header, 4);
     if version != PROTOCOL {
@@ -238,7 +238,7 @@ mod tests {
         let with = |at: usize, value: u8| {
             let mut bytes = good.clone();
             bytes[at] = value;
-            read(&mut bytes.as_slice()).unwrap_err()
+            read_frame(&mut bytes.as_slice()).unwrap_err()
         };
         assert!(
             matches!(with(0, b'x'), FrameError::BadMagic { seen } if seen.starts_with("\"xOTX"))
@@ -248,11 +248,11 @@ mod tests {
         assert!(matches!(with(11, 9), FrameError::TooLarge { part: "json", .. }));
         assert!(matches!(with(15, 9), FrameError::TooLarge { part: "blob", .. }));
         assert!(matches!(with(21, b'x'), FrameError::Crc));
-        assert!(matches!(read(&mut &good[..0]).unwrap_err(), FrameError::Eof));
-        assert!(matches!(read(&mut &good[..2]).unwrap_err(), FrameError::CutOff));
-        assert!(matches!(read(&mut &good[..24]).unwrap_err(), FrameError::CutOff));
+        assert!(matches!(read_frame(&mut &good[..0]).unwrap_err(), FrameError::Eof));
+        assert!(matches!(read_frame(&mut &good[..2]).unwrap_err(), FrameError::CutOff));
+        assert!(matches!(read_frame(&mut &good[..24]).unwrap_err(), FrameError::CutOff));
         assert!(
-            matches!(read(&mut &b"Last login: Mon"[..]).unwrap_err(), FrameError::BadMagic { seen }
+            matches!(read_frame(&mut &b"Last login: Mon"[..]).unwrap_err(), FrameError::BadMagic { seen }
             if seen == "\"Last login: Mon\"")
         );
     }
@@ -263,7 +263,7 @@ mod tests {
         bytes[6] = 77;
         let crc = crc_of(&bytes[..16], b"{}", b"");
         bytes[16..20].copy_from_slice(&crc.to_le_bytes());
-        assert!(matches!(read(&mut bytes.as_slice()), Err(FrameError::Kind(77))));
+        assert!(matches!(read_frame(&mut bytes.as_slice()), Err(FrameError::Kind(77))));
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
             bytes.extend(encode(&frame(b"1", b"")).unwrap());
             let mut stream = bytes.as_slice();
             skip_to_preamble(&mut stream).unwrap();
-            assert_eq!(read(&mut stream).unwrap(), frame(b"1", b""));
+            assert_eq!(read_frame(&mut stream).unwrap(), frame(b"1", b""));
         }
         let mut endless = io::repeat(b'y');
         let error = skip_to_preamble(&mut endless).unwrap_err();
@@ -293,12 +293,12 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..512)) {
-            let _ = read(&mut bytes.as_slice());
+            let _ = read_frame(&mut bytes.as_slice());
             let _ = skip_to_preamble(&mut bytes.as_slice());
             let mut framed = MAGIC.to_vec();
             framed.extend(&PROTOCOL.to_le_bytes());
             framed.extend(&bytes);
-            prop_assert!(read(&mut framed.as_slice()).is_err());
+            prop_assert!(read_frame(&mut framed.as_slice()).is_err());
         }
 
         #[test]
@@ -311,9 +311,9 @@ mod tests {
             let mut bytes = encode(&sent).unwrap();
             bytes.extend(encode(&sent).unwrap());
             let mut stream = Split(&bytes, pieces);
-            prop_assert_eq!(&read(&mut stream).unwrap(), &sent);
-            prop_assert_eq!(&read(&mut stream).unwrap(), &sent);
-            prop_assert!(matches!(read(&mut stream), Err(FrameError::Eof)));
+            prop_assert_eq!(&read_frame(&mut stream).unwrap(), &sent);
+            prop_assert_eq!(&read_frame(&mut stream).unwrap(), &sent);
+            prop_assert!(matches!(read_frame(&mut stream), Err(FrameError::Eof)));
         }
 
         #[test]
@@ -325,7 +325,7 @@ mod tests {
             let mut bytes = encode(&frame(&json, &blob)).unwrap();
             let bit = bit.index(bytes.len() * 8);
             bytes[bit / 8] ^= 1 << (bit % 8);
-            prop_assert!(read(&mut bytes.as_slice()).is_err());
+            prop_assert!(read_frame(&mut bytes.as_slice()).is_err());
         }
     }
 }

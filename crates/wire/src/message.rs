@@ -464,10 +464,12 @@ pub fn unpack_series(
         let (blob, more) = split(rest, sum.blob_len())?;
         let of_all = match ours().count() {
             // In a series without a slice of it a worker did nothing.
-            0 => SliceSpec::now(SliceBound::Bytes { bytes: 0 }, 0, false),
-            slices => {
-                SliceSpec::now(SliceBound::Time { ns: series_ns(spec) }, slices as u64, false)
-            }
+            0 => SliceSpec::starting_now(SliceBound::Bytes { bytes: 0 }, 0, false),
+            slices => SliceSpec::starting_now(
+                SliceBound::Time { ns: series_ns(spec) },
+                slices as u64,
+                false,
+            ),
         };
         let Ran { result: sum, cpu, .. } = unpack(sum, blob, &of_all)?;
         result.sums.push(sum);
@@ -665,7 +667,7 @@ mod tests {
     const BYTES: SliceBound = SliceBound::Bytes { bytes: 4096 };
 
     fn of(bound: SliceBound) -> SliceSpec {
-        SliceSpec::now(bound, 0, false)
+        SliceSpec::starting_now(bound, 0, false)
     }
 
     fn some_result() -> Ran {

@@ -371,7 +371,7 @@ impl Peer {
         }
     }
 
-    pub fn end(&mut self, worker: u32) -> Result<(), WireError> {
+    pub fn end_worker(&mut self, worker: u32) -> Result<(), WireError> {
         match self.call(WireRequest::End { worker }, QUICK_LIMIT)? {
             Response::Ended => Ok(()),
             other => Err(self.unexpected("end", &other)),
@@ -405,9 +405,9 @@ impl Peer {
     }
 
     fn ping(&mut self) -> Result<ClockOffset, WireError> {
-        let before = clock::now();
+        let before = clock::monotonic_ns();
         let answer = self.call(WireRequest::Clock, QUICK_LIMIT)?;
-        let after = clock::now();
+        let after = clock::monotonic_ns();
         match answer {
             Response::Clock { monotonic_ns } => {
                 let middle = before + (after - before) / 2;
@@ -494,7 +494,7 @@ impl Peer {
                     return Err(self.fail(FrameError::Eof.into()));
                 }
                 Err(RecvTimeoutError::Timeout) if heard.elapsed() > self.silence => {
-                    if stops::since(heard).is_none() {
+                    if stops::stopped_since(heard).is_none() {
                         return Err(self.fail(WireFault::Silent(self.silence, name)));
                     }
                     heard = Instant::now();
@@ -581,7 +581,7 @@ impl Peer {
             let frame = match self.incoming.recv_timeout(left.min(self.silence)) {
                 Ok(frame) => frame?,
                 Err(RecvTimeoutError::Disconnected) => return Err(FrameError::Eof.into()),
-                Err(RecvTimeoutError::Timeout) => match stops::since(began) {
+                Err(RecvTimeoutError::Timeout) => match stops::stopped_since(began) {
                     // While this process was stopped nobody could be heard.
                     Some(stop) => {
                         deadline += stop.counted.max(self.silence);
@@ -711,7 +711,7 @@ fn read_all(mut reader: Box<dyn Read + Send>, read: &SyncSender<Result<WireFrame
         return;
     }
     loop {
-        let frame = frame::read(&mut reader);
+        let frame = frame::read_frame(&mut reader);
         let last = frame.is_err();
         if read.send(frame).is_err() || last {
             return;

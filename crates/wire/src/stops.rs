@@ -40,7 +40,7 @@ struct Look {
 }
 
 impl Look {
-    fn now(schedstat: Option<&File>) -> Look {
+    fn take_look(schedstat: Option<&File>) -> Look {
         let boot = clock_gettime(ClockId::Boottime);
         let boot = Duration::new(boot.tv_sec as u64, boot.tv_nsec as u32);
         Look { at: Instant::now(), boot, waited: schedstat.and_then(waited) }
@@ -90,11 +90,11 @@ pub fn watch() {
 
 fn tick() {
     let schedstat = File::open("/proc/thread-self/schedstat").ok();
-    let mut last = Look::now(schedstat.as_ref());
+    let mut last = Look::take_look(schedstat.as_ref());
     loop {
         std::thread::sleep(TICK);
-        let now = Look::now(schedstat.as_ref());
-        let mut seen = seen();
+        let now = Look::take_look(schedstat.as_ref());
+        let mut seen = seen_stops();
         seen.stops.extend(last.stop_before(&now, TICK).map(|stop| (now.at, stop)));
         seen.last = now.at;
         drop(seen);
@@ -102,26 +102,31 @@ fn tick() {
     }
 }
 
-fn seen() -> MutexGuard<'static, SeenStops> {
+fn seen_stops() -> MutexGuard<'static, SeenStops> {
     let seen =
         SEEN.get_or_init(|| Mutex::new(SeenStops { last: Instant::now(), stops: Vec::new() }));
     seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Returns how long this process was stopped since then; `None`: it was not, as far as is known.
-pub fn since(began: Instant) -> Option<ProcessStop> {
+pub fn stopped_since(began: Instant) -> Option<ProcessStop> {
     SEEN.get()?;
     let asked = Instant::now();
     // Just after a stop, others may ask before the thread has looked.
-    while asked.saturating_duration_since(seen().last) > 2 * TICK && asked.elapsed() < OVERDUE {
+    while asked.saturating_duration_since(seen_stops().last) > 2 * TICK && asked.elapsed() < OVERDUE
+    {
         std::thread::sleep(TICK / 20);
     }
-    let stops =
-        seen().stops.iter().filter(|(over, _)| *over > began).map(|(_, stop)| *stop).collect();
-    together(stops)
+    let stops = seen_stops()
+        .stops
+        .iter()
+        .filter(|(over, _)| *over > began)
+        .map(|(_, stop)| *stop)
+        .collect();
+    summed_stop(stops)
 }
 
-fn together(stops: Vec<ProcessStop>) -> Option<ProcessStop> {
+fn summed_stop(stops: Vec<ProcessStop>) -> Option<ProcessStop> {
     let sum = |one: ProcessStop, other: ProcessStop| ProcessStop {
         counted: one.counted + other.counted,
         whole: one.whole + other.whole,
@@ -175,10 +180,10 @@ mod tests {
     #[test]
     fn a_thread_that_watches_ticks() {
         watch();
-        let first = seen().last;
-        while seen().last == first {
+        let first = seen_stops().last;
+        while seen_stops().last == first {
             std::thread::sleep(TICK);
         }
-        assert!(since(Instant::now()).is_none());
+        assert!(stopped_since(Instant::now()).is_none());
     }
 }

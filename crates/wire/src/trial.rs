@@ -39,7 +39,7 @@ impl TrialSpec {
         let mut writes: Vec<Write> = Vec::with_capacity(self.batch as usize);
         while writes.len() < self.batch as usize {
             let among = if random.chance(25) { HOT_BLOCKS.min(self.blocks) } else { self.blocks };
-            let block = random.below(among);
+            let block = random.draw_below(among);
             if writes.iter().all(|write| write.block != block) {
                 let sequence = batch * u64::from(self.batch) + writes.len() as u64 + 1;
                 writes.push(Write { sequence, block });

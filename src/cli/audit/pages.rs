@@ -52,7 +52,7 @@ pub(super) fn each(sources: &[PathBuf], handle: PageHandler) -> Result<()> {
 
 fn folder(top: &Path, handle: PageHandler) -> Result<()> {
     let mut any = false;
-    for (path, kind) in folder::below(top) {
+    for (path, kind) in folder::walk_below(top) {
         any = true;
         let name = path.display().to_string();
         let content = match kind {

@@ -7,13 +7,13 @@ use iotax_model::scenario::precondition::LEAST_ROUNDS;
 use iotax_model::scenario::{DriveRatings, Scenario, SteadyLimit, Workload};
 use iotax_plan::passes::{BLOCK, Batch, batches};
 use iotax_plan::set_plan::PlanGround;
-use iotax_units::{counted, show_bytes, show_ns};
+use iotax_units::{count_noun, show_bytes, show_ns};
 
 /// Describes the passes and the rounds; empty if neither is requested.
 ///
 /// # Errors
 /// Fails if a list of media has a list in it.
-pub fn shown(view: &View, ground: &PlanGround) -> Result<String> {
+pub fn describe_preconditioning(view: &View, ground: &PlanGround) -> Result<String> {
     let spec = ground.scenario.measure.precondition;
     let mut text = String::new();
     if spec.passes > 0 {
@@ -23,23 +23,27 @@ pub fn shown(view: &View, ground: &PlanGround) -> Result<String> {
     if let Some(rounds) = rounds(ground) {
         text += &view.paragraph("  ", &rounds);
     }
-    Ok(if text.is_empty() { text } else { format!("precondition = {}\n{text}", spec.word()) })
+    Ok(if text.is_empty() {
+        text
+    } else {
+        format!("precondition = {}\n{text}", spec.precondition_word())
+    })
 }
 
 fn passes(view: &View, scenario: &Scenario, batch: &Batch) -> String {
     let passes = scenario.measure.precondition.passes;
-    let often = counted(passes.into(), "time", "times");
+    let often = count_noun(passes.into(), "time", "times");
     let each = if batch.paths.len() > 1 { "all of each of " } else { "all of " };
     let place = if batch.place.is_host() { String::new() } else { format!("@{}: ", batch.place) };
-    let bytes = match batch.written(passes) {
+    let bytes = match batch.batch_bytes(passes) {
         Some(bytes) => show_bytes(bytes),
         None => "how much run finds out".to_owned(),
     };
     let what = format!(
         "{place}write {each}{} {often} in order, in blocks of {}, before the visits begin: {bytes}, {}",
-        batch.names(),
+        batch.drive_names(),
         show_bytes(BLOCK),
-        takes(scenario, batch)
+        pass_time_words(scenario, batch)
     );
     match batch.is_ours() {
         true => view.paragraph("  ", &what),
@@ -50,10 +54,10 @@ fn passes(view: &View, scenario: &Scenario, batch: &Batch) -> String {
     }
 }
 
-fn takes(scenario: &Scenario, batch: &Batch) -> String {
-    let rate = scenario.rating.as_ref().and_then(|rating| rating.value(DriveRatings::Write));
+fn pass_time_words(scenario: &Scenario, batch: &Batch) -> String {
+    let rate = scenario.rating.as_ref().and_then(|rating| rating.rated_value(DriveRatings::Write));
     let bytes = batch
-        .written(scenario.measure.precondition.passes)
+        .batch_bytes(scenario.measure.precondition.passes)
         .map(|all| all / batch.paths.len() as u64);
     match (rate, bytes) {
         (Some(rate), None) => format!("at the rated {:.0} MB/s at the most", rate / 1e6),
@@ -136,9 +140,13 @@ mod tests {
         let mut scenario = from_arguments(&stacks, &request).unwrap();
         scenario.rating = rating.map(Box::new);
         let found_of = |medium: &Medium| match medium {
-            Medium::File { size, .. } => FoundMedium::bare(size.unwrap(), false, false),
-            Medium::Remote { .. } => FoundMedium::bare(iotax_units::UNKNOWN_BYTES, true, true),
-            _ => FoundMedium::bare(1 << 40, true, true),
+            Medium::File { size, .. } => {
+                FoundMedium::without_signature(size.unwrap(), false, false)
+            }
+            Medium::Remote { .. } => {
+                FoundMedium::without_signature(iotax_units::UNKNOWN_BYTES, true, true)
+            }
+            _ => FoundMedium::without_signature(1 << 40, true, true),
         };
         let of_stack = |stack: &iotax_model::stack::Stack| {
             stack.medium.members().iter().map(found_of).collect()
@@ -153,7 +161,7 @@ mod tests {
             guest_parts: None,
             tag,
         };
-        shown(&View { width: 100, ..View::default() }, &ground).unwrap()
+        describe_preconditioning(&View { width: 100, ..View::default() }, &ground).unwrap()
     }
 
     #[test]
@@ -162,7 +170,7 @@ mod tests {
         let stacks =
             ["each([/dev/vda,/dev/vdb])", array, "file:/srv/x.img,size=1GiB", "ssh:h:/dev/sdc"];
         let mut rating = Rating { source: "a data sheet".into(), ..Rating::default() };
-        iotax_model::scenario::rating::set(&mut rating, "write", "4000 MB/s").unwrap();
+        iotax_model::scenario::rating::set_rating_key(&mut rating, "write", "4000 MB/s").unwrap();
         let steady = &[("precondition", "2x,steady")];
         let text = [
             plan(&stacks, "randwrite", steady, None),

@@ -15,7 +15,7 @@ use iotax_units::{distinct, shell, show_names};
 /// commands are requested.
 pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
     if view.commands {
-        return plan.steps.iter().map(|step| line(view, step)).collect();
+        return plan.steps.iter().map(|step| step_line(view, step)).collect();
     }
     let mut lines: Vec<StepLines> = Vec::new();
     let mut alike: Vec<&GuestPlan> = Vec::new();
@@ -27,7 +27,7 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
                 lines.push(StepLines {
                     first: number.clone(),
                     last: number,
-                    text: line(view, step),
+                    text: step_line(view, step),
                 });
             }
             Some(guest) if guest.steps.last() == Some(&step.id) => {
@@ -42,7 +42,7 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
         }
     }
     lines.extend(set_lines(view, &alike, plan, stacks));
-    folded(&lines)
+    folded_steps(&lines)
 }
 
 /// Text of a step, or of the steps of a guest, with its first and last number.
@@ -81,7 +81,7 @@ const LONGEST_GROUP: usize = 4;
 const FOLDED_FROM: usize = 4;
 
 /// Shows only the first and the last of steps that repeat and differ only in names and offsets.
-fn folded(lines: &[StepLines]) -> String {
+fn folded_steps(lines: &[StepLines]) -> String {
     let shapes: Vec<String> = lines.iter().map(StepLines::shape).collect();
     let (mut text, mut at) = (String::new(), 0);
     let shown =
@@ -108,13 +108,13 @@ fn folded(lines: &[StepLines]) -> String {
 }
 
 /// Describes one step as it is carried out.
-pub fn line(view: &View, step: &Step) -> String {
+pub fn step_line(view: &View, step: &Step) -> String {
     let place = if step.place.is_host() { String::new() } else { format!("@{}: ", step.place) };
     let number = format!("  {}. {place}", step.id + 1);
     let operation = step.op.operation();
-    match (&step.op, operation.irreversible()) {
+    match (&step.op, operation.irreversible_effect()) {
         (Op::MakeByTool(made), _) => by_tool(view, &number, made),
-        (Op::Spawn(spawn), _) => command(view, &number, &spawn.shown()),
+        (Op::Spawn(spawn), _) => command(view, &number, &spawn.shown_command()),
         (_, None) => view.paragraph(&number, &operation.describe()),
         (_, Some(lost)) => {
             let text = format!("irreversible: {} ({lost})", operation.describe());
@@ -160,7 +160,7 @@ fn command(view: &View, first: &str, words: &[String]) -> String {
     // An option stays on the line of its value.
     let is_option = |word: &String| word.starts_with('-');
     for words in words.chunk_by(|one, next| is_option(one) && !is_option(next)) {
-        let word = shell::line(words);
+        let word = shell::quote_line(words);
         let used = lines.last().map_or(0, |line| line.chars().count());
         // Leaves room for the continuation mark.
         if !fresh && used + 1 + word.chars().count() + 2 > view.width {
@@ -181,14 +181,14 @@ type Summary = (String, Vec<String>);
 fn summary(guest: &GuestPlan, plan: &SetPlan, stacks: &[Stack]) -> Summary {
     let disk = |(disk, path): (String, &PathRef)| {
         let of: Vec<&str> =
-            served(guest, path, plan).map(|stack| stacks[stack].name.as_str()).collect();
+            stacks_served(guest, path, plan).map(|stack| stacks[stack].name.as_str()).collect();
         if of.is_empty() { disk } else { format!("{}: {disk}", of.join(", ")) }
     };
     (guest.outline(), guest.disk_outlines().into_iter().zip(&guest.paths).map(disk).collect())
 }
 
 /// Returns the stacks whose load goes to that disk of a guest.
-fn served<'a>(
+fn stacks_served<'a>(
     guest: &'a GuestPlan,
     path: &'a PathRef,
     plan: &'a SetPlan,
@@ -284,15 +284,17 @@ mod tests {
         let stacks: Vec<String> =
             layers.iter().map(|layers| format!("file:/srv/x.img,size=1GiB{layers}")).collect();
         let scenario = from_arguments(&stacks, &ScenarioRequest::default()).unwrap();
-        let found: Vec<Vec<FoundMedium>> =
-            stacks.iter().map(|_| vec![FoundMedium::bare(1 << 30, false, false)]).collect();
+        let found: Vec<Vec<FoundMedium>> = stacks
+            .iter()
+            .map(|_| vec![FoundMedium::without_signature(1 << 30, false, false)])
+            .collect();
         assert!(scenario.stacks.iter().all(|stack| matches!(stack.medium, Medium::File { .. })));
         let layout = layout(&scenario);
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
         let guest_parts = Some(GuestParts::made_up());
         let ground =
             PlanGround { scenario: &scenario, layout: &layout, found: &found, guest_parts, tag };
-        let plan = ground.set(&layout.sets[0], 0).unwrap();
+        let plan = ground.plan_set(&layout.sets[0], 0).unwrap();
         let view = View { width: 80, commands, ..View::default() };
         steps(&view, &plan, &scenario.stacks) + &targets(&view, &plan, &scenario.stacks, "measure")
     }
@@ -324,9 +326,13 @@ mod tests {
             text: format!("  {number}. start guest vm{number}: {size} GiB\n"),
         };
         let sizes: Vec<StepLines> = (1..6).map(|number| other(number, number)).collect();
-        assert_eq!(folded(&sizes).lines().count(), 5, "guests of different sizes are not the same");
+        assert_eq!(
+            folded_steps(&sizes).lines().count(),
+            5,
+            "guests of different sizes are not the same"
+        );
         let alike: Vec<StepLines> = (1..6).map(|number| other(number, 1)).collect();
-        assert_eq!(folded(&alike).lines().nth(1), Some("  2-4. the same, 3 more times"));
+        assert_eq!(folded_steps(&alike).lines().nth(1), Some("  2-4. the same, 3 more times"));
     }
 
     #[test]

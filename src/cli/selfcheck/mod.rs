@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let stop = stop::flag()?;
     let local = stats.series.iter().map(|file| read_series(file)).collect::<Result<_>>()?;
     let found = check(stats, local, &stop)?;
-    stats.to.write(&if json { found.json() } else { found.table(columns()) })?;
+    stats.to.write_text(&if json { found.json() } else { found.table(columns()) })?;
     Ok(if found.holds { DONE } else { FINDING })
 }
 
@@ -91,7 +91,7 @@ fn read_series(file: &Path) -> Result<NoiseSource> {
 
 /// Returns true if JSON is requested, or the output file has its ending.
 fn is_json(asked: bool, to: &Destination) -> Result<bool> {
-    to.check(asked.then_some("json"))?;
+    to.check_for_report(asked.then_some("json"))?;
     match to.format() {
         _ if asked => Ok(true),
         None | Some("terminal") => Ok(false),
@@ -116,7 +116,7 @@ fn check(stats: &Stats, local: Vec<NoiseSource>, stop: &AtomicBool) -> Result<Fi
         let _shown = Simulating::new(Arc::clone(&done), plan.cells.len() as u64, stats.reps);
         let count_done = || {
             done.fetch_add(1, Ordering::Relaxed);
-            stop::asked(stop)
+            stop::break_if_stopped(stop)
         };
         repeat(&plan.cells, stats.reps, stats.seed, &count_done)
     };

@@ -6,7 +6,7 @@ use super::{
     ServiceLevels, StackChange, VerdictBasis, WorkloadChange, common_baseline,
 };
 use crate::compare::remedy::settle_words;
-use crate::compare::standing::{FigureKind, LevelOfRun, alone, over_baseline};
+use crate::compare::standing::{FigureKind, LevelOfRun, over_baseline, stack_level};
 use crate::findings::against::DirectionChange;
 use crate::findings::slo::ServiceLevelFinding;
 use crate::findings::{Interval, MeasuredFigure, SampleUnit};
@@ -64,7 +64,7 @@ impl<'a> MatchedWorkload<'a> {
     }
 
     fn directions(&self) -> &'static [IoDirection] {
-        self.sides[1].directions()
+        self.sides[1].mix_directions()
     }
 
     /// Returns the stricter of the two runs' zones.
@@ -89,7 +89,7 @@ impl<'a> MatchedWorkload<'a> {
     /// Returns the reason why figures do not compare. On a schedule fio's latencies begin when it
     /// issues an I/O, ours when the I/O was due. CPU times do not compare if others computed all
     /// the time.
-    fn unlike(&self, stack: [usize; 2], of: FigureKind) -> Option<Refusal> {
+    fn incomparable_refusal(&self, stack: [usize; 2], of: FigureKind) -> Option<Refusal> {
         let reason = match of {
             FigureKind::Rate(..) => return None,
             FigureKind::Latency(_) => {
@@ -138,17 +138,17 @@ impl ChangeEstimate {
             _ => SampleUnit::Rounds,
         };
         ChangeEstimate {
-            change: levels.map(|(old, new)| unpaired::change(&old, &new, separation)),
+            change: levels.map(|(old, new)| unpaired::compare_levels(&old, &new, separation)),
             value,
             unit,
         }
     }
 
-    pub(super) fn refused(reason: Refusal) -> ChangeEstimate {
+    pub(super) fn from_refusal(reason: Refusal) -> ChangeEstimate {
         ChangeEstimate { change: Err(reason), value: None, unit: SampleUnit::Rounds }
     }
 
-    pub(super) fn figure(&self) -> MeasuredFigure {
+    pub(super) fn change_figure(&self) -> MeasuredFigure {
         let known = |value, n: usize, interval, caution| MeasuredFigure::Known {
             value,
             unit: "1",
@@ -159,7 +159,7 @@ impl ChangeEstimate {
         };
         match (&self.change, self.value) {
             (Ok(found), _) => {
-                let interval = Interval::between(found.low, found.high);
+                let interval = Interval::from_bounds(found.low, found.high);
                 let caution = found.drift_could_explain().then(|| Refusal::Drift.to_string());
                 known(found.ratio, found.units, interval, caution)
             }
@@ -177,23 +177,29 @@ impl ChangeEstimate {
 }
 
 /// Estimates the plain change, and the change relative to the baseline of each run.
-fn found(
+fn estimate_changes(
     matched: &MatchedWorkload,
     stack: [usize; 2],
     of: FigureKind,
 ) -> (ChangeEstimate, ChangeEstimate) {
     if let Some(reason) = matched.absence(stack) {
-        return (ChangeEstimate::refused(reason.clone()), ChangeEstimate::refused(reason));
+        return (
+            ChangeEstimate::from_refusal(reason.clone()),
+            ChangeEstimate::from_refusal(reason),
+        );
     }
-    if let Some(reason) = matched.unlike(stack, of) {
-        return (ChangeEstimate::refused(reason.clone()), ChangeEstimate::refused(reason));
+    if let Some(reason) = matched.incomparable_refusal(stack, of) {
+        return (
+            ChangeEstimate::from_refusal(reason.clone()),
+            ChangeEstimate::from_refusal(reason),
+        );
     }
     let by_bytes = matched.sides[0].workload.writes();
-    let plain = [0, 1].map(|run| alone(matched.side(run, stack), of, by_bytes));
+    let plain = [0, 1].map(|run| stack_level(matched.side(run, stack), of, by_bytes));
     let [old, new] = plain;
     let plain = ChangeEstimate::from_old(old, new, matched.separation);
     let none =
-        |reason: &str| ChangeEstimate::refused(Refusal::NotMeasured { reason: reason.into() });
+        |reason: &str| ChangeEstimate::from_refusal(Refusal::NotMeasured { reason: reason.into() });
     let own = match matched.baseline {
         None => none("the runs have no baseline in common"),
         Some(baseline) if baseline == stack => none("it is the baseline"),
@@ -215,9 +221,9 @@ fn found(
     (plain, own)
 }
 
-fn change(matched: &MatchedWorkload, stack: [usize; 2], of: FigureKind) -> RunChange {
-    let (plain, own) = found(matched, stack, of);
-    RunChange { direct: plain.figure(), against_own_baseline: own.figure() }
+fn run_change(matched: &MatchedWorkload, stack: [usize; 2], of: FigureKind) -> RunChange {
+    let (plain, own) = estimate_changes(matched, stack, of);
+    RunChange { direct: plain.change_figure(), against_own_baseline: own.change_figure() }
 }
 
 pub(super) fn workload(
@@ -230,11 +236,15 @@ pub(super) fn workload(
         name: workload.name.clone(),
         subject: workload.subject(),
         of: SampleUnit::Rounds,
-        stacks: matched.stacks.iter().map(|at| stack(matched, *at, limits, levels)).collect(),
+        stacks: matched
+            .stacks
+            .iter()
+            .map(|at| stack_change(matched, *at, limits, levels))
+            .collect(),
     }
 }
 
-fn stack(
+fn stack_change(
     matched: &MatchedWorkload,
     at: [usize; 2],
     limits: RegressionLimits,
@@ -252,10 +262,13 @@ fn stack(
         baseline: matched.baseline == Some(at),
         emulated: matched.emulated(at).map(|(reason, _)| reason),
         rounds: (rounds[0], rounds[1]),
-        rates: quantities.iter().map(|which| rate(matched, at, *which, limits.rate)).collect(),
+        rates: quantities
+            .iter()
+            .map(|which| rate_change(matched, at, *which, limits.rate))
+            .collect(),
         directions: matched.directions().iter().map(|way| direction(matched, at, *way)).collect(),
-        latency: change(matched, at, FigureKind::Latency(None)),
-        cpu: change(matched, at, FigureKind::Cpu),
+        latency: run_change(matched, at, FigureKind::Latency(None)),
+        cpu: run_change(matched, at, FigureKind::Cpu),
         charges: [(FigureKind::Latency(None), limits.latency), (FigureKind::Cpu, limits.cpu)]
             .into_iter()
             .filter_map(|(of, limit)| Some(charge(matched, at, of, limit?)))
@@ -265,14 +278,14 @@ fn stack(
 }
 
 fn charge(matched: &MatchedWorkload, at: [usize; 2], of: FigureKind, limit: f64) -> ChargeLimit {
-    let (plain, own) = found(matched, at, of);
+    let (plain, own) = estimate_changes(matched, at, of);
     let (judged, used) = match own.change {
         Ok(_) => (VerdictBasis::AgainstOwnBaseline, own),
         Err(_) => (VerdictBasis::Direct, plain),
     };
     let figure = if let FigureKind::Cpu = of { "CPU per I/O" } else { "mean latency" };
     let emulated = label(matched, at, judged);
-    let regime = matched.sides.iter().find_map(|side| side.writes.refused());
+    let regime = matched.sides.iter().find_map(|side| side.writes.regime_refusal());
     let call = match (&emulated, regime) {
         (Some((true, _)), _) => undetermined("only one of the runs is emulated"),
         (_, Some(reason)) => undetermined(&reason.to_string()),
@@ -299,10 +312,10 @@ pub(super) fn charge_sentence(
     words: &str,
 ) -> String {
     let change = match (&found.change, found.value) {
-        (Ok(found), _) => {
-            iotax_stats::RatioChange::of_ratio(found.ratio, found.low, found.high).digits().words()
-        }
-        (_, Some(value)) => Digits::change(value - 1.0, None).words(),
+        (Ok(found), _) => iotax_stats::RatioChange::of_ratio(found.ratio, found.low, found.high)
+            .digits()
+            .to_words(),
+        (_, Some(value)) => Digits::format_change(value - 1.0, None).to_words(),
         (Err(_), None) => "no figure".to_owned(),
     };
     format!("{stack}, new against old{words}: {figure} {change}")
@@ -336,27 +349,27 @@ fn service_levels(
 fn direction(matched: &MatchedWorkload, at: [usize; 2], way: IoDirection) -> DirectionChange {
     DirectionChange {
         direction: way.word(),
-        rate: change(matched, at, FigureKind::Rate(Quantity::Acknowledged, Some(way))),
-        latency: change(matched, at, FigureKind::Latency(Some(way))),
+        rate: run_change(matched, at, FigureKind::Rate(Quantity::Acknowledged, Some(way))),
+        latency: run_change(matched, at, FigureKind::Latency(Some(way))),
     }
 }
 
-fn rate(
+fn rate_change(
     matched: &MatchedWorkload,
     at: [usize; 2],
     which: Quantity,
     limit: Option<f64>,
 ) -> RateChange {
-    let (plain, own) = found(matched, at, FigureKind::Rate(which, None));
+    let (plain, own) = estimate_changes(matched, at, FigureKind::Rate(which, None));
     let (judged, used) = match own.change {
         Ok(_) => (VerdictBasis::AgainstOwnBaseline, &own),
         Err(_) => (VerdictBasis::Direct, &plain),
     };
     let found = match &used.change {
         Ok(found) => found.verdict(matched.zone()),
-        Err(reason) => Verdict::refused(reason.clone()),
+        Err(reason) => Verdict::from_refusal(reason.clone()),
     };
-    let withheld = withheld(matched, at, judged, which, &found);
+    let withheld = withheld_by_regime(matched, at, judged, which, &found);
     let (verdict, of_run) = withheld.clone().unwrap_or((found, ""));
     let stacks = &matched.sides[1].run.start.scenario.stacks;
     let [old, new] = matched.sides.map(|side| side.run.start.scenario.measure.regime);
@@ -387,7 +400,10 @@ fn rate(
             .as_ref()
             .is_ok_and(unpaired::UnpairedChange::drift_could_explain),
         limit,
-        change: RunChange { direct: plain.figure(), against_own_baseline: own.figure() },
+        change: RunChange {
+            direct: plain.change_figure(),
+            against_own_baseline: own.change_figure(),
+        },
         judged,
         verdict,
         quantity,
@@ -396,7 +412,7 @@ fn rate(
 
 /// Returns the verdict if the regime of writes allows none, with words that name the run: the
 /// regimes of the runs differ, or one of the runs has no verdict in its own report.
-fn withheld(
+fn withheld_by_regime(
     matched: &MatchedWorkload,
     at: [usize; 2],
     judged: VerdictBasis,
@@ -405,10 +421,10 @@ fn withheld(
 ) -> Option<(Verdict, &'static str)> {
     let regimes = matched.sides.map(|side| side.run.start.scenario.measure.regime);
     if matched.sides[1].workload.writes() && regimes[0] != regimes[1] {
-        let [old, new] = regimes.map(Regime::word);
+        let [old, new] = regimes.map(Regime::regime_word);
         let reason = format!("the old run's writes are judged as {old}, the new one's as {new}");
         let reason = Refusal::NotMeasured { reason };
-        return Some((Verdict::refused(reason), ""));
+        return Some((Verdict::from_refusal(reason), ""));
     }
     let against =
         matched.baseline.filter(|_| judged == VerdictBasis::AgainstOwnBaseline).unwrap_or(at);
@@ -495,7 +511,7 @@ fn judged_in_words(
         Err(reason) => return undetermined(&reason.to_string()),
     };
     let outcome = LimitOutcome::against_limit(found.ratio, found.low, found.high, limit);
-    limit_line(outcome, beyond, || settle(found, judged, limit))
+    limit_line(outcome, beyond, || settling_advice(found, judged, limit))
 }
 
 /// Returns the line of an outcome; `settle` says what would settle an open one.
@@ -532,7 +548,7 @@ pub(super) fn limit_line(
 const SETTLE: &str = "to settle it:";
 
 /// Returns advice on what would show whether the change is beyond the limit.
-fn settle(found: &unpaired::UnpairedChange, judged: VerdictBasis, limit: f64) -> String {
+fn settling_advice(found: &unpaired::UnpairedChange, judged: VerdictBasis, limit: f64) -> String {
     let distance = (found.ratio / (1.0 - limit)).ln().abs();
     match found.longer(distance).filter(|times| *times <= BEARABLE) {
         Some(times) => {

@@ -9,7 +9,7 @@ use crate::results::{identity, limits};
 use iotax_stats::unpaired::LimitOutcome;
 use iotax_store::RunData;
 
-pub(super) fn any(runs: [&RunData; 2]) -> bool {
+pub(super) fn any_search(runs: [&RunData; 2]) -> bool {
     runs.iter().any(|run| run.start.scenario.limits.is_some())
 }
 
@@ -17,7 +17,7 @@ pub(super) fn any(runs: [&RunData; 2]) -> bool {
 ///
 /// # Errors
 /// [`RunMismatch`]: one of them did not search, or they have no course in common.
-pub(super) fn against(
+pub(super) fn compare_searches(
     runs: [&RunData; 2],
     accepted: RegressionLimits,
 ) -> Result<RunComparison, RunMismatch> {
@@ -35,7 +35,10 @@ pub(super) fn against(
     }
     let pairs = new.iter().filter_map(|new| {
         let old = old.iter().find(|old| is_same(old, new))?;
-        Some([change(old, new, "rate", accepted.rate), change(old, new, "burst", None)])
+        Some([
+            course_change(old, new, "rate", accepted.rate),
+            course_change(old, new, "burst", None),
+        ])
     });
     let courses: Vec<CourseChange> = pairs.flatten().flatten().collect();
     if courses.is_empty() {
@@ -75,21 +78,21 @@ fn other_target(runs: [&RunData; 2]) -> Option<WarningReport> {
 }
 
 /// Returns the change of a rate or a burst; `None` if neither run has it.
-fn change(
+fn course_change(
     old: &CourseFinding,
     new: &CourseFinding,
     figure: &'static str,
     accepted: Option<f64>,
 ) -> Option<CourseChange> {
     let of = |course: &CourseFinding| match figure {
-        "rate" => course.rate(),
+        "rate" => course.rate_figure(),
         _ => course.burst(),
     };
     let [before, after] = [of(old), of(new)];
     if before.value().is_none() && after.value().is_none() {
         return None;
     }
-    let change = ratio(&before, &after);
+    let change = independent_ratio(&before, &after);
     let shown = |course: &CourseFinding, value: f64| match figure {
         "rate" => course.rate_phrase(value),
         _ => course.amount_phrase(value),
@@ -120,7 +123,7 @@ fn change(
 }
 
 /// Returns the ratio of two figures. Its interval is that of independent relative errors.
-fn ratio(old: &MeasuredFigure, new: &MeasuredFigure) -> MeasuredFigure {
+fn independent_ratio(old: &MeasuredFigure, new: &MeasuredFigure) -> MeasuredFigure {
     let (Some(before), Some(after)) = (old.value(), new.value()) else {
         return MeasuredFigure::missing("one of the runs has no such figure");
     };
@@ -132,8 +135,8 @@ fn ratio(old: &MeasuredFigure, new: &MeasuredFigure) -> MeasuredFigure {
     match (half(old, before), half(new, after)) {
         (Some(old), Some(new)) => {
             let half = ratio * old.hypot(new);
-            let interval = Interval::between(ratio - half, ratio + half);
-            MeasuredFigure::known(ratio, "1", counted, interval)
+            let interval = Interval::from_bounds(ratio - half, ratio + half);
+            MeasuredFigure::known_value(ratio, "1", counted, interval)
         }
         _ => MeasuredFigure::bare(ratio, "1", counted, "a rate that is not held"),
     }
@@ -167,7 +170,7 @@ fn is_same(one: &CourseFinding, other: &CourseFinding) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::against;
+    use super::super::compare_runs;
     use super::*;
     use crate::findings::against::LimitCall;
     use crate::twin::limits_of;
@@ -182,7 +185,7 @@ mod tests {
     #[test]
     fn a_lower_limit_fails_and_the_same_limit_passes() {
         let (old, new) = (limits_of(1, 1000.0, &[READS]), limits_of(2, 800.0, &[READS]));
-        let found = against(&old, &new, accepted(0.05)).unwrap();
+        let found = compare_runs(&old, &new, accepted(0.05)).unwrap();
         assert!(found.fails());
         let sentence = &found.courses[0].sentence;
         assert!(
@@ -191,7 +194,7 @@ mod tests {
             "{sentence}"
         );
         let same = limits_of(3, 1000.0, &[READS]);
-        let found = against(&old, &same, accepted(0.05)).unwrap();
+        let found = compare_runs(&old, &same, accepted(0.05)).unwrap();
         assert!(!found.fails() && found.courses[0].sentence.contains("no change shown"));
         let calls = found.courses.iter().map(|one| one.limit.as_ref().map(|limit| limit.call));
         assert_eq!(calls.collect::<Vec<_>>(), [Some(LimitCall::Passes), None]);
@@ -205,7 +208,7 @@ mod tests {
         let old = limits_of(1, 1e8, &[large, writes]);
         let mut new = limits_of(2, 1e8, &[fine]);
         new.start.scenario.stacks[0].text = "/dev/other".into();
-        let found = against(&old, &new, RegressionLimits::default()).unwrap();
+        let found = compare_runs(&old, &new, RegressionLimits::default()).unwrap();
         assert_eq!(found.courses.len(), 2, "rate and burst");
         let [only] = found.only.as_slice() else { panic!("{:?}", found.only) };
         assert!(only.to_sentence().starts_with("only in the old run: course 4k random writes"));
@@ -216,7 +219,7 @@ mod tests {
     fn a_search_is_not_compared_with_loads() {
         let old = limits_of(1, 1000.0, &[READS]);
         let mut new = limits_of(2, 1000.0, &[]);
-        let why = |new: &RunData| against(&old, new, accepted(0.05)).unwrap_err().to_string();
+        let why = |new: &RunData| compare_runs(&old, new, accepted(0.05)).unwrap_err().to_string();
         assert!(why(&new).contains("measured nothing"), "{}", why(&new));
         new.start.scenario.limits = None;
         let why = why(&new);

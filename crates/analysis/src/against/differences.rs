@@ -28,7 +28,7 @@ fn seconds_from(old: &RunData, new: &RunData) -> Option<f64> {
 }
 
 /// Returns all differences, then the warnings of each run itself.
-pub(super) fn warnings(
+pub(super) fn comparison_warnings(
     runs: [&RunData; 2],
     readings: &[Vec<WorkloadView>; 2],
     matched: &[MatchedWorkload],
@@ -40,7 +40,7 @@ pub(super) fn warnings(
     all.extend(of_places(runs));
     matched.iter().for_each(|one| all.extend(of_workers(one)));
     for ((word, run), readings) in WORDS.into_iter().zip(runs).zip(readings) {
-        all.extend(state(word, run));
+        all.extend(partial_run_warning(word, run));
         let own = warnings::warnings(run, readings, &[]);
         all.extend(
             own.into_iter().filter(|one| !OF_ONE_RUN.contains(&one.kind.as_str())).map(|one| {
@@ -76,12 +76,12 @@ fn order(runs: [&RunData; 2]) -> Vec<WarningReport> {
     }
 }
 
-fn state(word: &str, run: &RunData) -> Option<WarningReport> {
+fn partial_run_warning(word: &str, run: &RunData) -> Option<WarningReport> {
     let said = match run.state() {
         // The run's own warnings report these.
         RunState::Complete | RunState::Running | RunState::Killed => return None,
         RunState::Failed => format!("it failed: {}", run.outcome.as_deref().unwrap_or_default()),
-        state => format!("it ended before its time: {}", state.word()),
+        state => format!("it ended before its time: {}", state.state_word()),
     };
     Some(WarningReport::new("partial", &format!("{word} run"), said))
 }
@@ -105,10 +105,10 @@ fn of_scenarios([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
         }),
         measures.map(|measure| super::changes::percent_word(measure.equivalence)),
     ];
-    let regimes = measures.map(|measure| measure.regime.word());
+    let regimes = measures.map(|measure| measure.regime.regime_word());
     let caches = measures
         .map(|measure| measure.write_cache.map_or_else(|| "not given".to_owned(), show_bytes));
-    let conditions = measures.map(|measure| measure.precondition.word());
+    let conditions = measures.map(|measure| measure.precondition.precondition_word());
     let baselines = [old, new].map(|run| {
         let scenario = &run.start.scenario;
         scenario.stacks.get(scenario.baseline).map_or("none", |stack| stack.name.as_str())

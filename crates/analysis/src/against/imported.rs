@@ -26,10 +26,10 @@ use iotax_model::scenario::Workload;
 use iotax_stats::visits::LEAST;
 use iotax_stats::{Concludes, Refusal, Verdict, unpaired};
 use iotax_store::RunData;
-use iotax_units::counted;
+use iotax_units::count_noun;
 use std::collections::HashMap;
 
-pub(super) fn any(runs: [&RunData; 2]) -> bool {
+pub(super) fn any_imported(runs: [&RunData; 2]) -> bool {
     runs.iter().any(|run| run.start.imported.is_some())
 }
 
@@ -57,7 +57,7 @@ struct ImportedLoad<'a> {
 ///
 /// # Errors
 /// [`RunMismatch`], when there is nothing to compare.
-pub(super) fn against(
+pub(super) fn compare_imported(
     runs: [&RunData; 2],
     readings: &[Vec<WorkloadView>; 2],
     limits: RegressionLimits,
@@ -70,8 +70,11 @@ pub(super) fn against(
         let sides = [&items[0][*old], &items[1][*new]];
         let zone = runs.map(|run| run.start.scenario.measure.equivalence);
         let zone = zone[0].min(zone[1]);
-        let stacks: Vec<StackChange> =
-            systems.pairs.iter().filter_map(|names| stack(sides, names, zone, limits)).collect();
+        let stacks: Vec<StackChange> = systems
+            .pairs
+            .iter()
+            .filter_map(|names| system_change(sides, names, zone, limits))
+            .collect();
         if !stacks.is_empty() {
             let (name, subject) = (sides[1].subject.clone(), sides[1].subject.clone());
             workloads.push(WorkloadChange { name, subject, of: SampleUnit::Runs, stacks });
@@ -79,7 +82,9 @@ pub(super) fn against(
     }
     let mut warnings: Vec<WarningReport> = WORDS.into_iter().zip(runs).filter_map(origin).collect();
     warnings.extend(systems.warning);
-    warnings.extend(pairs.iter().filter_map(|[old, new]| unlike(&items[0][*old], &items[1][*new])));
+    warnings.extend(
+        pairs.iter().filter_map(|[old, new]| load_differences(&items[0][*old], &items[1][*new])),
+    );
     for (word, run) in WORDS.into_iter().zip(runs) {
         let own = warnings::warnings(run, &[], &[]);
         let named = |one: WarningReport| WarningReport {
@@ -95,7 +100,7 @@ pub(super) fn against(
         emulated: super::emulated(runs),
         workloads,
         courses: Vec::new(),
-        only: only(&items, &pairs).chain(systems.only).collect(),
+        only: unmatched_loads(&items, &pairs).chain(systems.only).collect(),
         limits,
         result: None,
         warnings,
@@ -108,9 +113,9 @@ pub(super) fn against(
 
 fn items<'a>(run: &'a RunData, readings: &'a [WorkloadView<'a>]) -> Vec<ImportedLoad<'a>> {
     if run.start.imported.is_none() {
-        return readings.iter().map(measured).collect();
+        return readings.iter().map(load_of_workload).collect();
     }
-    let of_loads = loads(&run.imported).into_iter().map(printed);
+    let of_loads = loads(&run.imported).into_iter().map(printed_load);
     let of_others = kinds(&run.imported).into_iter().map(|kind| ImportedLoad {
         what: ItemKind::Other(kind.name(), &kind.sample.unit),
         subject: kind.name(),
@@ -124,7 +129,7 @@ fn items<'a>(run: &'a RunData, readings: &'a [WorkloadView<'a>]) -> Vec<Imported
     of_loads.chain(of_others).collect()
 }
 
-fn printed(loaded: LoadResults<'_>) -> ImportedLoad<'_> {
+fn printed_load(loaded: LoadResults<'_>) -> ImportedLoad<'_> {
     // All systems by the same metric, since a rate and a bandwidth have no ratio.
     let is_printed = |metric: &str| {
         loaded.systems.iter().all(|group| SystemRuns::from_group(group, metric).len() > 0)
@@ -151,7 +156,7 @@ fn printed(loaded: LoadResults<'_>) -> ImportedLoad<'_> {
     }
 }
 
-fn measured<'a>(reading: &'a WorkloadView<'a>) -> ImportedLoad<'a> {
+fn load_of_workload<'a>(reading: &'a WorkloadView<'a>) -> ImportedLoad<'a> {
     let stacks = &reading.run.start.scenario.stacks;
     let system = |(at, side): (usize, &'a StackSide)| {
         let name = stacks.get(at)?.name.as_str();
@@ -172,7 +177,7 @@ fn measured<'a>(reading: &'a WorkloadView<'a>) -> ImportedLoad<'a> {
 impl ItemKind<'_> {
     /// Returns true if it is the same load; `strict` also requires the same engine, as far as both
     /// report it.
-    fn is(&self, other: &ItemKind, strict: bool) -> bool {
+    fn is_same_load(&self, other: &ItemKind, strict: bool) -> bool {
         match (self, other) {
             (ItemKind::Load(a, way_a, part_a), ItemKind::Load(b, way_b, part_b)) => {
                 let bare = |load: &ReportedLoad| match strict {
@@ -220,7 +225,8 @@ fn pairs(items: &[Vec<ImportedLoad>; 2]) -> Result<Vec<[usize; 2]>, RunMismatch>
     let mut taken = [vec![false; items[0].len()], vec![false; items[1].len()]];
     for strict in [true, false] {
         for (b, new) in items[1].iter().enumerate() {
-            let same = |a: &usize| !taken[0][*a] && items[0][*a].what.is(&new.what, strict);
+            let same =
+                |a: &usize| !taken[0][*a] && items[0][*a].what.is_same_load(&new.what, strict);
             if let Some(a) = (0..items[0].len()).find(|a| !taken[1][b] && same(a)) {
                 (taken[0][a], taken[1][b]) = (true, true);
                 pairs.push([a, b]);
@@ -287,7 +293,10 @@ impl<'a> SystemPairs<'a> {
     }
 }
 
-fn only(items: &[Vec<ImportedLoad>; 2], pairs: &[[usize; 2]]) -> impl Iterator<Item = OnlyIn> {
+fn unmatched_loads(
+    items: &[Vec<ImportedLoad>; 2],
+    pairs: &[[usize; 2]],
+) -> impl Iterator<Item = OnlyIn> {
     let of = |run: usize| {
         let alone =
             (0..items[run].len()).filter(move |at| pairs.iter().all(|pair| pair[run] != *at));
@@ -304,13 +313,13 @@ fn only(items: &[Vec<ImportedLoad>; 2], pairs: &[[usize; 2]]) -> impl Iterator<I
 
 fn origin((word, run): (&str, &RunData)) -> Option<WarningReport> {
     let import = run.start.imported.as_ref()?;
-    let files = counted(u64::from(import.files), "file", "files");
+    let files = count_noun(u64::from(import.files), "file", "files");
     let text = format!("its figures were imported from {files}: others measured them");
     Some(WarningReport { kind: "imported".into(), subject: format!("{word} run"), text })
 }
 
 /// Returns the differences between loads that count as the same.
-fn unlike(old: &ImportedLoad, new: &ImportedLoad) -> Option<WarningReport> {
+fn load_differences(old: &ImportedLoad, new: &ImportedLoad) -> Option<WarningReport> {
     let text = match (&old.what, &new.what) {
         (ItemKind::Load(a, ..), ItemKind::Load(b, ..)) => {
             let word = |load: &ReportedLoad| load.ioengine.clone().unwrap_or_else(|| "not reported".to_owned());
@@ -330,7 +339,7 @@ fn unlike(old: &ImportedLoad, new: &ImportedLoad) -> Option<WarningReport> {
     Some(WarningReport { kind: "load".into(), subject: new.subject.clone(), text })
 }
 
-fn stack(
+fn system_change(
     sides: [&ImportedLoad; 2],
     names: &[&str; 2],
     zone: f64,
@@ -338,10 +347,10 @@ fn stack(
 ) -> Option<StackChange> {
     let find = |run: usize| sides[run].systems.iter().find(|(name, ..)| *name == names[run]);
     let (old, new) = (find(0)?, find(1)?);
-    let rate = found([&old.1, &new.1], FigureKind::Rate(Quantity::Acknowledged, None));
+    let rate = estimate_change([&old.1, &new.1], FigureKind::Rate(Quantity::Acknowledged, None));
     let latency = match (&old.2, &new.2) {
-        (Some(old), Some(new)) => found([old, new], FigureKind::Latency(None)),
-        _ => ChangeEstimate::refused(Refusal::NotMeasured {
+        (Some(old), Some(new)) => estimate_change([old, new], FigureKind::Latency(None)),
+        _ => ChangeEstimate::from_refusal(Refusal::NotMeasured {
             reason: "one of the runs does not report it".into(),
         }),
     };
@@ -353,10 +362,17 @@ fn stack(
         text: names[1].to_owned(),
         baseline: false,
         emulated: None,
-        rounds: (old.1.count(), new.1.count()),
-        rates: vec![judged(names[1], &sides[1].quantity, &rate, none(), zone, limits.rate)],
+        rounds: (old.1.run_count(), new.1.run_count()),
+        rates: vec![judged_rate_change(
+            names[1],
+            &sides[1].quantity,
+            &rate,
+            none(),
+            zone,
+            limits.rate,
+        )],
         directions: Vec::new(),
-        latency: RunChange { direct: latency.figure(), against_own_baseline: none() },
+        latency: RunChange { direct: latency.change_figure(), against_own_baseline: none() },
         cpu: RunChange { direct: cpu(), against_own_baseline: cpu() },
         charges: limits
             .latency
@@ -377,7 +393,7 @@ fn charge(system: &str, latency: &ChangeEstimate, limit: f64) -> ChargeLimit {
     }
 }
 
-fn judged(
+fn judged_rate_change(
     system: &str,
     quantity: &str,
     rate: &ChangeEstimate,
@@ -387,7 +403,7 @@ fn judged(
 ) -> RateChange {
     let verdict = match &rate.change {
         Ok(found) => found.verdict(zone),
-        Err(reason) => Verdict::refused(reason.clone()),
+        Err(reason) => Verdict::from_refusal(reason.clone()),
     };
     let settle = remedy(&verdict);
     RateChange {
@@ -395,7 +411,7 @@ fn judged(
         why: "by its direct change, with the drift between the runs in the interval: others' figures have no baseline in turns".into(),
         drift_could_explain: rate.change.as_ref().is_ok_and(unpaired::UnpairedChange::drift_could_explain),
         limit: limit.map(|limit| changes::judge(&rate.change, VerdictBasis::Direct, limit)),
-        change: RunChange { direct: rate.figure(), against_own_baseline: none },
+        change: RunChange { direct: rate.change_figure(), against_own_baseline: none },
         judged: VerdictBasis::Direct,
         quantity: quantity.to_owned(),
         verdict,
@@ -403,7 +419,7 @@ fn judged(
 }
 
 impl SystemFigures<'_> {
-    fn count(&self) -> u64 {
+    fn run_count(&self) -> u64 {
         match self {
             SystemFigures::Printed(runs) => runs.len() as u64,
             SystemFigures::Measured(side) => side.rounds.len() as u64,
@@ -412,7 +428,7 @@ impl SystemFigures<'_> {
 
     fn standing(&self, of: FigureKind) -> LevelOfRun {
         match self {
-            SystemFigures::Measured(side) => standing::alone(side, of, false),
+            SystemFigures::Measured(side) => standing::stack_level(side, of, false),
             SystemFigures::Printed(runs) => LevelOfRun {
                 level: runs.plain_level(),
                 log: runs.mean().filter(|mean| *mean > 0.0).map(f64::ln),
@@ -430,7 +446,7 @@ impl SystemFigures<'_> {
 }
 
 /// Estimates new over old; the rounding of printed digits widens the interval.
-fn found([old, new]: [&SystemFigures; 2], of: FigureKind) -> ChangeEstimate {
+fn estimate_change([old, new]: [&SystemFigures; 2], of: FigureKind) -> ChangeEstimate {
     let apart = match (old, new) {
         (SystemFigures::Printed(old), SystemFigures::Printed(new)) => separation(old, new),
         _ => crate::results::imported::group::UNKNOWN_APART,

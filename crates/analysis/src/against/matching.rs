@@ -50,7 +50,7 @@ fn same_load(a: &Workload, b: &Workload) -> bool {
 ///
 /// # Errors
 /// [`RunMismatch::NothingInCommon`].
-pub(super) fn stacks(scenarios: [&Scenario; 2]) -> Result<MatchedPairs, RunMismatch> {
+pub(super) fn match_stacks(scenarios: [&Scenario; 2]) -> Result<MatchedPairs, RunMismatch> {
     let [old, new] = scenarios.map(|scenario| scenario.stacks.as_slice());
     let rules: [fn(&Stack, &Stack) -> bool; 3] = [
         |a, b| a.text == b.text && a.name == b.name,
@@ -66,12 +66,12 @@ pub(super) fn stacks(scenarios: [&Scenario; 2]) -> Result<MatchedPairs, RunMisma
             hint: "stacks are the same when their one-line forms are, or else their names",
         });
     }
-    let warnings = pairs.iter().filter_map(|[a, b]| unlike(&old[*a], &new[*b])).collect();
+    let warnings = pairs.iter().filter_map(|[a, b]| stack_warning(&old[*a], &new[*b])).collect();
     let only = left_over(scenarios, &pairs, |scenario| scenario.stacks.len(), only_stack);
     Ok(MatchedPairs { pairs, only, warnings })
 }
 
-fn unlike(old: &Stack, new: &Stack) -> Option<WarningReport> {
+fn stack_warning(old: &Stack, new: &Stack) -> Option<WarningReport> {
     let warning =
         |text: String| WarningReport { kind: "stack".into(), subject: new.name.clone(), text };
     match (old.text == new.text, old.name == new.name) {

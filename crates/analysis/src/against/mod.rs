@@ -73,7 +73,7 @@ pub enum RunMismatch {
 ///
 /// # Errors
 /// [`RunMismatch`], when there is nothing to compare.
-pub fn against(
+pub fn compare_runs(
     old: &RunData,
     new: &RunData,
     limits: RegressionLimits,
@@ -83,11 +83,11 @@ pub fn against(
     }
     let runs = [old, new];
     let readings = runs.map(WorkloadView::all_of_run);
-    if imported::any(runs) {
-        return imported::against(runs, &readings, limits);
+    if imported::any_imported(runs) {
+        return imported::compare_imported(runs, &readings, limits);
     }
-    if courses::any(runs) {
-        return courses::against(runs, limits);
+    if courses::any_search(runs) {
+        return courses::compare_searches(runs, limits);
     }
     for (run, readings) in runs.iter().zip(&readings) {
         if readings.iter().flat_map(|one| &one.sides).all(|side| side.rounds.is_empty()) {
@@ -99,7 +99,7 @@ pub fn against(
     }
     let scenarios = runs.map(|run| &run.start.scenario);
     let workloads = matching::workloads(scenarios)?;
-    let stacks = matching::stacks(scenarios)?;
+    let stacks = matching::match_stacks(scenarios)?;
     let apart_s = differences::apart_s(old, new);
     let matched: Vec<MatchedWorkload> = workloads
         .pairs
@@ -109,7 +109,7 @@ pub fn against(
         })
         .collect();
     let levels = ServiceLevels::from_readings(&readings);
-    let mut warnings = differences::warnings(runs, &readings, &matched);
+    let mut warnings = differences::comparison_warnings(runs, &readings, &matched);
     warnings.extend(stacks.warnings);
     let mut found = RunComparison {
         old: identity::identity(old),
@@ -131,7 +131,7 @@ pub fn against(
 
 fn emulated(runs: [&RunData; 2]) -> Vec<String> {
     let of = |(word, run): (&str, &RunData)| {
-        identity::emulated(run)
+        identity::emulated_places(run)
             .into_iter()
             .map(move |line| format!("{word} run: {line}"))
             .collect::<Vec<_>>()
@@ -156,7 +156,7 @@ impl ServiceLevels {
     fn from_readings(readings: &[Vec<WorkloadView>; 2]) -> ServiceLevels {
         let named = readings.iter().flatten().flat_map(slo::levels).cloned();
         let levels = iotax_units::distinct(named);
-        let many = readings.each_ref().map(|readings| slo::number(readings, &levels));
+        let many = readings.each_ref().map(|readings| slo::count_levels(readings, &levels));
         ServiceLevels { levels, many: many[0].max(many[1]) }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     LimitCall, RateChange, RegressionLimits, RunComparison, RunMismatch, StackChange, VerdictBasis,
-    against,
+    compare_runs,
 };
 use crate::findings::{Interval, MeasuredFigure, SampleUnit};
 use crate::{RunData, twin};
@@ -17,7 +17,7 @@ const LIMITS: RegressionLimits = RegressionLimits { rate: Some(0.05), latency: N
 const LOOP_NS: f64 = 93_700.0;
 
 fn compared(old: &RunData, new: &RunData) -> RunComparison {
-    against(old, new, LIMITS).unwrap()
+    compare_runs(old, new, LIMITS).unwrap()
 }
 
 fn stack<'a>(found: &'a RunComparison, name: &str) -> &'a StackChange {
@@ -195,8 +195,9 @@ fn wrong_data_of_either_run_are_the_first_warning() {
 #[test]
 fn there_must_be_something_to_compare() {
     let run = || twin::bill_of_seed(61);
-    let refused =
-        |old: &RunData, new: &RunData| against(old, new, RegressionLimits::default()).unwrap_err();
+    let refused = |old: &RunData, new: &RunData| {
+        compare_runs(old, new, RegressionLimits::default()).unwrap_err()
+    };
     assert_eq!(refused(&run(), &run()), RunMismatch::SameRun("20260101-120000-0061".into()));
     let empty = renamed(shortened(run(), 0));
     assert_eq!(
@@ -498,7 +499,7 @@ fn latency_and_cpu_have_limits_of_their_own() {
     let (old, new) = (twin::bill_of_seed(42), twin::a_week_later(43, 2.0 * LOOP_NS));
     let held = |latency: f64, cpu: f64| {
         let limits = RegressionLimits { rate: None, latency: Some(latency), cpu: Some(cpu) };
-        against(&old, &new, limits).unwrap()
+        compare_runs(&old, &new, limits).unwrap()
     };
     let calls = |found: &RunComparison, name: &str| {
         stack(found, name)
@@ -541,7 +542,7 @@ fn a_service_level_fails_where_the_new_run_breaks_what_the_old_one_did_not() {
     let level =
         |below_ns: f64| ServiceLevel { metric: None, percent: 50.0, below_ns: below_ns as u64 };
     new.start.scenario.measure.slo = vec![level(between), level(1.0), level(1e12)];
-    let found = against(&old, &new, RegressionLimits::default()).unwrap();
+    let found = compare_runs(&old, &new, RegressionLimits::default()).unwrap();
     let calls: Vec<_> =
         stack(&found, "loop").slo.iter().map(|one| (one.old, one.new, one.call)).collect();
     assert_eq!(
@@ -562,6 +563,6 @@ fn a_service_level_fails_where_the_new_run_breaks_what_the_old_one_did_not() {
         "{said}"
     );
     let plain =
-        against(&old, &twin::a_week_later(43, LOOP_NS), RegressionLimits::default()).unwrap();
+        compare_runs(&old, &twin::a_week_later(43, LOOP_NS), RegressionLimits::default()).unwrap();
     assert!(plain.result.is_none() && stack(&plain, "loop").slo.is_empty());
 }

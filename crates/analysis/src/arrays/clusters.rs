@@ -8,7 +8,7 @@ use iotax_model::record::{ClusterReading, ClusterStatus, Purpose, Slice};
 use iotax_model::stack::Stack;
 use iotax_model::state::AskedState;
 use iotax_stats::alike;
-use iotax_units::counted;
+use iotax_units::count_noun;
 
 /// Returns the findings on clusters: one for all stacks on a cluster, but states of one stack
 /// separately.
@@ -38,7 +38,7 @@ fn cluster(
     let known: Vec<&ClusterStatus> =
         readings.iter().filter_map(|one| one.status.as_ref()).collect();
     let most = |of: fn(&ClusterStatus) -> f64| known.iter().map(|one| of(one)).fold(0.0, f64::max);
-    let words = words(readings);
+    let words = reported_cluster_states(readings);
     let count = |is: &dyn Fn(&&&ClusterReading) -> bool| readings.iter().filter(is).count() as u64;
     ClusterFindings {
         stacks: stacks.to_vec(),
@@ -77,7 +77,7 @@ fn in_health(slice: &Slice, readings: &[&ClusterReading]) -> bool {
 }
 
 /// Returns the reported states in order; those that differ only in numbers are merged.
-fn words(readings: &[&ClusterReading]) -> Vec<String> {
+fn reported_cluster_states(readings: &[&ClusterReading]) -> Vec<String> {
     let said = |one: &&ClusterReading| match (&one.status, &one.unknown) {
         (Some(status), _) if status.is_healthy() => format!("healthy: {status}"),
         (Some(status), _) => status.to_string(),
@@ -89,9 +89,9 @@ fn words(readings: &[&ClusterReading]) -> Vec<String> {
         let texts: Vec<&str> = group.iter().map(|at| all[*at]).collect();
         format!(
             "{} ({} of {})",
-            alike::merged(&texts),
+            alike::merge_texts(&texts),
             group.len(),
-            counted(all.len() as u64, "reading", "readings")
+            count_noun(all.len() as u64, "reading", "readings")
         )
     };
     alike::grouped(&all).into_iter().map(merged).collect()
@@ -110,7 +110,10 @@ fn course(readings: &[&ClusterReading]) -> Vec<ClusterChange> {
 }
 
 /// Warns of clusters that were not healthy although nobody asked for that.
-pub(crate) fn warnings(view: &WorkloadView, clusters: &[ClusterFindings]) -> Vec<WarningReport> {
+pub(crate) fn cluster_warnings(
+    view: &WorkloadView,
+    clusters: &[ClusterFindings],
+) -> Vec<WarningReport> {
     let stacks = &view.run.start.scenario.stacks;
     let is_meant = |name: &String| {
         let state =
@@ -125,7 +128,7 @@ pub(crate) fn warnings(view: &WorkloadView, clusters: &[ClusterFindings]) -> Vec
             (count, true) if count < one.slices => format!(
                 "{load}: the cluster changed its state: {count} of {} were measured while it was not healthy or its \
                  state was unknown; the figures include them",
-                counted(one.slices, "slice", "slices")
+                count_noun(one.slices, "slice", "slices")
             ),
             _ => format!(
                 "{load}: measured while the cluster was not healthy, or its state was unknown"

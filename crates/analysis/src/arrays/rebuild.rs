@@ -7,7 +7,7 @@ use crate::gather::reading::WorkloadView;
 use iotax_model::record::Slice;
 use iotax_model::stack::InState;
 use iotax_store::RunData;
-use iotax_units::{self as units, counted};
+use iotax_units::{self as units, count_noun};
 
 /// Largest error of a stretch in percent points where shares are whole percent: half a percent at
 /// each end.
@@ -59,7 +59,7 @@ impl Rebuild {
     /// Returns the sentence: `90 % +- 6 % of a rebuild were seen done in 36.0 s (6 stretches, 98 %
     /// of that time under this load): 2.50 % a second, ...`
     fn to_sentence(&self) -> String {
-        let seen = counted(self.stretches, "stretch", "stretches");
+        let seen = count_noun(self.stretches, "stretch", "stretches");
         let what = format!(
             "{:.0} %{} of a rebuild were seen done in {:.1} s ({seen}, {:.0} % of that time under this load)",
             self.percent,
@@ -123,7 +123,7 @@ fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<RebuildStretch>
                 loaded_s: at_s - begun_s.max(looked_s),
             };
             match all.last_mut().filter(|_| grows) {
-                Some(one) => one.add(more),
+                Some(one) => one.add_stretch(more),
                 None => all.push(more),
             }
         }
@@ -134,7 +134,7 @@ fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<RebuildStretch>
 }
 
 impl RebuildStretch {
-    fn add(&mut self, more: RebuildStretch) {
+    fn add_stretch(&mut self, more: RebuildStretch) {
         self.percent += more.percent;
         self.percent_off = self.percent_off.max(more.percent_off);
         self.seconds += more.seconds;

@@ -5,7 +5,7 @@ use crate::arrays::rebuild;
 use crate::compare::judged::{JudgedPairs, WorkloadEstimates};
 use crate::findings::states::{ArrayStates, StateFindings};
 use crate::gather::reading::WorkloadView;
-use crate::gather::subject::{marked, who};
+use crate::gather::subject::{comparison_subject, mark_emulated};
 use iotax_model::record::{Purpose, Slice};
 use iotax_model::scenario::state_source;
 use iotax_model::stack::InState;
@@ -28,7 +28,7 @@ fn array(reading: &WorkloadView, of: usize, estimates: &mut WorkloadEstimates) -
     let states: Vec<StateFindings> =
         all.map(|(at, state)| in_state(reading, at, state, estimates)).collect();
     let told_by = state_source(&scenario.stacks[of]);
-    let who = marked(reading.name(of), reading.emulated(of).is_some());
+    let who = mark_emulated(reading.name(of), reading.emulated(of).is_some());
     let said = states.iter().map(StateFindings::to_sentence).collect::<Vec<_>>().join("; ");
     let by = if told_by.is_empty() { "it" } else { told_by };
     let sentence = format!("{who}: as {by} reported after each slice: {said}");
@@ -45,11 +45,11 @@ fn in_state(
     let mut judged = JudgedPairs::default();
     // The comparison with the baseline is among the others.
     if !is_first && state.of != reading.run.start.scenario.baseline {
-        judged.add(reading, [state.of, at]);
+        judged.add_pair(reading, [state.of, at]);
     }
-    estimates.add(judged.estimates);
+    estimates.add_estimates(judged.estimates);
     let (counted, left_out) = slices(reading, at);
-    let again = !is_first && state.lost() == Some(0);
+    let again = !is_first && state.lost_members() == Some(0);
     let name =
         reading.name(at).strip_prefix(reading.name(state.of)).unwrap_or_default().trim_start();
     StateFindings {
@@ -57,9 +57,9 @@ fn in_state(
         state: if name.is_empty() { state.state.to_string() } else { name.to_owned() },
         slices: counted.len() as u64,
         reported: counted.iter().filter(|slice| slice.state.is_some()).count() as u64,
-        reported_as: words(&counted),
+        reported_as: reported_array_states(&counted),
         left_out: left_out.len() as u64,
-        left_out_as: words(&left_out),
+        left_out_as: reported_array_states(&left_out),
         rebuild: rebuild::while_rebuilt(reading, at, state),
         comparisons: judged.comparisons,
         charges: judged.charges,
@@ -76,10 +76,11 @@ fn slices<'a>(reading: &WorkloadView<'a>, at: usize) -> (Vec<&'a Slice>, Vec<&'a
 }
 
 /// Returns the states that the array reported; those that differ only in numbers are merged.
-fn words(slices: &[&Slice]) -> Vec<String> {
+fn reported_array_states(slices: &[&Slice]) -> Vec<String> {
     let all: Vec<&str> = slices.iter().filter_map(|slice| slice.state.as_deref()).collect();
-    let merged =
-        |group: Vec<usize>| alike::merged(&group.iter().map(|at| all[*at]).collect::<Vec<_>>());
+    let merged = |group: Vec<usize>| {
+        alike::merge_texts(&group.iter().map(|at| all[*at]).collect::<Vec<_>>())
+    };
     alike::grouped(&all).into_iter().map(merged).collect()
 }
 
@@ -120,15 +121,15 @@ pub(crate) fn reword(array: &mut ArrayStates) {
     for state in &mut array.states {
         for one in &mut state.comparisons {
             let back = if state.again { came_back(&one.rate.verdict) } else { "" };
-            one.rate.phrase = std::mem::take(&mut one.rate.phrase).words(back);
-            let who = who(&one.stack, &one.against, one.emulated.is_some());
+            one.rate.phrase = std::mem::take(&mut one.rate.phrase).with_words(back);
+            let who = comparison_subject(&one.stack, &one.against, one.emulated.is_some());
             for rate in one.rates_mut() {
                 rate.phrase = std::mem::take(&mut rate.phrase).reworded(BASE, HEALTHY);
                 rate.sentence = format!("{who}: {}", rate.phrase);
             }
         }
         for one in &mut state.charges {
-            let who = who(&one.stack, &one.against, one.emulated.is_some());
+            let who = comparison_subject(&one.stack, &one.against, one.emulated.is_some());
             let directions = one.directions.iter_mut().map(|one| &mut one.latency);
             for figure in [&mut one.latency, &mut one.cpu].into_iter().chain(directions) {
                 figure.phrase = std::mem::take(&mut figure.phrase).reworded(BASE, HEALTHY);

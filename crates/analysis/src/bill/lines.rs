@@ -28,8 +28,8 @@ pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<EstimatedRatio>>) {
     let common = common_rounds(reading, &usable);
     let last = reading.sides.len() - 1;
     let measured: Vec<PrefixLine> =
-        (1..=last).map(|at| line(reading, &usable, &common, at - 1, at)).collect();
-    let total = line(reading, &usable, &common, 0, last);
+        (1..=last).map(|at| prefix_line(reading, &usable, &common, at - 1, at)).collect();
+    let total = prefix_line(reading, &usable, &common, 0, last);
     let unexplained = unexplained(reading, &total, &measured);
     let estimates = measured.iter().chain([&total]).map(|line| line.estimated).collect();
     let lines = measured.into_iter().map(|line| line.shown).collect();
@@ -45,7 +45,10 @@ pub fn joint(workloads: &[Workload], found: &[WorkloadFindings]) -> Vec<JointBil
     let sole = matches!(workloads, [one, two] if is_default(one, BILL_DEPTHS[0]) && is_default(two, BILL_DEPTHS[1]));
     let shallow = workloads.iter().zip(found).filter(|(workload, _)| depth(workload) == 1);
     let joined = |(one, shallow): (&Workload, &WorkloadFindings)| {
-        let alike = workloads.iter().zip(found).filter(|(other, _)| kind(other) == kind(one));
+        let alike = workloads
+            .iter()
+            .zip(found)
+            .filter(|(other, _)| jobs_without_depth(other) == jobs_without_depth(one));
         let (deepest, deep) = alike.max_by_key(|(other, _)| depth(other))?;
         let (from, to) = (shallow.bill.as_ref()?, deep.bill.as_ref()?);
         let subject = format!(
@@ -87,7 +90,7 @@ fn depth(workload: &Workload) -> u32 {
 }
 
 /// Returns the jobs without the number of I/Os that they have in flight.
-fn kind(workload: &Workload) -> Vec<Job> {
+fn jobs_without_depth(workload: &Workload) -> Vec<Job> {
     workload
         .jobs
         .iter()
@@ -142,7 +145,7 @@ fn common_rounds(reading: &WorkloadView, usable: &[bool]) -> Vec<RoundId> {
     if visits.len() >= least { Vec::new() } else { common }
 }
 
-fn line(
+fn prefix_line(
     reading: &WorkloadView,
     usable: &[bool],
     common: &[RoundId],
@@ -150,15 +153,15 @@ fn line(
     to: usize,
 ) -> PrefixLine {
     match (usable[to], usable[from]) {
-        (false, _) => return absent(reading, from, to, reading.absence(to)),
+        (false, _) => return absent_line(reading, from, to, reading.absence(to)),
         (_, false) => {
             let reason = format!("{} below it was not measured", reading.name(from));
-            return absent(reading, from, to, MeasuredFigure::missing(reason));
+            return absent_line(reading, from, to, MeasuredFigure::missing(reason));
         }
         _ => {}
     }
     if let Some(reason) = conservation::refusal(reading, [from, to]) {
-        return absent(reading, from, to, MeasuredFigure::missing(reason.to_string()));
+        return absent_line(reading, from, to, MeasuredFigure::missing(reason.to_string()));
     }
     let (a, b) = (&reading.sides[from], &reading.sides[to]);
     let paired =
@@ -166,13 +169,13 @@ fn line(
     let found = RateComparison::estimate(reading, [from, to], &paired, reading.basis());
     let verdict = reading.writes.verdict(found.verdict.clone(), Quantity::Acknowledged, [from, to]);
     let taken = match reading.cpu_incomparable([from, to]) {
-        Some(reason) => AddedPerIo::refused(&reason),
-        None => AddedPerIo::between(a, b, &paired, cpu),
+        Some(reason) => AddedPerIo::from_refusal(&reason),
+        None => AddedPerIo::between_stacks(a, b, &paired, cpu),
     };
     let shown = BillLine {
         layer: reading.name(to).to_owned(),
         on: reading.name(from).to_owned(),
-        ratio: found.figure(),
+        ratio: found.rate_ratio_figure(),
         masked: masking::of_pair(reading, [from, to], &verdict),
         verdict,
         of_baseline: of_baseline(reading, [from, to], common),
@@ -191,7 +194,12 @@ fn line(
     }
 }
 
-fn absent(reading: &WorkloadView, from: usize, to: usize, figure: MeasuredFigure) -> PrefixLine {
+fn absent_line(
+    reading: &WorkloadView,
+    from: usize,
+    to: usize,
+    figure: MeasuredFigure,
+) -> PrefixLine {
     let reason = match &figure {
         MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason } => reason.clone(),
         MeasuredFigure::Known { .. } => String::new(),
@@ -201,7 +209,7 @@ fn absent(reading: &WorkloadView, from: usize, to: usize, figure: MeasuredFigure
         on: reading.name(from).to_owned(),
         ratio: figure.clone(),
         of_baseline: figure.clone(),
-        verdict: Verdict::refused(Refusal::NotMeasured { reason }),
+        verdict: Verdict::from_refusal(Refusal::NotMeasured { reason }),
         masked: None,
         added_latency: figure.clone(),
         directions: Vec::new(),
@@ -218,18 +226,19 @@ fn added_latency(
     [from, to]: [usize; 2],
     paired: &PairedUnits,
 ) -> MeasuredFigure {
-    let apart = reading.matched_load().ok().filter(|load| !load.is_own() && load.rate().is_none());
+    let apart =
+        reading.matched_load().ok().filter(|load| !load.is_own() && load.offered_rate().is_none());
     match apart {
         Some(load) => {
             let (a, b) = (&load.sides()[from], &load.sides()[to]);
-            AddedPerIo::between(a, b, &reading.pair(a, b), RoundTotal::waited).added()
+            AddedPerIo::between_stacks(a, b, &reading.pair(a, b), RoundTotal::latency_total).added()
         }
         None if reading.is_deep() => MeasuredFigure::missing(ONLY_AT_ONE),
-        None => AddedPerIo::between(
+        None => AddedPerIo::between_stacks(
             &reading.sides[from],
             &reading.sides[to],
             paired,
-            RoundTotal::waited,
+            RoundTotal::latency_total,
         )
         .added(),
     }
@@ -251,8 +260,14 @@ fn of_baseline(
     match rates.and_then(|rates| ratio::share_of_base(&rates)) {
         Ok(found) => {
             let share = 1.0 + found.value;
-            let interval = Interval::between(share - found.half_width, share + found.half_width);
-            MeasuredFigure::known(share, "1", (found.rounds as u64, SampleUnit::Rounds), interval)
+            let interval =
+                Interval::from_bounds(share - found.half_width, share + found.half_width);
+            MeasuredFigure::known_value(
+                share,
+                "1",
+                (found.rounds as u64, SampleUnit::Rounds),
+                interval,
+            )
         }
         Err(reason) => MeasuredFigure::missing(reason.to_string()),
     }
@@ -294,9 +309,9 @@ fn unexplained(reading: &WorkloadView, total: &PrefixLine, lines: &[PrefixLine])
     let ratio = left_over(total, &known);
     let verdict = match ratio.value().zip(ratio.bounds()) {
         Some((value, (low, high))) => Verdict::of_interval(value, low, high, reading.zone()),
-        None => {
-            Verdict::refused(Refusal::NotMeasured { reason: "there is no total to explain".into() })
-        }
+        None => Verdict::from_refusal(Refusal::NotMeasured {
+            reason: "there is no total to explain".into(),
+        }),
     };
     BillLine {
         layer,
@@ -323,7 +338,7 @@ fn left_over(total: &PrefixLine, lines: &[&PrefixLine]) -> MeasuredFigure {
         return MeasuredFigure::missing("a line has no interval");
     };
     let ratio = value / product;
-    let interval = Interval::between(ratio * (-half_width).exp(), ratio * half_width.exp());
+    let interval = Interval::from_bounds(ratio * (-half_width).exp(), ratio * half_width.exp());
     MeasuredFigure::Known { value: ratio, unit: "1", n: *n, of: *of, interval, caution: None }
 }
 

@@ -8,9 +8,9 @@ use crate::gather::rounds::{IoDirection, RoundTotal};
 use iotax_facts::limit::{LimitUnit, SetLimit};
 use iotax_model::record::{ON_WIRE, Purpose, SampleValue, Slice};
 use iotax_probe::ProbeUnit;
-use iotax_stats::bucket::{CourseShape, find};
+use iotax_stats::bucket::{CourseShape, find_bucket};
 use iotax_stats::{Concludes, RatioChange, Refusal, Verdict};
-use iotax_units::{counted, grouped, show_bytes, show_ns};
+use iotax_units::{count_noun, grouped, show_bytes, show_ns};
 use std::collections::BTreeMap;
 
 /// Slices of each round, with long rounds separate.
@@ -21,7 +21,7 @@ const AT: f64 = 0.03;
 
 /// Returns the verdict on stack `pair[1]` against stack `pair[0]`, or the refusal if one of them
 /// ran at a limit. A verdict that is refused already has its reason.
-pub fn withheld(
+pub fn withheld_at_limit(
     reading: &WorkloadView,
     pair: [usize; 2],
     verdict: Verdict,
@@ -36,8 +36,8 @@ pub fn withheld(
         return verdict;
     }
     let [base, stack] = pair.map(|at| {
-        let set = || set(reading, at).or_else(|| network(reading, at));
-        processors(reading, at).or_else(set).or_else(|| shown(reading, at))
+        let set = || set_limit_reached(reading, at).or_else(|| network(reading, at));
+        processors(reading, at).or_else(set).or_else(|| detect_token_bucket(reading, at))
     });
     let (of_baseline, also) = (base.is_some(), base.is_some() && stack.is_some());
     let also = if also { "; the stack ran at a limit too" } else { "" };
@@ -45,7 +45,7 @@ pub fn withheld(
     match (found, change) {
         (None, _) => verdict,
         (Some(reason), Some(change)) => Verdict::unresolved(change, reason),
-        (Some(reason), None) => Verdict::refused(reason),
+        (Some(reason), None) => Verdict::from_refusal(reason),
     }
 }
 
@@ -66,7 +66,7 @@ fn processors(reading: &WorkloadView, at: usize) -> Option<String> {
         let quotas = recorded(reading, at).filter(|set| set.of == LimitUnit::Processors);
         let least = quotas.min_by(|a, b| a.rate.total_cmp(&b.rate));
         let named = least.map_or_else(|| "a quota of CPU time".to_owned(), ToString::to_string);
-        let many = counted(reading.sides[at].rounds.len() as u64, "round", "rounds");
+        let many = count_noun(reading.sides[at].rounds.len() as u64, "round", "rounds");
         return Some(format!(
             "{named}; it held threads back for {} in {many}",
             show_ns(held_s * 1e9)
@@ -79,7 +79,7 @@ fn processors(reading: &WorkloadView, at: usize) -> Option<String> {
 }
 
 /// Returns the limit of the place of the load, or of this host, that the stack reached.
-fn set(reading: &WorkloadView, at: usize) -> Option<String> {
+fn set_limit_reached(reading: &WorkloadView, at: usize) -> Option<String> {
     // A probe's units are no I/Os.
     if reading.workload.probe.is_some() {
         return None;
@@ -136,7 +136,7 @@ fn network(reading: &WorkloadView, at: usize) -> Option<String> {
 /// Detects a token bucket in the rounds of the stack, or in those of all stacks together, which may
 /// be on one drive. Points are the ends of whole rounds, in the host's time: slices take turns
 /// within a round, which looks like a limiter's regularity.
-fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
+fn detect_token_bucket(reading: &WorkloadView, at: usize) -> Option<String> {
     let name = reading.name(at);
     let unit = reading.workload.probe_unit();
     let bytes = reading.workload.writes() || unit == Some(ProbeUnit::Bytes);
@@ -159,7 +159,7 @@ fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
         let mut rounds: Vec<&Vec<&Slice>> = rounds.values().collect();
         rounds.sort_by_key(|slices| slices.iter().map(|slice| begin(slice)).min());
         let bucket = |course: &[(f64, f64)]| {
-            let Ok(CourseShape::Bucket(found)) = find(course) else { return None };
+            let Ok(CourseShape::Bucket(found)) = find_bucket(course) else { return None };
             let words = |amount: f64| match bytes {
                 true => show_bytes(amount.round() as u64),
                 false => format!("{} {named}", grouped(amount)),
@@ -431,7 +431,7 @@ mod tests {
         );
         let reading =
             crate::gather::reading::WorkloadView::from_run(&run, &run.start.scenario.workloads[0]);
-        let said = shown(&reading, 0).expect("a bucket");
+        let said = detect_token_bucket(&reading, 0).expect("a bucket");
         // Half of what both get together.
         assert!(said.contains("2,500 I/Os a second after a burst of "), "{said}");
         assert!(
@@ -453,7 +453,7 @@ mod tests {
             for workload in &run.start.scenario.workloads {
                 let reading = crate::gather::reading::WorkloadView::from_run(&run, workload);
                 for at in 0..reading.sides.len() {
-                    assert_eq!(shown(&reading, at), None, "{} {at}", workload.name);
+                    assert_eq!(detect_token_bucket(&reading, at), None, "{} {at}", workload.name);
                 }
             }
         }

@@ -33,7 +33,7 @@ pub fn of_pair(
         .or_else(|| generator(reading, pair, sides))
         .or_else(|| cpus(sides))
         .or_else(|| shared(reading, sides))?;
-    Some(MaskingCeiling { words: words(found, pair.map(|at| reading.name(at))), by: found })
+    Some(MaskingCeiling { words: ceiling_words(found, pair.map(|at| reading.name(at))), by: found })
 }
 
 fn offered(reading: &WorkloadView, pair: [usize; 2], sides: [&StackSide; 2]) -> Option<Ceiling> {
@@ -42,7 +42,7 @@ fn offered(reading: &WorkloadView, pair: [usize; 2], sides: [&StackSide; 2]) -> 
     if reading.offered(pair[1]) != Some(offered) {
         return None;
     }
-    let achieved = sides.map(|side| rate(side, |round| round.ios) / offered);
+    let achieved = sides.map(|side| rate_of_amount(side, |round| round.ios) / offered);
     let keeps_up =
         |at: usize| sides[at].kept_up(offered, reading.schedules(pair[at])) == Some(true);
     [0, 1].into_iter().all(keeps_up).then_some(Ceiling::OfferedRate { offered, achieved })
@@ -77,19 +77,19 @@ fn cpus(sides: [&StackSide; 2]) -> Option<Ceiling> {
 fn shared(reading: &WorkloadView, sides: [&StackSide; 2]) -> Option<Ceiling> {
     let amount =
         |round: &RoundTotal| if reading.workload.writes() { round.bytes } else { round.ios };
-    let [a, b] = sides.map(|side| rate(side, amount));
+    let [a, b] = sides.map(|side| rate_of_amount(side, amount));
     let difference = b / a - 1.0;
     let variation = [sides[0].usage.variation()?, sides[1].usage.variation()?];
     let steady = variation.iter().all(|one| *one < STEADY) && difference.abs() <= ALIKE;
     steady.then_some(Ceiling::SharedLimit { difference, variation })
 }
 
-fn rate(side: &StackSide, amount: impl Fn(&RoundTotal) -> f64) -> f64 {
+fn rate_of_amount(side: &StackSide, amount: impl Fn(&RoundTotal) -> f64) -> f64 {
     let sum = |of: &dyn Fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
     sum(&amount) / sum(&|round| round.window_s)
 }
 
-fn words(ceiling: Ceiling, [base, stack]: [&str; 2]) -> String {
+fn ceiling_words(ceiling: Ceiling, [base, stack]: [&str; 2]) -> String {
     let percents = |[one, other]: [f64; 2]| {
         format!("{:.1} % ({base}) and {:.1} % ({stack})", 100.0 * one, 100.0 * other)
     };
@@ -131,7 +131,7 @@ mod tests {
             Ceiling::RateLimited,
             Ceiling::SharedLimit { difference: -0.0012, variation: [0.0008, 0.0011] },
         ];
-        let said = all.map(|one| words(one, ["file", "loop"]));
+        let said = all.map(|one| ceiling_words(one, ["file", "loop"]));
         assert_eq!(
             said[0],
             "masked by the offered rate: both stacks reach 99.9 % (file) and 99.1 % (loop) of 10,000 I/Os per second"

@@ -95,8 +95,9 @@ pub fn interference(reading: &WorkloadView) -> Option<InterferenceCheck> {
     }
     let found = alone::beside_over_alone(&pairs);
     let verdict = Verdict::of_rounds(&found, reading.zone());
-    let ratio =
-        found.map_or_else(MeasuredFigure::missing, |found| EstimatedRatio::Rounds(found).figure());
+    let ratio = found.map_or_else(MeasuredFigure::missing, |found| {
+        EstimatedRatio::Rounds(found).estimated_figure()
+    });
     let therefore = match &reading.run.apart {
         Some(_) => " (it was measured in visits therefore)",
         None => "",

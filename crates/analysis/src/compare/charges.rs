@@ -13,7 +13,7 @@ use crate::findings::{
 };
 use crate::gather::reading::{CommonLoad, WorkloadView};
 use crate::gather::rounds::{IoDirection, RoundTotal, StackSide};
-use crate::gather::subject::who;
+use crate::gather::subject::comparison_subject;
 use crate::validity::conservation;
 use iotax_stats::family::{self, Family};
 use iotax_stats::ratio::{Difference, Total};
@@ -49,7 +49,7 @@ pub fn of_pair(
         (DirectionCharge { direction: way.word(), latency }, found)
     };
     let (directions, of_directions): (Vec<DirectionCharge>, _) =
-        reading.directions().iter().map(direction).unzip();
+        reading.mix_directions().iter().map(direction).unzip();
     let ratios: Vec<&MeasuredFigure> = directions.iter().map(|one| &one.latency.ratio).collect();
     let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, None);
     let charges = Charges {
@@ -67,7 +67,13 @@ pub fn of_pair(
 
 /// Concludes a charge from the simultaneous interval over its whole family, and gives it that
 /// interval.
-pub fn hold(one: &mut ChargeFinding, who: &str, found: &EstimatedRatio, family: Family, zone: f64) {
+pub fn conclude_charge(
+    one: &mut ChargeFinding,
+    who: &str,
+    found: &EstimatedRatio,
+    family: Family,
+    zone: f64,
+) {
     one.ratio = one.ratio.with_interval(Some(&found.simultaneous(family)));
     one.difference = one.difference.stretched(family::stretch(family, found.log().freedom));
     let Some(held) =
@@ -84,9 +90,9 @@ pub fn hold(one: &mut ChargeFinding, who: &str, found: &EstimatedRatio, family: 
         Some(subject) => {
             one.verdict.about_cpu(difference(&one.difference).as_ref(), one.ratio.value(), subject)
         }
-        None => one.verdict.about(&one.quantity),
+        None => one.verdict.phrase_about(&one.quantity),
     };
-    one.word(who, phrase, remedy);
+    one.put_into_words(who, phrase, remedy);
 }
 
 /// Prefix of the quantity's name for CPU times.
@@ -99,10 +105,10 @@ fn difference(figure: &MeasuredFigure) -> Option<Difference> {
 
 impl ChargeFinding {
     /// Puts the conclusion into words, with what would settle it.
-    fn word(&mut self, who: &str, phrase: Phrase, remedy: Option<String>) {
+    fn put_into_words(&mut self, who: &str, phrase: Phrase, remedy: Option<String>) {
         let settle = remedy.as_deref().map(settle_words).unwrap_or_default();
         self.remedy = remedy;
-        self.phrase = phrase.words(over_attaches(&self.ratio)).words(settle);
+        self.phrase = phrase.with_words(over_attaches(&self.ratio)).with_words(settle);
         self.sentence = format!("{who}: {}", self.phrase);
     }
 }
@@ -119,14 +125,14 @@ pub fn matched(reading: &WorkloadView) -> Option<MatchedFindings> {
             emulated: reading.emulated(at),
             iops: rows::of_side(side, "1/s", |round| Some((round.window_s, round.ios)))
                 .unwrap_or_else(|| MeasuredFigure::missing("no whole round at the matched rate")),
-            kept_up: load.rate().and_then(|rate| side.kept_up(rate, reading.schedules(at))),
-            caught_up: load.rate().and_then(|rate| caught_up(side, rate)),
+            kept_up: load.offered_rate().and_then(|rate| side.kept_up(rate, reading.schedules(at))),
+            caught_up: load.offered_rate().and_then(|rate| caught_up(side, rate)),
             latency: rows::latencies(reading, side),
             service: rows::service(reading, side),
         }
     };
     Some(MatchedFindings {
-        rate_iops: load.rate(),
+        rate_iops: load.offered_rate(),
         subject: at_load(reading, &load),
         origin: load.origin().to_owned(),
         rows: (0..load.sides().len()).map(row).collect(),
@@ -135,7 +141,7 @@ pub fn matched(reading: &WorkloadView) -> Option<MatchedFindings> {
 
 fn at_load(reading: &WorkloadView, load: &CommonLoad) -> String {
     let what = reading.workload.kind_subject();
-    match load.rate() {
+    match load.offered_rate() {
         Some(rate) => format!("{what} at {} I/Os a second", grouped(rate)),
         None => format!("{what} at iodepth 1"),
     }
@@ -176,34 +182,37 @@ impl ChargedPair<'_> {
             Ok(load) => load,
             Err(reason) => {
                 let kind = self.reading.workload.kind_subject();
-                return self.refused(
+                return self.refused_estimate(
                     format!("the mean {what}latency of {kind} at a matched rate"),
                     reason,
                 );
             }
         };
-        let without = WorkloadView::without(load.sides(), [self.base, self.at]);
+        let without = WorkloadView::without_lost_places(load.sides(), [self.base, self.at]);
         let subject = format!("the mean {what}latency of {}{without}", at_load(self.reading, load));
         let [a, b] = [self.base, self.at].map(|at| &load.sides()[at]);
-        let regime = || self.reading.writes.refused().cloned();
+        let regime = || self.reading.writes.regime_refusal().cloned();
         if let Some(reason) = self
-            .absent(load)
+            .load_refusal(load)
             .or_else(|| conservation::refusal(self.reading, [self.base, self.at]))
-            .or_else(|| directions::absent(self.reading, [self.base, self.at], way?, load.sides()))
+            .or_else(|| {
+                directions::absent_direction(self.reading, [self.base, self.at], way?, load.sides())
+            })
             .or_else(regime)
             .or_else(|| self.reading.unlike_clocks([self.base, self.at]))
             .or_else(|| not_kept_up(self.reading, [self.base, self.at], load))
         {
-            return self.refused(subject, &reason);
+            return self.refused_estimate(subject, &reason);
         }
-        let taken = AddedPerIo::between(a, b, &self.reading.pair(a, b), directions::waited(way));
-        let verdict: Charge = EstimatedRatio::concluded(&taken.ratio, self.reading.zone());
-        let phrase = verdict.about(&subject);
+        let taken =
+            AddedPerIo::between_stacks(a, b, &self.reading.pair(a, b), directions::wait_total(way));
+        let verdict: Charge = EstimatedRatio::conclude_estimate(&taken.ratio, self.reading.zone());
+        let phrase = verdict.phrase_about(&subject);
         self.finding(subject, verdict, phrase, &taken)
     }
 
     fn cpu(&self) -> ChargeEstimate {
-        let without = WorkloadView::without(&self.reading.sides, [self.base, self.at]);
+        let without = WorkloadView::without_lost_places(&self.reading.sides, [self.base, self.at]);
         let subject = format!("{}{without}", self.reading.workload.subject());
         let quantity = format!("{CPU_PER_IO}{subject}");
         let [a, b] = [self.base, self.at].map(|at| &self.reading.sides[at]);
@@ -215,36 +224,36 @@ impl ChargedPair<'_> {
             conservation::refusal(self.reading, pair)
                 .or_else(|| self.reading.cpu_incomparable(pair))
         };
-        let regime = || self.reading.writes.refused().cloned();
+        let regime = || self.reading.writes.regime_refusal().cloned();
         if let Some(reason) =
             reason.or_else(lacking).or_else(regime).or_else(|| self.spoilt.clone())
         {
-            return self.refused(quantity, &reason);
+            return self.refused_estimate(quantity, &reason);
         }
-        let taken = AddedPerIo::between(a, b, &self.reading.pair(a, b), cpu);
-        let verdict: Charge = EstimatedRatio::concluded(&taken.ratio, self.reading.zone());
-        let ratio = taken.times().value();
+        let taken = AddedPerIo::between_stacks(a, b, &self.reading.pair(a, b), cpu);
+        let verdict: Charge = EstimatedRatio::conclude_estimate(&taken.ratio, self.reading.zone());
+        let ratio = taken.ratio_figure().value();
         let phrase = verdict.about_cpu(taken.difference.as_ref().ok(), ratio, &subject);
         self.finding(quantity, verdict, phrase, &taken)
     }
 
     /// Returns the refusal if the matched load never reached one of the sides.
-    fn absent(&self, load: &CommonLoad) -> Option<Refusal> {
+    fn load_refusal(&self, load: &CommonLoad) -> Option<Refusal> {
         let lacking =
             [self.base, self.at].into_iter().find(|at| load.sides()[*at].rounds.is_empty())?;
         let reason = format!("{}: no whole round at the matched rate", self.reading.name(lacking));
         Some(Refusal::NotMeasured { reason })
     }
 
-    fn refused(&self, subject: String, reason: &Refusal) -> ChargeEstimate {
-        let verdict = Charge::refused(reason.clone());
+    fn refused_estimate(&self, subject: String, reason: &Refusal) -> ChargeEstimate {
+        let verdict = Charge::from_refusal(reason.clone());
         let phrase = match reason {
             Refusal::NotMeasured { reason } => {
-                Phrase::default().words(format!("{subject}: not measured: {reason}"))
+                Phrase::default().with_words(format!("{subject}: not measured: {reason}"))
             }
-            _ => verdict.about(&subject),
+            _ => verdict.phrase_about(&subject),
         };
-        self.finding(subject, verdict, phrase, &AddedPerIo::refused(reason))
+        self.finding(subject, verdict, phrase, &AddedPerIo::from_refusal(reason))
     }
 
     fn finding(
@@ -254,19 +263,23 @@ impl ChargedPair<'_> {
         phrase: Phrase,
         taken: &AddedPerIo,
     ) -> ChargeEstimate {
-        let who = who(self.reading.name(self.at), self.reading.name(self.base), self.emulated);
+        let who = comparison_subject(
+            self.reading.name(self.at),
+            self.reading.name(self.base),
+            self.emulated,
+        );
         let effort = MeasuredEffort::from_reading(self.reading);
         let remedy = verdict.reason().and_then(|reason| effort.remedy(reason));
         let mut found = ChargeFinding {
             sentence: String::new(),
             phrase: Phrase::default(),
-            ratio: taken.times(),
+            ratio: taken.ratio_figure(),
             difference: taken.added(),
             quantity,
             verdict,
             remedy: None,
         };
-        found.word(&who, phrase, remedy);
+        found.put_into_words(&who, phrase, remedy);
         (found, taken.ratio.as_ref().ok().copied())
     }
 }
@@ -277,7 +290,7 @@ pub fn cpu(round: &RoundTotal) -> Option<Total> {
 }
 
 fn not_kept_up(reading: &WorkloadView, pair: [usize; 2], load: &CommonLoad) -> Option<Refusal> {
-    let rate = load.rate()?;
+    let rate = load.offered_rate()?;
     let late = |(which, at): (usize, usize)| {
         let side = &load.sides()[at];
         let is_late = side.kept_up(rate, reading.schedules(at)) == Some(false);

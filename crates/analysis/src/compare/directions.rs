@@ -25,19 +25,19 @@ pub struct DirectionCompared {
 }
 
 /// Returns the rate of one direction of the second stack over that of the first.
-pub fn ratio(
+pub fn direction_ratio(
     reading: &WorkloadView,
     pair: [usize; 2],
     paired: &PairedUnits,
     way: IoDirection,
     which: Quantity,
 ) -> AddedPerIo {
-    if let Some(reason) = absent(reading, pair, way, &reading.sides) {
-        return AddedPerIo::refused(&reason);
+    if let Some(reason) = absent_direction(reading, pair, way, &reading.sides) {
+        return AddedPerIo::from_refusal(&reason);
     }
     let [a, b] = pair.map(|at| &reading.sides[at]);
     let by_bytes = reading.basis().by_bytes;
-    AddedPerIo::between(a, b, paired, |round| {
+    AddedPerIo::between_stacks(a, b, paired, |round| {
         let (ios, bytes) = round.amounts(Some(way));
         Some(Total {
             sum: if by_bytes { bytes } else { ios },
@@ -47,7 +47,7 @@ pub fn ratio(
 }
 
 /// Returns the reason why one of two stacks has nothing of a direction.
-pub fn absent(
+pub fn absent_direction(
     reading: &WorkloadView,
     pair: [usize; 2],
     way: IoDirection,
@@ -68,32 +68,39 @@ pub fn of_pair(
     which: Quantity,
     whole: Result<&Verdict, &Refusal>,
 ) -> Vec<DirectionCompared> {
-    let ways = reading.directions().iter().copied();
+    let ways = reading.mix_directions().iter().copied();
     let ways = ways.filter(|way| which == Quantity::Acknowledged || *way == IoDirection::Write);
     let regime = reading.run.start.scenario.measure.regime;
     let of = |way: IoDirection| {
         let taken = match whole {
-            Err(reason) => AddedPerIo::refused(reason),
-            Ok(_) => ratio(reading, pair, paired, way, which),
+            Err(reason) => AddedPerIo::from_refusal(reason),
+            Ok(_) => direction_ratio(reading, pair, paired, way, which),
         };
-        let verdict = concluded(reading, &taken, whole.ok());
+        let verdict = conclude_direction(reading, &taken, whole.ok());
         let quantity = subject::quantity(reading.workload, which, Some(regime), Some(way))
-            + &WorkloadView::without(&reading.sides, pair);
-        let rate =
-            RateFinding::new(quantity, reading.writes.verdict(verdict, which, pair), taken.times());
+            + &WorkloadView::without_lost_places(&reading.sides, pair);
+        let rate = RateFinding::new(
+            quantity,
+            reading.writes.verdict(verdict, which, pair),
+            taken.ratio_figure(),
+        );
         let direction = DirectionComparison { direction: way.word(), rate };
         DirectionCompared { direction, estimated: taken.ratio.ok() }
     };
     ways.map(of).collect()
 }
 
-pub fn concluded(reading: &WorkloadView, taken: &AddedPerIo, whole: Option<&Verdict>) -> Verdict {
+pub fn conclude_direction(
+    reading: &WorkloadView,
+    taken: &AddedPerIo,
+    whole: Option<&Verdict>,
+) -> Verdict {
     let limited =
         |reason: &Refusal| matches!(reason, Refusal::RateLimited { .. } | Refusal::AtLimit { .. });
     let spoils = |reason: &&Refusal| reason.is_of_slices() || limited(reason);
     match (&taken.ratio, whole.and_then(Verdict::reason).filter(spoils)) {
-        (Ok(found), Some(reason)) => Verdict::unresolved(found.change(), reason.clone()),
-        (found, _) => EstimatedRatio::concluded(found, reading.zone()),
+        (Ok(found), Some(reason)) => Verdict::unresolved(found.ratio_change(), reason.clone()),
+        (found, _) => EstimatedRatio::conclude_estimate(found, reading.zone()),
     }
 }
 
@@ -105,21 +112,23 @@ pub fn of_line(
 ) -> Vec<BillDirection> {
     let of = |way: &IoDirection| BillDirection {
         direction: way.word(),
-        ratio: ratio(reading, pair, paired, *way, Quantity::Acknowledged).times(),
+        ratio: direction_ratio(reading, pair, paired, *way, Quantity::Acknowledged).ratio_figure(),
         added_latency: match deep {
             true => MeasuredFigure::missing(ratio::ONLY_AT_ONE),
             false => {
                 let [a, b] = pair.map(|at| &reading.sides[at]);
-                AddedPerIo::between(a, b, paired, waited(Some(*way))).added()
+                AddedPerIo::between_stacks(a, b, paired, wait_total(Some(*way))).added()
             }
         },
     };
-    reading.directions().iter().map(of).collect()
+    reading.mix_directions().iter().map(of).collect()
 }
 
 /// Returns the latencies of a round, of one direction or of all.
-pub fn waited(way: Option<IoDirection>) -> impl Fn(&RoundTotal) -> Option<Total> {
-    move |round| way.map_or_else(|| round.waited(), |way| round.direction_total(way).waited())
+pub fn wait_total(way: Option<IoDirection>) -> impl Fn(&RoundTotal) -> Option<Total> {
+    move |round| {
+        way.map_or_else(|| round.latency_total(), |way| round.direction_total(way).latency_total())
+    }
 }
 
 /// Returns true if the rates of the two surely differ, each by its own interval.
@@ -145,7 +154,7 @@ pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
     };
     let mut published = scenario.published.iter().flat_map(|published| &published.figures);
     let tables = scenario.table.iter().filter(|table| table.rows.contains(&reading.workload.name));
-    !reading.directions().is_empty()
+    !reading.mix_directions().is_empty()
         && (published.any(|one| one.workload == reading.workload.name && names(one.metric))
             || tables.filter_map(|table| table.metric).any(names))
 }
@@ -156,7 +165,7 @@ pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<IoDirection> 
         PublishedWay::Read => IoDirection::Read,
         PublishedWay::Write => IoDirection::Write,
     };
-    reading.directions().contains(&way).then_some(way)
+    reading.mix_directions().contains(&way).then_some(way)
 }
 
 /// Returns the rate of a mix for each of its directions; empty if `metric` is already about one
@@ -164,7 +173,8 @@ pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<IoDirection> 
 pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(IoDirection, Metric)> {
     let Metric::Rate { bytes, durable, way: None } = metric else { return Vec::new() };
     // Reads have nothing to flush.
-    let ways = reading.directions().iter().filter(|way| !durable || **way == IoDirection::Write);
+    let ways =
+        reading.mix_directions().iter().filter(|way| !durable || **way == IoDirection::Write);
     let of = |way: &IoDirection| {
         let named =
             if *way == IoDirection::Read { PublishedWay::Read } else { PublishedWay::Write };
@@ -185,7 +195,7 @@ pub fn of_latency(reading: &WorkloadView, metric: Metric) -> IoDirection {
 
 /// Returns advice on reading rates of single directions of the load; `None` unless the load is a
 /// mix.
-pub fn note(reading: &WorkloadView) -> Option<String> {
+pub fn directions_advice(reading: &WorkloadView) -> Option<String> {
     let mixes = |job: &iotax_load::Job| job.rw.reads() && job.rw.writes();
     let text = match reading.workload.jobs.iter().all(mixes) {
         true => {
@@ -197,11 +207,11 @@ pub fn note(reading: &WorkloadView) -> Option<String> {
              their latencies are their own"
         }
     };
-    (!reading.directions().is_empty()).then(|| text.to_owned())
+    (!reading.mix_directions().is_empty()).then(|| text.to_owned())
 }
 
 /// Concludes the rates of single directions of a run from simultaneous intervals.
-pub fn settle(
+pub fn settle_directions(
     workloads: &mut [WorkloadFindings],
     estimates: &[Option<EstimatedRatio>],
     family: Family,
@@ -209,10 +219,10 @@ pub fn settle(
 ) {
     let all = workloads
         .iter_mut()
-        .flat_map(|workload| workload.judged().0)
+        .flat_map(|workload| workload.jointly_judged().0)
         .flat_map(|one| &mut one.directions);
     for (one, found) in all.zip(estimates) {
         let Some(found) = found else { continue };
-        verdicts::hold(&mut one.rate, found, family, zone);
+        verdicts::conclude_rate(&mut one.rate, found, family, zone);
     }
 }

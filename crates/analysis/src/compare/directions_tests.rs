@@ -330,7 +330,7 @@ fn a_row_that_was_printed_in_two_places_is_two_cells() {
 #[test]
 fn an_old_run_shows_the_directions_that_it_recorded() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/run-v1");
-    let mut run = iotax_store::load(std::path::Path::new(folder)).unwrap();
+    let mut run = iotax_store::load_run(std::path::Path::new(folder)).unwrap();
     run.start.scenario.workloads[0].jobs[0].rw = Rw::RandRw;
     let stack = run.start.scenario.stacks[0].name.clone();
     run.slices.iter_mut().for_each(|slice| slice.stack.clone_from(&stack));

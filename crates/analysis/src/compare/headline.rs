@@ -6,10 +6,10 @@
 use crate::compare::verdicts;
 use crate::findings::ceiling::Ceiling;
 use crate::findings::{Comparison, ComparisonRole, RulerCheck, WorkloadFindings};
-use crate::gather::subject::who;
+use crate::gather::subject::comparison_subject;
 use iotax_stats::round::percent_up;
 use iotax_stats::{Refusal, Verdict};
-use iotax_units::{counted, distinct, show_names};
+use iotax_units::{count_noun, distinct, show_names};
 
 pub struct Headline {
     pub stack: String,
@@ -61,9 +61,9 @@ fn headline_sentence(one: &Comparison, family: usize) -> String {
     if family < 2 {
         return one.rate.sentence.clone();
     }
-    let who = who(&one.stack, &one.against, false);
+    let who = comparison_subject(&one.stack, &one.against, false);
     let over = crate::compare::ratio::over_attaches(&one.rate.ratio);
-    let verdict = one.rate.verdict.about(&one.rate.quantity);
+    let verdict = one.rate.verdict.phrase_about(&one.rate.quantity);
     format!(
         "{who}: {verdict}{over} (the largest difference; the interval holds for all {family} comparisons together)"
     )
@@ -115,9 +115,9 @@ fn not_found(workloads: &[WorkloadFindings], real: &[&Comparison]) -> String {
     let of = match verdicts::many(workloads) {
         0 => format!(
             "{}, none with an interval",
-            counted(real.len() as u64, "comparison", "comparisons")
+            count_noun(real.len() as u64, "comparison", "comparisons")
         ),
-        many => counted(many as u64, "comparison", "comparisons"),
+        many => count_noun(many as u64, "comparison", "comparisons"),
     };
     match (largest_bound(&alike), widest(&open)) {
         (Some(above), _) if open.is_empty() => {
@@ -168,7 +168,7 @@ pub fn ruler(workloads: &[WorkloadFindings]) -> Option<RulerCheck> {
     let first = all.first()?;
     let names = distinct(all.iter().map(|one| &one.stack));
     let emulated = all.iter().any(|one| one.emulated.is_some());
-    let who = who(&show_names(names), &first.against, emulated);
+    let who = comparison_subject(&show_names(names), &first.against, emulated);
     let off = all
         .iter()
         .copied()

@@ -24,7 +24,7 @@ pub struct WorkloadEstimates {
 }
 
 impl WorkloadEstimates {
-    pub fn add(&mut self, more: WorkloadEstimates) {
+    pub fn add_estimates(&mut self, more: WorkloadEstimates) {
         self.comparisons.extend(more.comparisons);
         self.bill_lines.extend(more.bill_lines);
         self.latency.extend(more.latency);
@@ -44,7 +44,7 @@ pub struct JudgedPairs {
 
 impl JudgedPairs {
     /// Adds the figures of the second stack of a pair against the first.
-    pub fn add(&mut self, reading: &WorkloadView, pair: [usize; 2]) {
+    pub fn add_pair(&mut self, reading: &WorkloadView, pair: [usize; 2]) {
         // A ruler is no member of the families that are judged together.
         let judged = reading.run.start.scenario.ruler() != Some(pair[1]);
         let compared = verdicts::of_pair(reading, pair);
@@ -80,7 +80,11 @@ const WEIGHT_OF_THROUGHPUT: f64 = 3.0;
 
 /// Concludes all verdicts of a run from simultaneous intervals, so that it reports any false
 /// difference in at most 5 of 100 cases, in all figures together.
-pub fn settle(run: &RunData, workloads: &mut [WorkloadFindings], all: Vec<WorkloadEstimates>) {
+pub fn settle_verdicts(
+    run: &RunData,
+    workloads: &mut [WorkloadFindings],
+    all: Vec<WorkloadEstimates>,
+) {
     let (mut comparisons, mut lines) = (Vec::new(), Vec::new());
     let (mut latency, mut cpu) = (Vec::new(), Vec::new());
     let (mut directions, mut direction_latency) = (Vec::new(), Vec::new());
@@ -101,8 +105,8 @@ pub fn settle(run: &RunData, workloads: &mut [WorkloadFindings], all: Vec<Worklo
         kind(&cpu),
         kind(&direction_latency),
     ]);
-    verdicts::settle(workloads, &comparisons, &lines, of_rates, zone);
-    directions::settle(workloads, &directions, of_directions, zone);
+    verdicts::settle_throughput(workloads, &comparisons, &lines, of_rates, zone);
+    directions::settle_directions(workloads, &directions, of_directions, zone);
     verdicts::say(run, workloads);
     verdicts::settle_charges(workloads, &latency, of_latency, zone, |charges| {
         vec![&mut charges.latency]

@@ -63,7 +63,7 @@ pub fn network(reading: &WorkloadView, at: usize) -> Option<NetworkRow> {
                 let counted = (rounds.len() as u64, SampleUnit::Rounds);
                 MeasuredFigure::bare(0.0, unit, counted, "nothing was counted in any round")
             }
-            false => rows::figure(reading, at, unit, of),
+            false => rows::figure_of_rounds(reading, at, unit, of),
         }
     };
     let here =

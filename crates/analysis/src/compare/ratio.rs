@@ -22,15 +22,15 @@ pub enum EstimatedRatio {
 }
 
 impl EstimatedRatio {
-    pub fn figure(&self) -> MeasuredFigure {
+    pub fn estimated_figure(&self) -> MeasuredFigure {
         match self {
             EstimatedRatio::Rounds(found) => of_ratio(found, "1"),
             EstimatedRatio::Visits(found, unit) => {
                 let interval = Interval::of_t(found.low, found.high, found.log.freedom);
-                MeasuredFigure::known(
+                MeasuredFigure::known_value(
                     found.ratio,
                     "1",
-                    (found.visits as u64, unit.counted()),
+                    (found.visits as u64, unit.sample_unit()),
                     interval,
                 )
             }
@@ -51,10 +51,10 @@ impl EstimatedRatio {
             EstimatedRatio::Rounds(found) => family::bounds(found, family),
             EstimatedRatio::Visits(found, _) => family::visit_bounds(found, family),
         };
-        Interval::between(low, high)
+        Interval::from_bounds(low, high)
     }
 
-    pub fn change(&self) -> RatioChange {
+    pub fn ratio_change(&self) -> RatioChange {
         match self {
             EstimatedRatio::Rounds(found) => {
                 RatioChange::of_ratio(found.ratio, found.low, found.high)
@@ -66,11 +66,14 @@ impl EstimatedRatio {
     }
 
     /// Returns the conclusion from an estimate.
-    pub fn concluded<C: Concludes>(found: &Result<EstimatedRatio, Refusal>, zone: f64) -> C {
+    pub fn conclude_estimate<C: Concludes>(
+        found: &Result<EstimatedRatio, Refusal>,
+        zone: f64,
+    ) -> C {
         match found {
             Ok(EstimatedRatio::Rounds(found)) => C::of_rounds(&Ok(*found), zone),
             Ok(EstimatedRatio::Visits(found, _)) => C::of_visits(&Ok(*found), zone),
-            Err(reason) => C::refused(reason.clone()),
+            Err(reason) => C::from_refusal(reason.clone()),
         }
     }
 }
@@ -100,8 +103,8 @@ impl RateComparison {
         }
     }
 
-    pub fn refused(reason: Refusal) -> RateComparison {
-        let verdict = Verdict::refused(reason.clone());
+    pub fn from_refusal(reason: Refusal) -> RateComparison {
+        let verdict = Verdict::from_refusal(reason.clone());
         RateComparison {
             estimated: Err(reason),
             point: None,
@@ -118,9 +121,9 @@ impl RateComparison {
     ) -> RateComparison {
         let rounds = match reading.timeline.rounds(pair, ids, basis) {
             Ok(rounds) => rounds,
-            Err(reason) => return RateComparison::refused(reason),
+            Err(reason) => return RateComparison::from_refusal(reason),
         };
-        let judged = judge(&rounds, &question(reading, pair, timeline::value(basis)));
+        let judged = judge(&rounds, &question(reading, pair, timeline::slice_value(basis)));
         let checks = RatioChecks {
             level: judged.split,
             carry_over: judged.carry_over,
@@ -150,7 +153,7 @@ impl RateComparison {
         let within = RateComparison::by_rounds(reading, pair, &common, basis);
         let spoilt = match (&within.verdict, &estimated) {
             (Verdict::Unresolved { reason, .. }, Ok(found)) if spoils(reason) => {
-                Some(Verdict::unresolved(found.change(), reason.clone()))
+                Some(Verdict::unresolved(found.ratio_change(), reason.clone()))
             }
             _ => None,
         };
@@ -162,9 +165,9 @@ impl RateComparison {
         }
     }
 
-    pub fn figure(&self) -> MeasuredFigure {
+    pub fn rate_ratio_figure(&self) -> MeasuredFigure {
         match &self.estimated {
-            Ok(found) => found.figure(),
+            Ok(found) => found.estimated_figure(),
             Err(reason) => too_few(reason, self.point, "1"),
         }
     }
@@ -205,7 +208,7 @@ pub fn round_values(
     basis: RoundBasis,
 ) -> Result<Vec<(f64, f64)>, Refusal> {
     let of = |side: &StackSide, id: &RoundId| {
-        side.rounds.get(id).map_or(Err(lost()), |round| value(round, basis))
+        side.rounds.get(id).map_or(Err(missing_round()), |round| round_value(round, basis))
     };
     ids.iter().map(|id| Ok((of(a, id)?, of(b, id)?))).collect()
 }
@@ -220,17 +223,18 @@ pub fn rates(
     basis: RoundBasis,
 ) -> Result<Vec<[f64; 3]>, Refusal> {
     let of = |side: &StackSide, id: &RoundId| {
-        let value = side.rounds.get(id).map_or(Err(lost()), |round| value(round, basis))?;
+        let value =
+            side.rounds.get(id).map_or(Err(missing_round()), |round| round_value(round, basis))?;
         Ok(if basis.by_bytes { 1.0 / value } else { value })
     };
     ids.iter().map(|id| Ok([of(sides[0], id)?, of(sides[1], id)?, of(sides[2], id)?])).collect()
 }
 
-fn lost() -> Refusal {
+fn missing_round() -> Refusal {
     Refusal::NotMeasured { reason: "a round is not there on both sides".into() }
 }
 
-fn value(round: &RoundTotal, basis: RoundBasis) -> Result<f64, Refusal> {
+fn round_value(round: &RoundTotal, basis: RoundBasis) -> Result<f64, Refusal> {
     let time = time(round, basis.quantity)?;
     match basis.by_bytes {
         false => Ok(round.ios / time),
@@ -342,7 +346,7 @@ fn estimated(
             unit,
             n: found.samples,
             of: SampleUnit::Samples,
-            interval: Interval::between(found.low, found.high),
+            interval: Interval::from_bounds(found.low, found.high),
             caution: caution(found.gate),
         },
         Err(reason) => MeasuredFigure::missing(reason),
@@ -364,7 +368,7 @@ pub struct AddedPerIo {
 
 impl AddedPerIo {
     /// Compares two stacks in the same units as throughput: rounds within their visits, or visits.
-    pub fn between(
+    pub fn between_stacks(
         a: &StackSide,
         b: &StackSide,
         paired: &PairedUnits,
@@ -393,21 +397,21 @@ impl AddedPerIo {
                     ratio.map(|ratio| EstimatedRatio::Visits(ratio, *unit)),
                     difference,
                     points,
-                    unit.counted(),
+                    unit.sample_unit(),
                 )
             }
         };
         AddedPerIo { ratio, difference, points, unit }
     }
 
-    pub fn refused(reason: &Refusal) -> AddedPerIo {
+    pub fn from_refusal(reason: &Refusal) -> AddedPerIo {
         let (ratio, difference) = (Err(reason.clone()), Err(reason.clone()));
         AddedPerIo { ratio, difference, points: [None; 2], unit: SampleUnit::Rounds }
     }
 
-    pub fn times(&self) -> MeasuredFigure {
+    pub fn ratio_figure(&self) -> MeasuredFigure {
         match &self.ratio {
-            Ok(found) => found.figure(),
+            Ok(found) => found.estimated_figure(),
             Err(reason) => too_few(reason, self.points[0], "1"),
         }
     }
@@ -416,11 +420,16 @@ impl AddedPerIo {
     pub fn added(&self) -> MeasuredFigure {
         match &self.difference {
             Ok(found) => {
-                let interval = Interval::between(
+                let interval = Interval::from_bounds(
                     found.value - found.half_width,
                     found.value + found.half_width,
                 );
-                MeasuredFigure::known(found.value, "ns", (found.rounds as u64, self.unit), interval)
+                MeasuredFigure::known_value(
+                    found.value,
+                    "ns",
+                    (found.rounds as u64, self.unit),
+                    interval,
+                )
             }
             Err(reason) => too_few(reason, self.points[1], "ns"),
         }

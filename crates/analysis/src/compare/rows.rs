@@ -20,7 +20,7 @@ use iotax_stats::exceedance::RoundHistograms;
 use iotax_stats::quantile::{self, Estimate};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub fn row(reading: &WorkloadView, at: usize) -> StackRow {
+pub fn stack_row(reading: &WorkloadView, at: usize) -> StackRow {
     let scenario = &reading.run.start.scenario;
     let (stack, side) = (&scenario.stacks[at], &reading.sides[at]);
     let worker = reading.worker(at);
@@ -38,9 +38,9 @@ pub fn row(reading: &WorkloadView, at: usize) -> StackRow {
         errors: side.errors,
         iops: match reading.workload.probe_unit() {
             Some(ProbeUnit::Time(_)) => mean_time(reading, at),
-            _ => rate(reading, at, "1/s", Quantity::Acknowledged, None),
+            _ => stack_rate(reading, at, "1/s", Quantity::Acknowledged, None),
         },
-        bytes_per_s: match rate(reading, at, "B/s", Quantity::Acknowledged, None) {
+        bytes_per_s: match stack_rate(reading, at, "B/s", Quantity::Acknowledged, None) {
             MeasuredFigure::Missing { .. }
                 if matches!(
                     reading.workload.probe_unit(),
@@ -51,18 +51,23 @@ pub fn row(reading: &WorkloadView, at: usize) -> StackRow {
             }
             figure => figure,
         },
-        durable_bytes_per_s: writes.then(|| rate(reading, at, "B/s", Quantity::Durable, None)),
+        durable_bytes_per_s: writes
+            .then(|| stack_rate(reading, at, "B/s", Quantity::Durable, None)),
         directions: directions(reading, at),
         latency: latencies(reading, side),
         flush: some(reading, "flush", &side.flush),
-        cpu_generator: figure(reading, at, "ns", |round| {
+        cpu_generator: figure_of_rounds(reading, at, "ns", |round| {
             Some((round.all_ios, round.cpu_user_ns? + round.cpu_kernel_ns?))
         }),
         generator: of_generator(reading, at),
-        cpu_place: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_place_ns?))),
+        cpu_place: figure_of_rounds(reading, at, "ns", |round| {
+            Some((round.all_ios, round.cpu_place_ns?))
+        }),
         cpu: match reading.cpu_lacking([at, at]).filter(|_| !side.rounds.is_empty()) {
             Some(reason) => MeasuredFigure::missing(reason),
-            None => figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_ns?))),
+            None => {
+                figure_of_rounds(reading, at, "ns", |round| Some((round.all_ios, round.cpu_ns?)))
+            }
         },
         targets: of_targets(reading, at),
         runs: probes::runs(reading, at),
@@ -77,18 +82,18 @@ fn ends(stack: &Stack) -> Option<[Place; 2]> {
     let to = stack
         .medium
         .far_end()
-        .filter(|_| stack.layers.iter().all(|layer| !layer.is(LayerRole::Guest)))?;
+        .filter(|_| stack.layers.iter().all(|layer| !layer.has_role(LayerRole::Guest)))?;
     Some([stack.medium.place(), to.clone()])
 }
 
 /// Returns the mean time of a probe whose window is the sum of the times that it took.
 pub fn mean_time(reading: &WorkloadView, at: usize) -> MeasuredFigure {
-    figure(reading, at, "ns", |round| Some((round.ios, round.window_s * 1e9)))
+    figure_of_rounds(reading, at, "ns", |round| Some((round.ios, round.window_s * 1e9)))
 }
 
 /// Returns the rates of each direction of a stack; empty unless the load is a mix.
 fn directions(reading: &WorkloadView, at: usize) -> Vec<DirectionRow> {
-    let of = |way, unit, quantity| rate(reading, at, unit, quantity, Some(way));
+    let of = |way, unit, quantity| stack_rate(reading, at, unit, quantity, Some(way));
     let row = |way: &IoDirection| DirectionRow {
         direction: way.word(),
         iops: of(*way, "1/s", Quantity::Acknowledged),
@@ -96,7 +101,7 @@ fn directions(reading: &WorkloadView, at: usize) -> Vec<DirectionRow> {
         durable_bytes_per_s: (*way == IoDirection::Write)
             .then(|| of(*way, "B/s", Quantity::Durable)),
     };
-    reading.directions().iter().map(row).collect()
+    reading.mix_directions().iter().map(row).collect()
 }
 
 fn of_generator(reading: &WorkloadView, at: usize) -> GeneratorReport {
@@ -105,8 +110,12 @@ fn of_generator(reading: &WorkloadView, at: usize) -> GeneratorReport {
     let [user_share, kernel_share] =
         generator::shares(side, threads).map_or([None; 2], |shares| shares.map(Some));
     GeneratorReport {
-        cpu_user: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_user_ns?))),
-        cpu_kernel: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_kernel_ns?))),
+        cpu_user: figure_of_rounds(reading, at, "ns", |round| {
+            Some((round.all_ios, round.cpu_user_ns?))
+        }),
+        cpu_kernel: figure_of_rounds(reading, at, "ns", |round| {
+            Some((round.all_ios, round.cpu_kernel_ns?))
+        }),
         threads,
         user_share,
         kernel_share,
@@ -136,7 +145,7 @@ fn of_targets(reading: &WorkloadView, at: usize) -> Vec<TargetRow> {
             0 => &worker.target,
             more => worker.others.get(more - 1)?,
         };
-        let iops = figure(reading, at, "1/s", |round| {
+        let iops = figure_of_rounds(reading, at, "1/s", |round| {
             let (ios, seconds) = *round.targets.get(*key)?;
             Some((seconds, ios))
         });
@@ -168,7 +177,7 @@ fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
         }
     };
     let threads: Vec<String> = by_place.values().flat_map(|one| &one.threads).map(group).collect();
-    let cpu = figure(reading, at, "ns", |round| Some((round.all_ios, round.engine_ns?)));
+    let cpu = figure_of_rounds(reading, at, "ns", |round| Some((round.all_ios, round.engine_ns?)));
     let iops_per_core = match cpu.value() {
         Some(ns) if ns <= 0.0 => {
             MeasuredFigure::missing("its threads used no CPU time that the kernel counted")
@@ -192,7 +201,7 @@ fn some(
 }
 
 /// Returns I/Os (`1/s`) or bytes (`B/s`) a second, of one direction or of all.
-pub fn rate(
+pub fn stack_rate(
     reading: &WorkloadView,
     at: usize,
     unit: &'static str,
@@ -210,11 +219,13 @@ pub fn rate(
     if let Some(way) = way.filter(lacks) {
         return MeasuredFigure::missing(way.none_recorded());
     }
-    figure(reading, at, unit, |round| Some((ratio::time(round, quantity).ok()?, amount(round))))
+    figure_of_rounds(reading, at, unit, |round| {
+        Some((ratio::time(round, quantity).ok()?, amount(round)))
+    })
 }
 
 /// Returns sum over sum of `(divisor, dividend)` of each round.
-pub fn figure(
+pub fn figure_of_rounds(
     reading: &WorkloadView,
     at: usize,
     unit: &'static str,

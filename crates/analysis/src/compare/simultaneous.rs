@@ -26,13 +26,13 @@ impl SimultaneousFigure {
         if low <= 0.0 {
             return None;
         }
-        let stretch = family::stretch(Family::whole(points), freedom);
+        let stretch = family::stretch(Family::single_kind(points), freedom);
         let reach = |bound: f64| value * (bound / value).powf(stretch);
         Some(SimultaneousFigure { value: *value, low: reach(low), high: reach(high) })
     }
 
     /// Returns true if the two intervals have nothing in common.
-    pub fn apart(&self, other: &SimultaneousFigure) -> bool {
+    pub fn is_apart_from(&self, other: &SimultaneousFigure) -> bool {
         self.low > other.high || other.low > self.high
     }
 }

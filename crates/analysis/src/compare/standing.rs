@@ -44,7 +44,7 @@ pub struct LevelOfRun {
 }
 
 /// Returns the logarithm of the mean per item over all totals.
-fn pooled(totals: impl Iterator<Item = Total>) -> Option<f64> {
+fn pooled_log_mean(totals: impl Iterator<Item = Total>) -> Option<f64> {
     let all = totals.fold(Total::default(), Total::plus);
     (all.sum > 0.0 && all.items > 0.0).then(|| (all.sum / all.items).ln())
 }
@@ -54,7 +54,7 @@ fn visit(side: &StackSide, visit: u32, of: FigureKind, by_bytes: bool) -> Result
 }
 
 /// Returns the level of a stack by itself. If it was set up in enough visits, these are the unit.
-pub fn alone(side: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
+pub fn stack_level(side: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
     let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
     ids.dedup();
     let (unit, totals): (_, Result<Vec<Total>, Refusal>) = match ids.len() >= visits::LEAST {
@@ -66,7 +66,7 @@ pub fn alone(side: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
             side.rounds.values().map(|round| of.total(round, by_bytes)).collect(),
         ),
     };
-    let log = totals.as_ref().ok().and_then(|totals| pooled(totals.iter().copied()));
+    let log = totals.as_ref().ok().and_then(|totals| pooled_log_mean(totals.iter().copied()));
     let level = totals.and_then(|totals| match unit {
         SampleUnit::Visits => Level::of_visits(&totals),
         _ => Level::of_rounds(&totals),
@@ -80,7 +80,7 @@ pub fn alone(side: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
 /// # Errors
 /// Too few rounds or visits.
 pub fn rate_level(side: &StackSide, way: Option<IoDirection>) -> Result<Level, Refusal> {
-    alone(side, FigureKind::Rate(Quantity::Acknowledged, way), false).level
+    stack_level(side, FigureKind::Rate(Quantity::Acknowledged, way), false).level
 }
 
 /// Returns the level of a stack over its baseline within one run.
@@ -98,7 +98,7 @@ pub fn over_baseline(a: &StackSide, b: &StackSide, of: FigureKind, by_bytes: boo
         }
     };
     let log = totals.as_ref().ok().and_then(|totals| {
-        let side = |pick: fn(&(Total, Total)) -> Total| pooled(totals.iter().map(pick));
+        let side = |pick: fn(&(Total, Total)) -> Total| pooled_log_mean(totals.iter().map(pick));
         Some(side(|pair| pair.1)? - side(|pair| pair.0)?)
     });
     let level = totals.and_then(|totals| match paired {

@@ -8,7 +8,7 @@ use crate::findings::{Interval, MeasuredFigure, SampleUnit, TailFinding, percent
 use crate::gather::pairing::{PairedUnits, VisitUnit};
 use crate::gather::reading::WorkloadView;
 use crate::gather::rounds::{IoDirection, RoundId, StackSide};
-use crate::gather::subject::marked;
+use crate::gather::subject::mark_emulated;
 use iotax_stats::exceedance::{RoundHistograms, Threshold, number_beyond, share_ratio};
 use iotax_stats::quantile;
 use iotax_stats::{Digits, Refusal, visits};
@@ -25,7 +25,7 @@ pub fn ratios(
 ) -> Vec<(&'static str, f64, MeasuredFigure)> {
     let mut ratios = Vec::new();
     for (way, pair) in PairedLatencies::of_all(reading, sides, paired) {
-        ratios.extend(quantiles(reading).map(|q| (way.word(), q, pair.ratio(q))));
+        ratios.extend(quantiles(reading).map(|q| (way.word(), q, pair.quantile_ratio(q))));
     }
     ratios
 }
@@ -43,20 +43,22 @@ pub fn latency_ratio(
     let [a, b] = pair.map(|at| &reading.sides[at]);
     let paired = reading.pair(a, b);
     match quantile {
-        None => AddedPerIo::between(a, b, &paired, directions::waited(Some(way))).times(),
-        Some(q) => PairedLatencies::gather_pair(reading, [a, b], &paired, way).ratio(q),
+        None => AddedPerIo::between_stacks(a, b, &paired, directions::wait_total(Some(way)))
+            .ratio_figure(),
+        Some(q) => PairedLatencies::gather_pair(reading, [a, b], &paired, way).quantile_ratio(q),
     }
 }
 
 /// Returns the shares of the second stack's I/Os that take longer than the tail percentiles of the
 /// first.
-pub fn findings(
+pub fn tail_findings(
     reading: &WorkloadView,
     [base, at]: [usize; 2],
     paired: &PairedUnits,
 ) -> Vec<TailFinding> {
     let sides = [base, at].map(|at| &reading.sides[at]);
-    let names = [base, at].map(|at| marked(reading.name(at), reading.emulated(at).is_some()));
+    let names =
+        [base, at].map(|at| mark_emulated(reading.name(at), reading.emulated(at).is_some()));
     let mut all = Vec::new();
     for (way, pair) in PairedLatencies::of_all(reading, sides, paired) {
         let tails = quantiles(reading).filter(|q| *q >= TAIL_FROM);
@@ -88,7 +90,7 @@ impl PairedLatencies {
         IoDirection::ALL
             .into_iter()
             .map(of)
-            .filter(|(_, pair)| pair.count().iter().all(|count| *count > 0))
+            .filter(|(_, pair)| pair.latency_counts().iter().all(|count| *count > 0))
     }
 
     fn gather_pair(
@@ -122,28 +124,28 @@ impl PairedLatencies {
         }
     }
 
-    fn count(&self) -> [u64; 2] {
+    fn latency_counts(&self) -> [u64; 2] {
         [0, 1].map(|at| self.pairs().iter().map(|pair| pair[at].count()).sum())
     }
 
-    fn merged(&self, at: usize) -> RoundHistograms {
+    fn merge_side(&self, at: usize) -> RoundHistograms {
         let mut merged = RoundHistograms::new(1);
-        self.pairs().iter().for_each(|pair| merged.add(0, &pair[at].pooled()));
+        self.pairs().iter().for_each(|pair| merged.add(0, &pair[at].pooled_histogram()));
         merged
     }
 
-    fn ratio(&self, q: f64) -> MeasuredFigure {
+    fn quantile_ratio(&self, q: f64) -> MeasuredFigure {
         match self {
             PairedLatencies::Rounds(strata) => {
                 let pooled = || {
-                    let [a, b] = [self.merged(0), self.merged(1)]
+                    let [a, b] = [self.merge_side(0), self.merge_side(1)]
                         .map(|side| quantile::pooled_of_one(&side, q));
                     Ok::<f64, Refusal>(b? / a?)
                 };
                 match quantile::of_ratio(strata, q) {
                     Err(few @ Refusal::TooFewRounds { .. }) => match pooled() {
                         Ok(ratio) => {
-                            let counted = (self.count().iter().sum(), SampleUnit::Samples);
+                            let counted = (self.latency_counts().iter().sum(), SampleUnit::Samples);
                             MeasuredFigure::bare(ratio, "1", counted, few)
                         }
                         Err(reason) => MeasuredFigure::missing(reason),
@@ -153,7 +155,7 @@ impl PairedLatencies {
             }
             PairedLatencies::Visits(pairs, unit) => {
                 match quantile::of_visits(pairs, q, unit.least()) {
-                    Ok(found) => EstimatedRatio::Visits(found, *unit).figure(),
+                    Ok(found) => EstimatedRatio::Visits(found, *unit).estimated_figure(),
                     Err(reason) => MeasuredFigure::missing(reason),
                 }
             }
@@ -170,11 +172,11 @@ impl PairedLatencies {
                     Ok(found) => {
                         let bounds =
                             (found.value - found.half_width, found.value + found.half_width);
-                        let interval = Interval::between(bounds.0, bounds.1);
-                        MeasuredFigure::known(
+                        let interval = Interval::from_bounds(bounds.0, bounds.1);
+                        MeasuredFigure::known_value(
                             found.value,
                             "ns",
-                            (found.rounds as u64, unit.counted()),
+                            (found.rounds as u64, unit.sample_unit()),
                             interval,
                         )
                     }
@@ -186,8 +188,8 @@ impl PairedLatencies {
 
     /// Returns the share of the stack's I/Os above the threshold that the share `beyond` of the
     /// baseline's I/Os exceeds.
-    fn share(&self, beyond: f64) -> MeasuredFigure {
-        let pooled = self.merged(0).pooled();
+    fn share_above(&self, beyond: f64) -> MeasuredFigure {
+        let pooled = self.merge_side(0).pooled_histogram();
         let Some(threshold) = Threshold::exceeded_by(&pooled, beyond) else {
             return MeasuredFigure::missing(Refusal::IdleBaseline);
         };
@@ -201,7 +203,7 @@ impl PairedLatencies {
                 let shares: Vec<(f64, f64)> =
                     pairs.iter().map(|[a, b]| (share(a), share(b))).collect();
                 visits::of_at_least(unit.least(), &shares)
-                    .map(|found| EstimatedRatio::Visits(found, *unit).figure())
+                    .map(|found| EstimatedRatio::Visits(found, *unit).estimated_figure())
             }
         };
         ratio.map_or_else(MeasuredFigure::missing, |ratio| {
@@ -211,12 +213,12 @@ impl PairedLatencies {
 
     fn finding(&self, way: IoDirection, q: f64, [base, stack]: &[String; 2]) -> TailFinding {
         let beyond = 1.0 - q;
-        let share = self.share(beyond);
+        let share = self.share_above(beyond);
         let threshold = match self.pairs() {
             [[base, _]] => rows::latency_at(base, Some(q)),
-            _ => match quantile::pooled_of_one(&self.merged(0), q) {
+            _ => match quantile::pooled_of_one(&self.merge_side(0), q) {
                 Ok(ns) => {
-                    let counted = (self.count()[0], SampleUnit::Samples);
+                    let counted = (self.latency_counts()[0], SampleUnit::Samples);
                     MeasuredFigure::bare(
                         ns,
                         "ns",
@@ -228,13 +230,13 @@ impl PairedLatencies {
             },
         };
         let sentence = threshold.value().zip(share.value()).map(|(ns, value)| {
-            let digits = Digits::share(value, share.bounds());
+            let digits = Digits::format_share(value, share.bounds());
             format!(
                 "{} % of {base}'s {}s take longer than {}, of {stack}'s {}",
                 percent_name(beyond),
                 way.word(),
                 show_ns(ns),
-                digits.words()
+                digits.to_words()
             )
         });
         TailFinding {

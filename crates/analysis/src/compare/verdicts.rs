@@ -14,7 +14,7 @@ use crate::findings::{
 use crate::gather::pairing::RoundBasis;
 use crate::gather::reading::WorkloadView;
 use crate::gather::subject;
-use crate::gather::subject::{Quantity, who};
+use crate::gather::subject::{Quantity, comparison_subject};
 use iotax_stats::family::{self, Family};
 use iotax_stats::{Concludes, RatioChange, Refusal};
 use iotax_store::RunData;
@@ -40,7 +40,7 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     let paired = reading.pair(a, b);
     let incomparable = reading.incomparable([base, at]);
     let found = match &incomparable {
-        Some(reason) => RateComparison::refused(reason.clone()),
+        Some(reason) => RateComparison::from_refusal(reason.clone()),
         None => RateComparison::estimate(
             reading,
             [base, at],
@@ -49,11 +49,11 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
         ),
     };
     let verdict = reading.writes.verdict(found.verdict.clone(), which, [base, at]);
-    let verdict = at_limit::withheld(
+    let verdict = at_limit::withheld_at_limit(
         reading,
         [base, at],
         verdict,
-        found.estimated.as_ref().ok().map(EstimatedRatio::change),
+        found.estimated.as_ref().ok().map(EstimatedRatio::ratio_change),
     );
     let scenario = &reading.run.start.scenario;
     let role = match () {
@@ -72,7 +72,7 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     let (directions, of_directions) =
         directions.into_iter().map(|one| (one.direction, one.estimated)).unzip();
     let quantity = subject::quantity(reading.workload, which, Some(scenario.measure.regime), None)
-        + &WorkloadView::without(&reading.sides, [base, at]);
+        + &WorkloadView::without_lost_places(&reading.sides, [base, at]);
     let has_latencies = reading.own_clocks_unlike([base, at]).is_none();
     let comparison = Comparison {
         role,
@@ -80,7 +80,7 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
         against: reading.name(base).to_owned(),
         of_write: reading.workload.writes().then_some(which),
         masked: masking::of_pair(reading, [base, at], &verdict),
-        rate: RateFinding::new(quantity, verdict, found.figure()),
+        rate: RateFinding::new(quantity, verdict, found.rate_ratio_figure()),
         checks: found.checks,
         measured_s: a.load_s + b.load_s,
         latency_ratios: match has_latencies {
@@ -88,7 +88,7 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
             false => Vec::new(),
         },
         tails: match has_latencies && which == Quantity::Acknowledged {
-            true => tails::findings(reading, [base, at], &paired),
+            true => tails::tail_findings(reading, [base, at], &paired),
             false => Vec::new(),
         },
         directions,
@@ -112,7 +112,7 @@ pub fn judged_together(
 /// Gives all throughput verdicts of a run their simultaneous intervals (Bonferroni), and concludes
 /// from these. `estimates` has the estimates of all comparisons, then of the states; `bills` those
 /// of the lines and the total of each workload's bill.
-pub fn settle(
+pub fn settle_throughput(
     workloads: &mut [WorkloadFindings],
     estimates: &[Vec<Option<EstimatedRatio>>],
     bills: &[Vec<Option<EstimatedRatio>>],
@@ -120,10 +120,10 @@ pub fn settle(
     zone: f64,
 ) {
     for ((workload, estimates), bill_estimates) in workloads.iter_mut().zip(estimates).zip(bills) {
-        let (all, bill) = workload.judged();
+        let (all, bill) = workload.jointly_judged();
         for (one, estimated) in all.zip(estimates) {
             let Some(estimated) = estimated else { continue };
-            hold(&mut one.rate, estimated, family, zone);
+            conclude_rate(&mut one.rate, estimated, family, zone);
         }
         let lines =
             bill.into_iter().flat_map(|bill| bill.lines.iter_mut().chain([&mut bill.total]));
@@ -146,7 +146,12 @@ fn own_lines<T>(bill: &[T]) -> &[T] {
 }
 
 /// Concludes a rate from the simultaneous interval over its whole family.
-pub fn hold(rate: &mut RateFinding, estimated: &EstimatedRatio, family: Family, zone: f64) {
+pub fn conclude_rate(
+    rate: &mut RateFinding,
+    estimated: &EstimatedRatio,
+    family: Family,
+    zone: f64,
+) {
     rate.simultaneous = Some(estimated.simultaneous(family));
     if let Some(held) =
         at_once(rate.verdict.reason(), rate.verdict.change(), estimated, family, zone)
@@ -166,7 +171,7 @@ pub fn at_once<C: Concludes>(
     zone: f64,
 ) -> Option<C> {
     let Interval::Bounds { low, high, .. } = estimated.simultaneous(family) else { return None };
-    let ratio = 1.0 + estimated.change().value;
+    let ratio = 1.0 + estimated.ratio_change().value;
     let is_wide = low <= 1.0 && high >= 1.0 && (1.0 - low).max(high - 1.0) > zone;
     let held = RatioChange::of_ratio(ratio, low, high);
     match reason {
@@ -186,12 +191,12 @@ pub fn settle_charges(
     pick: fn(&mut Charges) -> Vec<&mut ChargeFinding>,
 ) {
     let all = workloads.iter_mut().flat_map(WorkloadFindings::charged).flat_map(|charges| {
-        let who = who(&charges.stack, &charges.against, charges.emulated.is_some());
+        let who = comparison_subject(&charges.stack, &charges.against, charges.emulated.is_some());
         pick(charges).into_iter().map(move |one| (who.clone(), one))
     });
     for ((who, one), found) in all.zip(estimates) {
         let Some(found) = found else { continue };
-        charges::hold(one, &who, found, family, zone);
+        charges::conclude_charge(one, &who, found, family, zone);
     }
 }
 
@@ -216,16 +221,24 @@ pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
         let slice_ns = workload.design.as_ref().map(|design| design.slice_ns);
         let (ended, loads) = (workload.ended.clone(), run.start.scenario.workloads.len());
         let effort = MeasuredEffort { measure, slice_ns, ended, loads, resumes: resumable(run) };
-        for comparison in workload.judged().0 {
-            let who = who(&comparison.stack, &comparison.against, comparison.emulated.is_some());
+        for comparison in workload.jointly_judged().0 {
+            let who = comparison_subject(
+                &comparison.stack,
+                &comparison.against,
+                comparison.emulated.is_some(),
+            );
             let masked = comparison.masked.as_ref().map(|masked| format!("; {}", masked.words));
             let masked = masked.unwrap_or_default();
             for one in comparison.rates_mut() {
                 one.remedy = one.verdict.reason().and_then(|reason| effort.remedy(reason));
                 let over = over_attaches(&one.ratio);
                 let settle = one.remedy.as_deref().map(settle_words).unwrap_or_default();
-                one.phrase =
-                    one.verdict.about(&one.quantity).words(over).words(&masked).words(settle);
+                one.phrase = one
+                    .verdict
+                    .phrase_about(&one.quantity)
+                    .with_words(over)
+                    .with_words(&masked)
+                    .with_words(settle);
                 one.sentence = format!("{who}: {}", one.phrase);
             }
         }

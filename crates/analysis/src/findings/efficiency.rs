@@ -92,7 +92,7 @@ impl FigureOrigin {
         }
     }
 
-    pub fn against(&self) -> &str {
+    pub fn bound_words(&self) -> &str {
         match self {
             FigureOrigin::Measured { each } => each,
             FigureOrigin::Rated { .. } => "rating",

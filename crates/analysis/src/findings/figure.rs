@@ -75,7 +75,7 @@ impl MeasuredFigure {
         MeasuredFigure::Missing { reason: reason.to_string() }
     }
 
-    pub fn known(
+    pub fn known_value(
         value: f64,
         unit: &'static str,
         (n, of): (u64, SampleUnit),
@@ -91,7 +91,12 @@ impl MeasuredFigure {
         counted: (u64, SampleUnit),
         why: impl ToString,
     ) -> MeasuredFigure {
-        MeasuredFigure::known(value, unit, counted, Interval::Missing { missing: why.to_string() })
+        MeasuredFigure::known_value(
+            value,
+            unit,
+            counted,
+            Interval::Missing { missing: why.to_string() },
+        )
     }
 
     pub fn cautioned(mut self, other: Option<String>) -> MeasuredFigure {
@@ -175,7 +180,7 @@ pub enum Interval {
 }
 
 impl Interval {
-    pub fn between(low: f64, high: f64) -> Interval {
+    pub fn from_bounds(low: f64, high: f64) -> Interval {
         Interval::Bounds { low, high, freedom: None }
     }
 

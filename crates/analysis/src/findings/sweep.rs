@@ -53,7 +53,7 @@ pub struct StackCurve {
 
 impl StackCurve {
     /// Returns all conclusions, the most wanted first.
-    pub fn sentences(&self) -> impl Iterator<Item = &str> {
+    pub fn conclusion_sentences(&self) -> impl Iterator<Item = &str> {
         let courses = self.courses.iter().map(|course| course.sentence.as_str());
         courses.chain([self.knee.sentence.as_str()]).chain(self.kept_up.as_deref())
     }

@@ -24,7 +24,7 @@ pub enum VisitUnit {
 }
 
 impl VisitUnit {
-    pub fn counted(self) -> SampleUnit {
+    pub fn sample_unit(self) -> SampleUnit {
         match self {
             VisitUnit::Visit => SampleUnit::Visits,
             VisitUnit::Attach => SampleUnit::Attaches,

@@ -8,7 +8,7 @@ use iotax_model::record::precondition::{PassedDrive, Passes, Preconditioned, Pre
 use iotax_model::stack::{Medium, Stack};
 use iotax_stats::steady::Window;
 use iotax_store::RunData;
-use iotax_units::{counted, show_bytes, show_names, show_ns};
+use iotax_units::{count_noun, show_bytes, show_names, show_ns};
 use std::path::Path;
 
 /// Number of loads above which they are described together.
@@ -25,7 +25,8 @@ pub fn reports(run: &RunData) -> Vec<PreconditionReport> {
             .iter()
             .filter_map(|load| of_load(run, &load.name, stack))
             .collect();
-        let said: Vec<String> = passes.iter().map(passed).chain(loaded(&loads)).collect();
+        let said: Vec<String> =
+            passes.iter().map(passes_sentence).chain(load_sentences(&loads)).collect();
         let sentence = format!("{}: {}", stack.name, said.join("; "));
         (!said.is_empty()).then(|| PreconditionReport {
             stack: stack.name.clone(),
@@ -38,7 +39,7 @@ pub fn reports(run: &RunData) -> Vec<PreconditionReport> {
 }
 
 /// Returns the reports as lines. Passes over the same drives appear once, for all stacks on them.
-pub fn sentences(reports: &[PreconditionReport]) -> Vec<String> {
+pub fn report_lines(reports: &[PreconditionReport]) -> Vec<String> {
     let mut lines = Vec::new();
     for (at, one) in reports.iter().enumerate() {
         let shares =
@@ -50,10 +51,10 @@ pub fn sentences(reports: &[PreconditionReport]) -> Vec<String> {
         if !reports[..at].iter().any(|before| shares(&before)) {
             let names: Vec<&str> =
                 reports.iter().filter(shares).map(|report| report.stack.as_str()).collect();
-            let said: Vec<String> = one.passes.iter().map(passed).collect();
+            let said: Vec<String> = one.passes.iter().map(passes_sentence).collect();
             lines.push(format!("{}: {}", names.join(", "), said.join("; ")));
         }
-        let said = loaded(&one.loads);
+        let said = load_sentences(&one.loads);
         if !said.is_empty() {
             lines.push(format!("{}: {}", one.stack, said.join("; ")));
         }
@@ -79,7 +80,7 @@ fn of_stack(passes: &Passes, stack: &Stack) -> Option<PassesReport> {
     let bytes = passes.written * drives.len() as u64;
     (!drives.is_empty()).then(|| PassesReport {
         passes: passes.passes,
-        bytes: passes.whole(),
+        bytes: passes.total_bytes(),
         written: passes.written,
         bytes_per_s: (seconds > 0.0).then(|| bytes as f64 / seconds),
         seconds,
@@ -109,7 +110,7 @@ fn is_it(medium: &Medium, place: &Place, path: &str) -> bool {
 }
 
 /// Returns what the rounds of a load showed for a stack, one result per set-up.
-fn shown<'a>(
+fn preconditioned_results<'a>(
     run: &'a RunData,
     workload: &'a str,
     stack: &'a Stack,
@@ -119,7 +120,7 @@ fn shown<'a>(
 }
 
 fn of_load(run: &RunData, workload: &str, stack: &Stack) -> Option<LoadReport> {
-    let all: Vec<_> = shown(run, workload, stack).collect();
+    let all: Vec<_> = preconditioned_results(run, workload, stack).collect();
     let rounds = || all.iter().map(|(done, _)| done.rounds);
     Some(LoadReport {
         workload: workload.to_owned(),
@@ -136,9 +137,9 @@ fn of_load(run: &RunData, workload: &str, stack: &Stack) -> Option<LoadReport> {
 
 /// Returns the sentence: `all of /dev/vdb written 2 times in order before the visits, 400 GiB in
 /// 210.0 s, 2045.2 MB/s`
-fn passed(report: &PassesReport) -> String {
+fn passes_sentence(report: &PassesReport) -> String {
     let drives = show_names(&report.drives);
-    let often = counted(report.passes.into(), "time", "times");
+    let often = count_noun(report.passes.into(), "time", "times");
     let all = report.drives.len() as u64;
     let written = match report.written < report.bytes {
         true => {
@@ -155,7 +156,7 @@ fn passed(report: &PassesReport) -> String {
 }
 
 /// Returns the sentences: `4k-randwrite steady after 7 rounds of 60 s, 31 GiB`
-fn loaded(loads: &[LoadReport]) -> Vec<String> {
+fn load_sentences(loads: &[LoadReport]) -> Vec<String> {
     let said = |name: &str, loads: &[LoadReport]| {
         let sum = |value: fn(&LoadReport) -> u64| loads.iter().map(value).sum::<u64>();
         let least = loads.iter().map(|load| load.least_rounds).min().unwrap_or(0);
@@ -202,16 +203,17 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
     let mut found = Vec::new();
     for passes in latest(run).filter(|passes| !passes.is_done()) {
         let drives = show_names(passes.drives.iter().map(|drive| &drive.path));
-        let (written, all) = (show_bytes(passes.written), show_bytes(passes.whole()));
+        let (written, all) = (show_bytes(passes.written), show_bytes(passes.total_bytes()));
         let text = format!("{drives}: {written} of the {all} that were to be written to each were");
         found.push(WarningReport::new("not_preconditioned", &passes.place.to_string(), text));
     }
     for workload in &scenario.workloads {
         for stack in &scenario.stacks {
-            let unsteady: Vec<_> =
-                shown(run, &workload.name, stack).filter(|(_, one)| !one.steady).collect();
+            let unsteady: Vec<_> = preconditioned_results(run, &workload.name, stack)
+                .filter(|(_, one)| !one.steady)
+                .collect();
             let Some((done, one)) = unsteady.last() else { continue };
-            let all = shown(run, &workload.name, stack).count();
+            let all = preconditioned_results(run, &workload.name, stack).count();
             let why = match (one.range, one.slope) {
                 (Some(range), Some(slope)) => {
                     format!("of the last five {}", Window { range, slope }.to_sentence())
@@ -228,7 +230,7 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
                 "{}: not steady when it was measured, in {} of {all} set-ups; after {} in visit {}, {why}{ended}",
                 workload.name,
                 unsteady.len(),
-                counted(done.rounds.into(), "round", "rounds"),
+                count_noun(done.rounds.into(), "round", "rounds"),
                 done.visit
             );
             found.push(WarningReport::new("not_preconditioned", &stack.name, text));
@@ -308,7 +310,7 @@ mod tests {
     #[test]
     fn passes_over_drives_that_stacks_share_are_told_once() {
         let mut run = run();
-        let lines = sentences(&reports(&run));
+        let lines = report_lines(&reports(&run));
         let names: Vec<&str> =
             run.start.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
         assert!(lines[0].starts_with(&format!("{}: all of ", names.join(", "))), "{lines:?}");
@@ -318,10 +320,10 @@ mod tests {
         );
         assert!(lines.len() == 3 && lines[2].starts_with(&format!("{}: ", names[1])), "{lines:?}");
         run.preconditioned.clear();
-        assert_eq!(sentences(&reports(&run)), lines[..1]);
+        assert_eq!(report_lines(&reports(&run)), lines[..1]);
         // A stack on a drive of its own has a line of its own.
         run.start.scenario.stacks[1].medium = Medium::Device { path: "/dev/x".into() };
-        assert_eq!(sentences(&reports(&run)), [reports(&run)[0].sentence.clone()]);
+        assert_eq!(report_lines(&reports(&run)), [reports(&run)[0].sentence.clone()]);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct CommonLoad<'a> {
 }
 
 impl CommonLoad<'_> {
-    pub fn rate(&self) -> Option<f64> {
+    pub fn offered_rate(&self) -> Option<f64> {
         self.rate
     }
 
@@ -78,7 +78,7 @@ impl<'a> WorkloadView<'a> {
 
     pub fn from_run(run: &'a RunData, workload: &'a Workload) -> WorkloadView<'a> {
         let (mut sides, unknown) = rounds::sides(run, workload, Purpose::Plain);
-        let writes = WriteCourse::settle(run, workload, &mut sides);
+        let writes = WriteCourse::settle_regime(run, workload, &mut sides);
         let (matched, _) = rounds::sides(run, workload, Purpose::Matched);
         let timeline = Timeline::from_run(run, workload);
         WorkloadView {
@@ -89,7 +89,7 @@ impl<'a> WorkloadView<'a> {
             writes,
             timeline,
             matched,
-            emulated: emulated(run),
+            emulated: emulated_reason(run),
         }
     }
 
@@ -286,7 +286,7 @@ impl<'a> WorkloadView<'a> {
 
     /// Returns the places that have no part in the figures of these stacks, in words: ` without
     /// ssh:b, which was lost`; empty if there are none.
-    pub fn without(sides: &[StackSide], pair: [usize; 2]) -> String {
+    pub fn without_lost_places(sides: &[StackSide], pair: [usize; 2]) -> String {
         let places: BTreeSet<&Place> = pair.iter().flat_map(|at| &sides[*at].left_out).collect();
         let names: Vec<String> = places.iter().map(ToString::to_string).collect();
         match names.len() {
@@ -374,7 +374,7 @@ impl<'a> WorkloadView<'a> {
     }
 
     /// Returns the directions of a load that both reads and writes; empty for any other load.
-    pub fn directions(&self) -> &'static [IoDirection] {
+    pub fn mix_directions(&self) -> &'static [IoDirection] {
         let has = |of: fn(Rw) -> bool| self.workload.jobs.iter().any(|job| of(job.rw));
         if has(Rw::reads) && has(Rw::writes_data) {
             &[IoDirection::Read, IoDirection::Write]
@@ -440,7 +440,7 @@ pub fn is_ordinary(reason: &str) -> bool {
 
 /// Returns by stack the reason why it is emulated. A stack is emulated if any of its workers runs
 /// in an emulated place, or if the other end of its network is one.
-fn emulated(run: &RunData) -> Vec<Option<String>> {
+fn emulated_reason(run: &RunData) -> Vec<Option<String>> {
     let places: HashMap<&Place, &String> = run
         .places
         .iter()

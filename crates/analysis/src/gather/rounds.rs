@@ -130,7 +130,7 @@ pub struct PartTotal {
 }
 
 impl PartTotal {
-    pub fn add(&mut self, other: &PartTotal) {
+    pub fn add_part(&mut self, other: &PartTotal) {
         self.ios += other.ios;
         self.bytes += other.bytes;
         self.reads += other.reads;
@@ -157,7 +157,7 @@ pub struct DirectionTotal {
 }
 
 impl DirectionTotal {
-    pub fn waited(&self) -> Option<Total> {
+    pub fn latency_total(&self) -> Option<Total> {
         (self.latency.items > 0.0 || self.ios == 0.0).then_some(self.latency)
     }
 }
@@ -183,7 +183,7 @@ impl RoundTotal {
 
     /// Returns the latencies and their count. The count is 0 in a round without a completion, which
     /// is a round like any other. `None`: there were I/Os, and their latencies are lost.
-    pub fn waited(&self) -> Option<Total> {
+    pub fn latency_total(&self) -> Option<Total> {
         (self.latency.items > 0.0 || self.ios == 0.0).then_some(self.latency)
     }
 }
@@ -261,11 +261,11 @@ struct HostCpuUse {
 /// Returns the CPU time of all places whose time a stack takes; a guest's time is in its host's.
 fn of_all_places(slice: &Slice) -> Option<CpuTimes> {
     let cpu = slice.host_cpu.or(slice.cpu)?;
-    Some(slice.other_cpu.map_or(cpu, |other| cpu.plus(other)))
+    Some(slice.other_cpu.map_or(cpu, |other| cpu.sum_times(other)))
 }
 
 impl CeilingUsage {
-    fn add(&mut self, slice: &Slice, found: &SampleSums, rate: f64) {
+    fn count_slice(&mut self, slice: &Slice, found: &SampleSums, rate: f64) {
         if let Some((user_ns, kernel_ns)) = found.cpu_user_ns.zip(found.cpu_kernel_ns) {
             self.generator_ns += user_ns + kernel_ns;
             self.user_ns += user_ns;
@@ -283,13 +283,13 @@ impl CeilingUsage {
             self.served_ns += served_ns;
         }
         if let Some(cpu) = slice.cpu {
-            self.place = plus(self.place, cpu);
+            self.place = add_cpu_times(self.place, cpu);
         }
         if let Some(cpu) = slice.host_cpu {
             let host = self.host.unwrap_or_default();
             // In short slices this is what the guest takes, and nothing shows how much the host had
             // to give.
-            self.host = Some(if slice.short_slices > 0 { host } else { plus(host, cpu) });
+            self.host = Some(if slice.short_slices > 0 { host } else { add_cpu_times(host, cpu) });
         }
         self.slices += 1.0;
         self.rates += rate;
@@ -316,7 +316,7 @@ impl CeilingUsage {
     }
 }
 
-fn plus((idle, all): (f64, f64), cpu: CpuTimes) -> (f64, f64) {
+fn add_cpu_times((idle, all): (f64, f64), cpu: CpuTimes) -> (f64, f64) {
     let busy = cpu.user_ns as f64 + cpu.system_ns as f64 + cpu.steal_ns as f64;
     (idle + cpu.idle_ns as f64, all + busy + cpu.idle_ns as f64)
 }
@@ -404,7 +404,7 @@ pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Stack
     };
     for slice in run.slices.iter().filter(ours) {
         match index.get(slice.stack.as_str()) {
-            Some(at) => sides[*at].add(slice, workload.writes()),
+            Some(at) => sides[*at].add_slice(slice, workload.writes()),
             None => unknown += 1,
         }
     }
@@ -448,11 +448,11 @@ fn crowded(run: &RunData, workload: &Workload) -> BTreeSet<(u32, u32)> {
 }
 
 impl StackSide {
-    fn add(&mut self, slice: &Slice, by_bytes: bool) {
+    fn add_slice(&mut self, slice: &Slice, by_bytes: bool) {
         let id = (slice.visit, slice.round);
         let found = SampleSums::from_slice(slice);
         let amount = if by_bytes { found.bytes } else { found.ios };
-        self.usage.add(slice, &found, amount / (slice.window_ns.max(1) as f64 / 1e9));
+        self.usage.count_slice(slice, &found, amount / (slice.window_ns.max(1) as f64 / 1e9));
         self.errors = self.errors.saturating_add(slice.errors);
         self.add_debt(slice);
         self.failed = self.failed.take().or(found.failed.clone());
@@ -474,19 +474,19 @@ impl StackSide {
         round.discarded_s += slice.discarded_ns as f64 / 1e9;
         round.bytes += found.bytes;
         round.window_s += slice.window_ns as f64 / 1e9;
-        round.flush_s = joined(first, round.flush_s, found.flush_ns.map(|ns| ns / 1e9));
-        round.cpu_user_ns = joined(first, round.cpu_user_ns, found.cpu_user_ns);
-        round.cpu_kernel_ns = joined(first, round.cpu_kernel_ns, found.cpu_kernel_ns);
+        round.flush_s = add_if_both(first, round.flush_s, found.flush_ns.map(|ns| ns / 1e9));
+        round.cpu_user_ns = add_if_both(first, round.cpu_user_ns, found.cpu_user_ns);
+        round.cpu_kernel_ns = add_if_both(first, round.cpu_kernel_ns, found.cpu_kernel_ns);
         let used = |cpu: CpuTimes| (cpu.user_ns + cpu.system_ns) as f64;
-        round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
+        round.cpu_place_ns = add_if_both(first, round.cpu_place_ns, slice.cpu.map(used));
         // By their own clocks threads are known to the nanosecond. A guest's threads are in its
         // host's QEMU.
         let by_clock = found.threads_ns.filter(|_| slice.host_cpu.is_none());
         round.cpu_ns =
-            joined(first, round.cpu_ns, by_clock.or_else(|| of_all_places(slice).map(used)));
+            add_if_both(first, round.cpu_ns, by_clock.or_else(|| of_all_places(slice).map(used)));
         round.throttled_s += of_all_places(slice).map_or(0.0, |cpu| cpu.throttled_ns as f64 / 1e9);
-        round.engine_ns = joined(first, round.engine_ns, found.engine_ns);
-        round.exchanged = joined(first, round.exchanged, found.exchanged);
+        round.engine_ns = add_if_both(first, round.engine_ns, found.engine_ns);
+        round.exchanged = add_if_both(first, round.exchanged, found.exchanged);
         let joined_in = |part: &SlicePart| round.parts.contains_key(&part.place);
         round.spoiled |= !first
             && (slice.parts.len() != round.parts.len() || !slice.parts.iter().all(joined_in));
@@ -498,7 +498,7 @@ impl StackSide {
                 writes: part.writes as f64,
                 seconds: part.window_ns as f64 / 1e9,
             };
-            round.parts.entry(part.place.clone()).or_default().add(&of_slice);
+            round.parts.entry(part.place.clone()).or_default().add_part(&of_slice);
             self.place_frames.extend(part.latency.map(|offset| (part.place.clone(), id, offset)));
             round.add_targets(&part.place, &part.targets, part.window_ns);
         }
@@ -688,7 +688,7 @@ fn busy_s(slice: &Slice) -> f64 {
 }
 
 /// Adds two values; the sum exists only if every part does.
-fn joined<T: Add<Output = T>>(first: bool, sum: Option<T>, part: Option<T>) -> Option<T> {
+fn add_if_both<T: Add<Output = T>>(first: bool, sum: Option<T>, part: Option<T>) -> Option<T> {
     if first { part } else { Some(sum? + part?) }
 }
 
@@ -716,7 +716,7 @@ impl SampleSums {
         let mut found = SampleSums::default();
         for sample in &slice.samples {
             match &sample.value {
-                SampleValue::Value(value) => found.number(&sample.metric, *value),
+                SampleValue::Value(value) => found.add_number(&sample.metric, *value),
                 SampleValue::Histogram(offset) => found.frame(&sample.metric, *offset),
                 SampleValue::Failed(reason) => found.fail(&sample.metric, reason),
                 SampleValue::Missing(_) => {}
@@ -725,7 +725,7 @@ impl SampleSums {
         found
     }
 
-    fn number(&mut self, metric: &str, value: f64) {
+    fn add_number(&mut self, metric: &str, value: f64) {
         let way = IoDirection::ALL
             .into_iter()
             .find_map(|way| Some((way, metric.strip_prefix(way.word())?)));

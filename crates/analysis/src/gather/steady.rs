@@ -42,7 +42,11 @@ pub struct WriteCourse {
 impl WriteCourse {
     /// Finds where the caches end, and keeps only those rounds of the sides that a verdict of the
     /// regime may rest on. If nothing shows the end, all rounds are kept and verdicts are refused.
-    pub fn settle(run: &RunData, workload: &Workload, sides: &mut [StackSide]) -> WriteCourse {
+    pub fn settle_regime(
+        run: &RunData,
+        workload: &Workload,
+        sides: &mut [StackSide],
+    ) -> WriteCourse {
         if !workload.writes() {
             return WriteCourse::default();
         }
@@ -72,7 +76,7 @@ impl WriteCourse {
             ..WriteCourse::default()
         };
         if course.regime == Regime::Steady {
-            match steady::judged(&rounds, &spec) {
+            match steady::mark_judged(&rounds, &spec) {
                 Ok(kept) => course.keep(run, sides, &ids, &kept),
                 Err(reason) => course.refused = Some(reason),
             }
@@ -100,7 +104,7 @@ impl WriteCourse {
 
     /// Returns the reason why no verdict of the workload can be given, on any figure: the regime
     /// was not reached.
-    pub fn refused(&self) -> Option<&Refusal> {
+    pub fn regime_refusal(&self) -> Option<&Refusal> {
         self.refused.as_ref()
     }
 
@@ -112,7 +116,7 @@ impl WriteCourse {
         if let Some(refused) = undone.filter(|_| which == Quantity::Durable) {
             return match found {
                 absent @ Verdict::Unresolved { reason: Refusal::NotMeasured { .. }, .. } => absent,
-                _ => Verdict::refused(refused),
+                _ => Verdict::from_refusal(refused),
             };
         }
         let taken = stacks.into_iter().find_map(|stack| self.cache_above_the_flush(stack));
@@ -128,7 +132,7 @@ impl WriteCourse {
         match (&refused, found) {
             // A stack that was not measured at all has the better reason.
             (_, absent @ Verdict::Unresolved { reason: Refusal::NotMeasured { .. }, .. }) => absent,
-            (Some(reason), _) => Verdict::refused(reason.clone()),
+            (Some(reason), _) => Verdict::from_refusal(reason.clone()),
             (None, found) => found,
         }
     }
@@ -151,12 +155,12 @@ impl WriteCourse {
     }
 
     /// Returns the findings for the report; `None` for reads.
-    pub fn findings(&self) -> Option<WritesReport> {
+    pub fn writes_report(&self) -> Option<WritesReport> {
         if self.visits.is_empty() {
             return None;
         }
         let visits: Vec<VisitReport> = self.visits.iter().map(|visit| self.visit(visit)).collect();
-        let sentences = self.sentences(&visits);
+        let sentences = self.regime_sentences(&visits);
         Some(WritesReport {
             regime: self.regime,
             known_caches: self.caches.clone(),
@@ -184,7 +188,7 @@ impl WriteCourse {
         }
     }
 
-    fn sentences(&self, visits: &[VisitReport]) -> Vec<String> {
+    fn regime_sentences(&self, visits: &[VisitReport]) -> Vec<String> {
         let several = visits.len() > 1;
         let of = |visit: &VisitReport| {
             if several { format!("visit {}: ", visit.visit) } else { String::new() }
@@ -203,7 +207,7 @@ impl WriteCourse {
 
     fn caches_sentence(&self) -> String {
         let said = |cache: &WriteCache| format!("{}, {}", cache.name, show_bytes(cache.bytes));
-        let regime = self.regime.word();
+        let regime = self.regime.regime_word();
         match self.caches.as_slice() {
             [] => format!("writes, {regime}: no cache on the path is known"),
             caches => {

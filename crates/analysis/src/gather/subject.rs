@@ -23,7 +23,8 @@ pub fn quantity(
     if let Some(probe) = &workload.probe {
         return probes::quantity(probe);
     }
-    let words = [(way != Some(IoDirection::Read)).then(|| which.word()), regime.map(Regime::word)];
+    let words =
+        [(way != Some(IoDirection::Read)).then(|| which.word()), regime.map(Regime::regime_word)];
     let figure = match words.into_iter().flatten().collect::<Vec<_>>().join(", ").as_str() {
         words if workload.writes() && !words.is_empty() => format!(" ({words})"),
         _ => String::new(),
@@ -62,11 +63,11 @@ fn job_words(job: &Job, way: &str, figure: &str) -> String {
     format!(
         "{} {} {way}{unit}{figure} at iodepth {depth}{jobs}{rate}{details}",
         block_size_word(job.bs),
-        kind(job)
+        job_kind(job)
     )
 }
 
-fn kind(job: &Job) -> String {
+fn job_kind(job: &Job) -> String {
     let order = order_words(job);
     if job.rw.trims() {
         return format!("{order}-{}", if job.rw.writes_data() { "trim-and-write" } else { "trim" });
@@ -79,13 +80,13 @@ fn kind(job: &Job) -> String {
 }
 
 /// Marks the name of something emulated; the banner gives the reason once.
-pub fn marked(name: &str, emulated: bool) -> String {
+pub fn mark_emulated(name: &str, emulated: bool) -> String {
     format!("{name}{}", if emulated { " ~" } else { "" })
 }
 
 /// Returns the subject of a comparison's sentence.
-pub fn who(stack: &str, against: &str, emulated: bool) -> String {
-    marked(&format!("{stack} against {against}"), emulated)
+pub fn comparison_subject(stack: &str, against: &str, emulated: bool) -> String {
+    mark_emulated(&format!("{stack} against {against}"), emulated)
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl Timeline {
             }
         };
         let judged =
-            |round: &TimedRound| round.judged(self.strata.of_visit(round.id.0), pair, basis);
+            |round: &TimedRound| round.judged_round(self.strata.of_visit(round.id.0), pair, basis);
         self.rounds.iter().filter(kept).map(judged).collect()
     }
 }
@@ -129,14 +129,19 @@ impl TimedRound {
         }
     }
 
-    fn judged(&self, stratum: u32, pair: [usize; 2], basis: RoundBasis) -> Result<Round, Refusal> {
+    fn judged_round(
+        &self,
+        stratum: u32,
+        pair: [usize; 2],
+        basis: RoundBasis,
+    ) -> Result<Round, Refusal> {
         let parts = self.slots.iter().map(|slot| {
             let compared = pair.contains(&slot.stack);
             // Only the totals of a series count.
             if compared && basis.by_bytes && slot.bytes <= 0.0 && !self.in_series {
                 return Err(wrote_nothing());
             }
-            slot.part(compared, basis)
+            slot.round_part(compared, basis)
         });
         let (kind, in_series) = (self.kind, self.in_series);
         Ok(Round {
@@ -184,7 +189,7 @@ impl SliceSlot {
 
     /// Returns the part of a round. A third stack only shows which stack ran before, so data that
     /// it lacks does not matter.
-    fn part(&self, compared: bool, basis: RoundBasis) -> Result<RoundPart, Refusal> {
+    fn round_part(&self, compared: bool, basis: RoundBasis) -> Result<RoundPart, Refusal> {
         let flush_s = match (basis.quantity, self.flush_s) {
             (Quantity::Durable, None) if compared => return Err(no_flush()),
             (Quantity::Durable, flush_s) => flush_s.unwrap_or(0.0),
@@ -196,7 +201,7 @@ impl SliceSlot {
 }
 
 /// Returns the kind of value that slices have on this basis.
-pub fn value(basis: RoundBasis) -> SliceValue {
+pub fn slice_value(basis: RoundBasis) -> SliceValue {
     if basis.by_bytes { SliceValue::Time } else { SliceValue::Rate }
 }
 

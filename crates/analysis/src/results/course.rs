@@ -5,11 +5,11 @@
 use crate::compare::simultaneous::SimultaneousFigure;
 use crate::findings::sweep::{CostCurve, CostTrend, CurveEnd, SweepValue};
 use crate::findings::{Comparison, Interval};
-use crate::gather::subject::who;
+use crate::gather::subject::comparison_subject;
 use iotax_stats::Digits;
 use iotax_stats::{Refusal, Verdict};
 
-pub fn all(
+pub fn cost_curves(
     name: &str,
     points: &[(&'static str, Vec<(SweepValue, &Comparison)>)],
     at_once: usize,
@@ -25,12 +25,12 @@ fn cost_curve(
 ) -> CostCurve {
     let usable: Vec<(&SweepValue, SimultaneousFigure)> =
         points.iter().filter_map(|(at, one)| Some((at, usable(one, at_once)?))).collect();
-    let change = change(&usable);
+    let change = cost_trend(&usable);
     let against = points.first().map_or("", |(_, one)| one.against.as_str());
     let which = if quantity.is_empty() { String::new() } else { format!(" ({quantity})") };
     let emulated = points.iter().any(|(_, one)| one.emulated.is_some());
-    let who = who(name, against, emulated);
-    let words = words(&change, at_once);
+    let who = comparison_subject(name, against, emulated);
+    let words = trend_words(&change, at_once);
     let left_out = left_out(points, &usable);
     let sentence = format!("{who}{which}: {words}{left_out}");
     CostCurve { quantity, at_once, change, sentence }
@@ -48,7 +48,7 @@ fn usable(one: &Comparison, at_once: usize) -> Option<SimultaneousFigure> {
     if sound { SimultaneousFigure::stretch_figure(&one.rate.ratio, at_once) } else { None }
 }
 
-fn change(points: &[(&SweepValue, SimultaneousFigure)]) -> CostTrend {
+fn cost_trend(points: &[(&SweepValue, SimultaneousFigure)]) -> CostTrend {
     let by = |key: fn(&SimultaneousFigure) -> f64| {
         let mut order: Vec<usize> = (0..points.len()).collect();
         order.sort_by(|a, b| key(&points[*a].1).total_cmp(&key(&points[*b].1)));
@@ -62,24 +62,24 @@ fn change(points: &[(&SweepValue, SimultaneousFigure)]) -> CostTrend {
     let extremes = by(|sure| sure.value);
     let pair = (by(|sure| sure.high).0, by(|sure| sure.low).1);
     for (at, is_extreme) in [(extremes, true), (pair, false)] {
-        if points[at.0].1.apart(&points[at.1].1) {
+        if points[at.0].1.is_apart_from(&points[at.1].1) {
             return CostTrend::Changes {
-                more: end(points[at.0]),
-                less: end(points[at.1]),
+                more: curve_end(points[at.0]),
+                less: curve_end(points[at.1]),
                 extremes: is_extreme,
             };
         }
     }
     let (low, high) = (points[pair.1].1.low, points[pair.0].1.high);
-    CostTrend::Same { ratio: Interval::between(low, high) }
+    CostTrend::Same { ratio: Interval::from_bounds(low, high) }
 }
 
-fn end((at, sure): (&SweepValue, SimultaneousFigure)) -> CurveEnd {
-    let interval = Interval::between(sure.low, sure.high);
+fn curve_end((at, sure): (&SweepValue, SimultaneousFigure)) -> CurveEnd {
+    let interval = Interval::from_bounds(sure.low, sure.high);
     CurveEnd { at: at.clone(), ratio: sure.value, interval }
 }
 
-fn words(change: &CostTrend, at_once: usize) -> String {
+fn trend_words(change: &CostTrend, at_once: usize) -> String {
     match change {
         CostTrend::Changes { more, less, extremes } => {
             let (more, less) = (end_words(more), end_words(less));
@@ -112,7 +112,7 @@ fn end_words(end: &CurveEnd) -> String {
 }
 
 fn cost(ratio: f64, low: f64, high: f64) -> String {
-    Digits::size(1.0 - ratio, (1.0 - high, 1.0 - low), true).words()
+    Digits::size(1.0 - ratio, (1.0 - high, 1.0 - low), true).to_words()
 }
 
 fn left_out(

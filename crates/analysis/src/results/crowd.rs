@@ -9,12 +9,12 @@ use crate::findings::crowd::{Crowd, CrowdDirection, PlaceRow, Scaling};
 use crate::findings::{Interval, MeasuredFigure, SampleUnit};
 use crate::gather::reading::WorkloadView;
 use crate::gather::rounds::{IoDirection, PartTotal, RoundTotal, StackSide};
-use crate::gather::subject::{Quantity, marked};
+use crate::gather::subject::{Quantity, mark_emulated};
 use iotax_model::record::Place;
 use iotax_stats::fairness::{self, Shares};
 use iotax_stats::ratio::Total;
 use iotax_stats::{Digits, Refusal, ratio};
-use iotax_units::counted;
+use iotax_units::count_noun;
 use std::collections::BTreeMap;
 
 pub fn crowds(reading: &WorkloadView) -> Vec<Crowd> {
@@ -28,7 +28,7 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
     let slices =
         side.rounds.values().map(|round| f64::from(round.with_parts)).sum::<f64>().max(1.0);
     let again = side.rounds.values().map(|round| f64::from(round.run_again)).sum::<f64>();
-    let cpu = rows::row(reading, at).cpu;
+    let cpu = rows::stack_row(reading, at).cpu;
     let fewest = fewest(reading, at);
     let mut crowd = Crowd {
         stack: reading.name(at).to_owned(),
@@ -47,7 +47,7 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
         directions: ways(reading, side)
             .filter_map(|way| direction(reading, fewest, at, way))
             .collect(),
-        rows: all.rates.keys().map(|place| row(reading, side, place)).collect(),
+        rows: all.rates.keys().map(|place| place_row(reading, side, place)).collect(),
         emulated: reading.emulated(at),
         sentence: String::new(),
     };
@@ -71,7 +71,7 @@ fn ways<'a>(
             .flat_map(|round| round.parts.values())
             .any(|part| part.amount(Some(*way)) > 0.0)
     };
-    reading.directions().iter().copied().filter(is_reported)
+    reading.mix_directions().iter().copied().filter(is_reported)
 }
 
 /// Distribution of the I/Os over the places, for one direction or for all.
@@ -111,8 +111,14 @@ fn direction(
     let shared = IoShares::among_places(&reading.sides[at], Some(way))?;
     let ratio = fewest.map(|fewest| {
         let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
-        let found = directions::ratio(reading, [fewest, at], &paired, way, Quantity::Acknowledged);
-        (found.times(), times_as_many(reading, [fewest, at]))
+        let found = directions::direction_ratio(
+            reading,
+            [fewest, at],
+            &paired,
+            way,
+            Quantity::Acknowledged,
+        );
+        (found.ratio_figure(), times_as_many(reading, [fewest, at]))
     });
     Some(CrowdDirection {
         direction: way.word(),
@@ -127,7 +133,7 @@ fn direction(
     })
 }
 
-fn row(reading: &WorkloadView, side: &StackSide, place: &Place) -> PlaceRow {
+fn place_row(reading: &WorkloadView, side: &StackSide, place: &Place) -> PlaceRow {
     let figure = |unit, of: &dyn Fn(&PartTotal) -> f64| {
         let rounds: Vec<(f64, f64)> = side
             .rounds
@@ -171,7 +177,7 @@ fn spread(
             let pairs = (places * (places - 1) / 2) as f64;
             let (low, high) = found.bounds_at(1.0 - 0.05 / pairs);
             // The slowest is no faster than the fastest.
-            of_ratio(&found, "1").with_interval(Some(&Interval::between(low, high.min(1.0))))
+            of_ratio(&found, "1").with_interval(Some(&Interval::from_bounds(low, high.min(1.0))))
         }
         Err(reason) => point(&rounds, reason),
     }
@@ -215,14 +221,14 @@ fn jain(
         Err(reason) => Interval::Missing { missing: reason.to_string() },
     };
     let value = fairness::jain(&rates.values().copied().collect::<Vec<_>>());
-    MeasuredFigure::known(value, "1", (rounds.len() as u64, SampleUnit::Rounds), interval)
+    MeasuredFigure::known_value(value, "1", (rounds.len() as u64, SampleUnit::Rounds), interval)
 }
 
 /// Returns the I/Os a second of each place, over its own windows of whole rounds.
 fn rates(side: &StackSide, way: Option<IoDirection>) -> BTreeMap<Place, f64> {
     let mut sums: BTreeMap<Place, PartTotal> = BTreeMap::new();
     for (place, part) in side.rounds.values().flat_map(|round| &round.parts) {
-        sums.entry(place.clone()).or_default().add(part);
+        sums.entry(place.clone()).or_default().add_part(part);
     }
     let rate =
         |part: &PartTotal| if part.seconds > 0.0 { part.amount(way) / part.seconds } else { 0.0 };
@@ -251,7 +257,7 @@ fn scaling(reading: &WorkloadView, [fewest, at]: [usize; 2]) -> Scaling {
     let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
     let found = RateComparison::estimate(reading, [fewest, at], &paired, reading.basis());
     let places = times_as_many(reading, [fewest, at]);
-    let ratio = found.figure();
+    let ratio = found.rate_ratio_figure();
     let masked = masking::of_pair(reading, [fewest, at], &found.verdict).map(|masked| masked.words);
     let offered = reading.offered_apart([fewest, at]).map(|reason| reason.to_string());
     // The interval itself shows how wide it is.
@@ -275,7 +281,10 @@ fn crowd_words(crowd: &Crowd, them: &str) -> String {
         (_, false) => "none completed anything".to_owned(),
         (Some((_, high)), _) if high >= 1.0 => "no sure difference between them".to_owned(),
         (Some(bounds), _) => {
-            format!("the slowest has {} of the fastest", Digits::share(share, Some(bounds)).words())
+            format!(
+                "the slowest has {} of the fastest",
+                Digits::format_share(share, Some(bounds)).to_words()
+            )
         }
         (None, _) => {
             format!("the slowest has {} of the fastest, how surely is not known", percent(share))
@@ -298,15 +307,15 @@ fn crowd_words(crowd: &Crowd, them: &str) -> String {
     };
     format!(
         "{}: {} {them} at once{}, {spread}; all ran in {:.1} % of the windows{late}{again}",
-        marked(&crowd.stack, crowd.emulated.is_some()),
+        mark_emulated(&crowd.stack, crowd.emulated.is_some()),
         crowd.places,
-        lost(crowd),
+        lost_places_note(crowd),
         100.0 * crowd.together
     )
 }
 
-fn lost(crowd: &Crowd) -> String {
-    let rounds = counted(crowd.of_other_places, "round", "rounds");
+fn lost_places_note(crowd: &Crowd) -> String {
+    let rounds = count_noun(crowd.of_other_places, "round", "rounds");
     match (crowd.left_out.as_slice(), crowd.of_other_places) {
         ([], 0) => String::new(),
         ([], _) => format!(" ({rounds} after the loss of one, without it, not counted)"),

@@ -18,26 +18,28 @@ use std::collections::BTreeSet;
 pub fn durability(run: &RunData) -> Option<Durability> {
     run.start.scenario.durability.as_ref()?;
     let of_stack = |stack: &Stack| {
-        let of_kill = |kill| row(run, &stack.name, kill);
+        let of_kill = |kill| durability_row(run, &stack.name, kill);
         Kill::ALL.into_iter().filter_map(of_kill).collect::<Vec<_>>()
     };
     Some(Durability { rows: run.start.scenario.stacks.iter().flat_map(of_stack).collect() })
 }
 
-fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
+fn durability_row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
     let trials: Vec<&DurabilityTrial> =
         run.trials.iter().filter(|trial| trial.stack == stack && trial.kill == kill).collect();
     if trials.is_empty() {
         return None;
     }
-    let found =
-        trials.iter().map(|trial| trial.found.clone()).fold(ReadBack::default(), ReadBack::and);
+    let found = trials
+        .iter()
+        .map(|trial| trial.found.clone())
+        .fold(ReadBack::default(), ReadBack::combine_results);
     let seconds = || trials.iter().map(|trial| trial.load_ns as f64 / 1e9);
     let kills = trials.len() as u64;
-    let lossy = trials.iter().filter(|trial| trial.found.broken() > 0).count() as u64;
+    let lossy = trials.iter().filter(|trial| trial.found.broken_blocks() > 0).count() as u64;
     let mut row = DurabilityRow {
         stack: stack.to_owned(),
-        kill: kill.word(),
+        kill: kill.kill_word(),
         kills,
         lossy,
         share: share_of(lossy, kills),
@@ -58,11 +60,11 @@ fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
 
 fn share_of(lossy: u64, kills: u64) -> MeasuredFigure {
     let interval = match share::interval(lossy, kills) {
-        Some((low, high)) => Interval::between(low, high),
+        Some((low, high)) => Interval::from_bounds(low, high),
         None => Interval::Missing { missing: "no kills".into() },
     };
     let value = lossy as f64 / kills.max(1) as f64;
-    MeasuredFigure::known(value, "1", (kills, SampleUnit::Kills), interval)
+    MeasuredFigure::known_value(value, "1", (kills, SampleUnit::Kills), interval)
 }
 
 /// Returns the ends of a share's interval in %, both rounded outwards, so that nothing is printed
@@ -187,7 +189,7 @@ fn caution(run: &RunData, row: &DurabilityRow) -> Option<&'static str> {
 /// Returns the reason why the run has no headline.
 pub fn headline(found: &Durability) -> Result<String, String> {
     let broken = found.rows.iter().filter(|row| row.is_broken());
-    let worst = broken.max_by_key(|row| (row.lossy, row.found.broken()));
+    let worst = broken.max_by_key(|row| (row.lossy, row.found.broken_blocks()));
     match (worst, found.rows.as_slice()) {
         (Some(worst), _) => Ok(worst.sentence.clone()),
         (None, []) => Err("no trial was made".to_owned()),
@@ -453,7 +455,7 @@ mod tests {
         let mut run = twin::durability();
         run.trials.retain(|trial| trial.stack == "vm");
         for trial in &mut run.trials {
-            let is_guest = trial.kill.word() == "guest";
+            let is_guest = trial.kill.kill_word() == "guest";
             trial.found.unreadable = if is_guest { 50 } else { 0 };
             trial.found.lost = if !is_guest && trial.trial < 10 { 900 } else { 0 };
         }
@@ -464,7 +466,7 @@ mod tests {
             headline(&run)
         );
         // With equal numbers of such kills, everything that is not as promised decides.
-        for trial in run.trials.iter_mut().filter(|trial| trial.kill.word() != "guest") {
+        for trial in run.trials.iter_mut().filter(|trial| trial.kill.kill_word() != "guest") {
             trial.found.lost = 1;
         }
         assert!(headline(&run).contains("1,000 NOT READABLE"), "{}", headline(&run));

@@ -15,30 +15,30 @@ pub fn identity(run: &RunData) -> RunIdentity {
         name: start.scenario.name.clone(),
         at: start.at.clone(),
         iotax: start.iotax.clone(),
-        command: shell::line(&start.argv),
+        command: shell::quote_line(&start.argv),
         source: start.scenario.source.clone(),
         seed: start.scenario.measure.seed,
         zone: start.scenario.measure.equivalence,
-        state: run.state().word(),
+        state: run.state().state_word(),
         failure: run.outcome.clone().filter(|_| run.state() == RunState::Failed),
         torn: run.torn,
         imported: start.imported.is_some(),
     }
 }
 
-pub fn place(facts: &PlaceFacts) -> PlaceReport {
+pub fn place_report(facts: &PlaceFacts) -> PlaceReport {
     PlaceReport {
         place: facts.place.clone(),
         emulated: facts.emulated.clone(),
         // A value that can be stored can be printed; the error would be a failing Serialize of our
         // own.
         facts: serde_json::to_value(&facts.facts).unwrap_or_else(|error| error.to_string().into()),
-        commands: facts.commands.iter().map(shell::line).collect(),
+        commands: facts.commands.iter().map(shell::quote_line).collect(),
         disks: facts.disks.clone(),
     }
 }
 
-pub fn emulated(run: &RunData) -> Vec<String> {
+pub fn emulated_places(run: &RunData) -> Vec<String> {
     // Every visit has guests of its own, with the same names.
     let found: Vec<(&Place, &str)> = run
         .places
@@ -47,7 +47,7 @@ pub fn emulated(run: &RunData) -> Vec<String> {
         .collect();
     let reasons: Vec<&str> = found.iter().map(|(_, reason)| *reason).collect();
     let sentence = |group: Vec<usize>| {
-        let reason = alike::merged(&group.iter().map(|at| reasons[*at]).collect::<Vec<_>>());
+        let reason = alike::merge_texts(&group.iter().map(|at| reasons[*at]).collect::<Vec<_>>());
         let places = show_names(distinct(group.iter().map(|at| found[*at].0)));
         // The reason as recorded, put so that it covers all of them.
         match reason.strip_prefix("emulated: ") {

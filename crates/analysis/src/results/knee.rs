@@ -26,21 +26,21 @@ pub fn find_knee(powers: &[(SweepValue, Option<SimultaneousFigure>)], axis: &str
     let best = (0..known.len()).max_by(|a, b| known[*a].1.value.total_cmp(&known[*b].1.value));
     let Some(best) = best.filter(|_| known.len() >= LEAST) else {
         let remedy = if powers.len() < LEAST { "sweep over more values" } else { "raise --budget" };
-        return refused(too_few(powers.len(), known.len()), remedy);
+        return refused_knee(too_few(powers.len(), known.len()), remedy);
     };
     let near: Vec<SweepValue> = (0..known.len())
-        .filter(|at| *at != best && !known[*at].1.apart(&known[best].1))
+        .filter(|at| *at != best && !known[*at].1.is_apart_from(&known[best].1))
         .map(|at| known[at].0.clone())
         .collect();
     if near.len() + 1 == known.len() {
         let reason = format!("the powers of the {} points are not told apart", known.len());
-        return refused(reason, "raise --budget, or sweep over a wider range");
+        return refused_knee(reason, "raise --budget, or sweep over a wider range");
     }
     let found = KneeEstimate { axis, known: &known, best, near, silent: silent(powers) };
     found.unnamed()
 }
 
-fn refused(reason: String, remedy: &str) -> UnnamedKnee {
+fn refused_knee(reason: String, remedy: &str) -> UnnamedKnee {
     UnnamedKnee {
         words: format!("no knee: {reason}; to settle it: {remedy}"),
         place: KneePosition::None { reason },
@@ -68,7 +68,7 @@ struct KneeEstimate<'a> {
 
 impl KneeEstimate<'_> {
     fn unnamed(self) -> UnnamedKnee {
-        let words = format!("{}{}{}", self.claim(), self.reserve(), self.settle());
+        let words = format!("{}{}{}", self.claim(), self.reserve(), self.settle_advice());
         let at = self.known[self.best].0.clone();
         let (not_told_apart, no_interval) = (self.near, self.silent);
         let inside = self.best > 0 && self.best + 1 < self.known.len();
@@ -96,7 +96,7 @@ impl KneeEstimate<'_> {
 
     /// Returns advice on what would settle the knee. Power may be greater beyond the upper edge;
     /// below the lower one there is often nothing to offer.
-    fn settle(&self) -> String {
+    fn settle_advice(&self) -> String {
         let at = &self.known[self.best].0.shown;
         match self.best + 1 == self.known.len() {
             true => format!("; to settle it: sweep {} beyond {at} too", self.axis),

@@ -4,7 +4,7 @@ use crate::findings::limits::{CourseFinding, LimitFindings};
 use crate::findings::{Interval, MeasuredFigure, SampleUnit};
 use iotax_facts::limit::{LimitUnit, SetLimit};
 use iotax_model::record::course::{CourseDirection, CourseLoad, LimitCourse, PathLimits};
-use iotax_stats::bucket::{CourseShape, SAME_RATE, UncertainValue, Unfit, find};
+use iotax_stats::bucket::{CourseShape, SAME_RATE, UncertainValue, Unfit, find_bucket};
 use iotax_store::RunData;
 use iotax_units::{grouped, show_bytes};
 
@@ -58,7 +58,7 @@ struct ShapedCourse<'a> {
 
 impl ShapedCourse<'_> {
     fn from_course(course: &LimitCourse) -> ShapedCourse<'_> {
-        ShapedCourse { course, shape: find(&course.points) }
+        ShapedCourse { course, shape: find_bucket(&course.points) }
     }
 
     fn held_rate(&self) -> Option<f64> {
@@ -200,13 +200,14 @@ impl CourseFinding {
     }
 
     /// Returns the rate that the course held, with two standard errors, or that it reached.
-    pub fn rate(&self) -> MeasuredFigure {
-        let held = |rate: UncertainValue| self.figure(rate.value, Some(2.0 * rate.error), "/s");
+    pub fn rate_figure(&self) -> MeasuredFigure {
+        let held =
+            |rate: UncertainValue| self.course_figure(rate.value, Some(2.0 * rate.error), "/s");
         match self.found {
             Some(CourseShape::Bucket(bucket)) => held(bucket.rate),
             Some(CourseShape::Cap { rate }) => held(rate),
             Some(CourseShape::Open { mean, fell, .. }) => {
-                self.figure(fell.map_or(mean, |fell| fell.to), None, "/s")
+                self.course_figure(fell.map_or(mean, |fell| fell.to), None, "/s")
             }
             None => MeasuredFigure::missing(self.refused.as_deref().unwrap_or_default()),
         }
@@ -217,13 +218,13 @@ impl CourseFinding {
         match self.found {
             Some(CourseShape::Bucket(bucket)) => {
                 let half = 2.0 * bucket.burst.error + self.block;
-                self.figure(bucket.burst.value, Some(half), "")
+                self.course_figure(bucket.burst.value, Some(half), "")
             }
             _ => MeasuredFigure::missing("the course shows no bucket"),
         }
     }
 
-    fn figure(&self, value: f64, half: Option<f64>, per: &'static str) -> MeasuredFigure {
+    fn course_figure(&self, value: f64, half: Option<f64>, per: &'static str) -> MeasuredFigure {
         let unit = match (self.unit, per) {
             ("bytes", "/s") => "B/s",
             ("bytes", _) => "B",
@@ -232,18 +233,18 @@ impl CourseFinding {
         };
         let why = "a rate that is not held as limiters do";
         let interval = match half {
-            Some(half) => Interval::between(value - half, value + half),
+            Some(half) => Interval::from_bounds(value - half, value + half),
             None => Interval::Missing { missing: why.into() },
         };
         let points = self.points.len() as u64;
-        MeasuredFigure::known(value, unit, (points, SampleUnit::Points), interval)
+        MeasuredFigure::known_value(value, unit, (points, SampleUnit::Points), interval)
     }
 
     /// Returns a setting that explains the rate of a course whose shape is not a limiter's: a
     /// limiter that drops what it did not pass at once is as unsteady as a drive.
     fn met_setting(&self) -> Option<&SetLimit> {
         let Some(CourseShape::Open { .. }) = self.found else { return None };
-        let shown = self.on_wire.or(self.rate().value())?;
+        let shown = self.on_wire.or(self.rate_figure().value())?;
         self.settings.iter().find(|set| (shown / set.rate - 1.0).abs() <= SAME_RATE)
     }
 
@@ -291,7 +292,7 @@ impl CourseFinding {
             let (low, high) = figure.bounds()?;
             Some(format!("+- {:.2} %", 50.0 * (high - low) / figure.value()?))
         };
-        let sure = match (self.found, percent(self.rate()), percent(self.burst())) {
+        let sure = match (self.found, percent(self.rate_figure()), percent(self.burst())) {
             (Some(CourseShape::Bucket(found)), Some(rate), Some(burst)) => format!(
                 "; rate {rate}, burst {burst}, {:.1} times as fast at first",
                 found.peak / found.rate.value

@@ -86,7 +86,7 @@ pub fn published(
         source: published.source.clone(),
         hardware: published.hardware.clone(),
         note: published.note.clone(),
-        sentences: sentences(&figures),
+        sentences: agreement_sentences(&figures),
         figures,
     })
 }
@@ -111,14 +111,14 @@ impl PublishedCell<'_> {
             stack: self.figure.stack.clone(),
             against: (!is_baseline).then(|| self.reading.name(base).to_owned()),
             printed: self.figure.printed.clone(),
-            published: self.printed(),
-            measured: self.measured(),
-            ratio: (!is_baseline).then(|| self.ratio(base)),
+            published: self.printed_figure(),
+            measured: self.measured_value(),
+            ratio: (!is_baseline).then(|| self.ratio_beside(base)),
             emulated: self.reading.emulated_pair(base, self.stack),
         }
     }
 
-    fn printed(&self) -> MeasuredFigure {
+    fn printed_figure(&self) -> MeasuredFigure {
         match self.figure.share {
             true => MeasuredFigure::missing(format!(
                 "only its share of {} was published",
@@ -128,12 +128,18 @@ impl PublishedCell<'_> {
         }
     }
 
-    fn measured(&self) -> MeasuredFigure {
+    fn measured_value(&self) -> MeasuredFigure {
         let side = &self.reading.sides[self.stack];
         match self.figure.metric {
             metric @ Metric::Rate { durable, .. } => {
                 let quantity = if durable { Quantity::Durable } else { Quantity::Acknowledged };
-                rows::rate(self.reading, self.stack, metric.unit(), quantity, self.direction())
+                rows::stack_rate(
+                    self.reading,
+                    self.stack,
+                    metric.unit(),
+                    quantity,
+                    self.direction(),
+                )
             }
             Metric::Latency { .. } if side.rounds.is_empty() => self.reading.absence(self.stack),
             metric @ Metric::Latency { .. } => {
@@ -143,7 +149,7 @@ impl PublishedCell<'_> {
         }
     }
 
-    fn ratio(&self, base: usize) -> RatioBeside {
+    fn ratio_beside(&self, base: usize) -> RatioBeside {
         let rounding = self.rounding();
         let published = match &rounding {
             Ok(([_, most], _)) if self.figure.is_bound() => single(*most, "1", true),
@@ -215,7 +221,7 @@ impl PublishedCell<'_> {
         directions::of_metric(self.reading, self.figure.metric)
     }
 
-    fn rate<'a>(&self, one: &'a Comparison) -> &'a RateFinding {
+    fn rate_finding<'a>(&self, one: &'a Comparison) -> &'a RateFinding {
         one.rate_of(self.direction().map(rounds::IoDirection::word)).unwrap_or(&one.rate)
     }
 
@@ -231,7 +237,7 @@ impl PublishedCell<'_> {
                     counts[0], counts[1]
                 ))
             }
-            (Metric::Rate { .. }, Some(one)) => self.rate(one).at_once(),
+            (Metric::Rate { .. }, Some(one)) => self.rate_finding(one).at_once(),
             (Metric::Latency { .. }, Some(_)) => {
                 let way = directions::of_latency(self.reading, metric);
                 tails::latency_ratio(self.reading, [base, self.stack], way, metric.quantile())
@@ -261,7 +267,7 @@ impl PublishedCell<'_> {
             return Some("figures of an emulated CPU are not representative".to_owned());
         }
         let verdict = match self.figure.metric {
-            Metric::Rate { .. } => &self.rate(one).verdict,
+            Metric::Rate { .. } => &self.rate_finding(one).verdict,
             Metric::Latency { .. } => &one.rate.verdict,
         };
         let reason = verdict.reason()?;
@@ -280,12 +286,12 @@ impl PublishedCell<'_> {
 pub(crate) fn single(value: f64, unit: &'static str, is_bound: bool) -> MeasuredFigure {
     let interval = Interval::Missing { missing: "one published figure has no interval".to_owned() };
     let caution = is_bound.then(|| "a bound: it was said to lie below".to_owned());
-    MeasuredFigure::known(value, unit, (1, SampleUnit::PublishedFigures), interval)
+    MeasuredFigure::known_value(value, unit, (1, SampleUnit::PublishedFigures), interval)
         .cautioned(caution)
 }
 
 /// Returns the sentences: how to read the figures, how many agree, and why the others do not.
-fn sentences(figures: &[PublishedFinding]) -> Vec<String> {
+fn agreement_sentences(figures: &[PublishedFinding]) -> Vec<String> {
     let ratios: Vec<&RatioBeside> = figures.iter().filter_map(|one| one.ratio.as_ref()).collect();
     let but = match ratios.is_empty() {
         true => ", and no ratio to the baseline was published",
@@ -329,13 +335,13 @@ fn reasons<'a>(
     let all = figures.iter().filter(|one| one.ratio.is_some()).count();
     about
         .into_iter()
-        .map(|(reason, about)| format!("{what}: {reason}: {}", named(&about, all)))
+        .map(|(reason, about)| format!("{what}: {reason}: {}", figure_names(&about, all)))
         .collect()
 }
 
 /// Names the figures: `iops of a, b under read-4k, p99 of a under read-4k`; `all` is the number of
 /// ratios.
-fn named(about: &[&PublishedFinding], all: usize) -> String {
+fn figure_names(about: &[&PublishedFinding], all: usize) -> String {
     if about.len() == all && all > 1 {
         return "all ratios".to_owned();
     }
@@ -457,7 +463,7 @@ mod tests {
             let published = run.start.scenario.published.as_mut().unwrap();
             let row = |(stack, printed): (&str, &str)| {
                 let metric = metric.to_owned().try_into().unwrap();
-                PublishedFigure::read(&workload, metric, stack, &format!("{printed}{unit}"))
+                PublishedFigure::from_printed(&workload, metric, stack, &format!("{printed}{unit}"))
                     .unwrap()
             };
             published.figures = [("file", "195"), ("loop", "188")].map(row).to_vec();
@@ -486,7 +492,7 @@ mod tests {
         let mut run = twin::visits();
         let workload = run.start.scenario.workloads[0].name.clone();
         let row = |stack: &str, printed: &str| {
-            PublishedFigure::read(
+            PublishedFigure::from_printed(
                 &workload,
                 "read p50".to_owned().try_into().unwrap(),
                 stack,

@@ -24,7 +24,7 @@ pub fn tables(
     let Some(spec) = &run.start.scenario.table else { return Vec::new() };
     spec.groups
         .iter()
-        .map(|group| TableGroupCells { run, readings, workloads, spec, group }.table())
+        .map(|group| TableGroupCells { run, readings, workloads, spec, group }.ratio_table())
         .collect()
 }
 
@@ -37,7 +37,7 @@ struct TableGroupCells<'a> {
 }
 
 impl TableGroupCells<'_> {
-    fn table(&self) -> RatioTable {
+    fn ratio_table(&self) -> RatioTable {
         let columns: Vec<RatioColumn> =
             self.spec.columns.iter().enumerate().map(|(at, head)| self.column(at, head)).collect();
         let emulated = distinct(columns.iter().filter_map(|column| column.emulated.clone()));
@@ -55,12 +55,12 @@ impl TableGroupCells<'_> {
     }
 
     fn column(&self, at: usize, head: &str) -> RatioColumn {
-        let stack = self.stack(at);
+        let stack = self.column_stack(at);
         let emulated = stack.and_then(|stack| self.readings.first()?.emulated(stack));
         RatioColumn { head: head.to_owned(), stack: self.group.stacks[at].clone(), emulated }
     }
 
-    fn stack(&self, column: usize) -> Option<usize> {
+    fn column_stack(&self, column: usize) -> Option<usize> {
         let name = self.group.stacks[column].as_ref()?;
         self.run.start.scenario.stacks.iter().position(|stack| stack.name == *name)
     }
@@ -90,10 +90,10 @@ impl TableGroupCells<'_> {
     fn cell(&self, reading: &WorkloadView, metric: Metric, column: usize) -> RatioCell {
         let absent = || MeasuredFigure::missing("the table has no such stack");
         let quantity = if metric.is_durable() { Quantity::Durable } else { Quantity::Acknowledged };
-        let stack = self.stack(column);
+        let stack = self.column_stack(column);
         let way = directions::of_metric(reading, metric);
         let of_stack = |at: usize| match metric {
-            Metric::Rate { .. } => rows::rate(reading, at, metric.unit(), quantity, way),
+            Metric::Rate { .. } => rows::stack_rate(reading, at, metric.unit(), quantity, way),
             Metric::Latency { .. } if reading.sides[at].rounds.is_empty() => reading.absence(at),
             Metric::Latency { .. } => {
                 let batches = reading.sides[at].of_way(directions::of_latency(reading, metric));
@@ -101,8 +101,11 @@ impl TableGroupCells<'_> {
             }
         };
         let value = stack.map_or_else(absent, of_stack);
-        let base =
-            self.spec.percent_of.filter(|base| *base != column).and_then(|base| self.stack(base));
+        let base = self
+            .spec
+            .percent_of
+            .filter(|base| *base != column)
+            .and_then(|base| self.column_stack(base));
         let mut cell =
             RatioCell { value, share: None, verdict: None, masked: None, published: None };
         let Some((base, at)) = base.zip(stack) else { return cell };
@@ -120,10 +123,14 @@ impl TableGroupCells<'_> {
                 RoundBasis { quantity, ..reading.basis() },
             );
             let (share, verdict) = match way {
-                None => (found.figure(), found.verdict),
+                None => (found.rate_ratio_figure(), found.verdict),
                 Some(way) => {
-                    let taken = directions::ratio(reading, [base, at], &paired, way, quantity);
-                    (taken.times(), directions::concluded(reading, &taken, Some(&found.verdict)))
+                    let taken =
+                        directions::direction_ratio(reading, [base, at], &paired, way, quantity);
+                    (
+                        taken.ratio_figure(),
+                        directions::conclude_direction(reading, &taken, Some(&found.verdict)),
+                    )
                 }
             };
             let verdict = reading.writes.verdict(verdict, quantity, [base, at]);
@@ -166,7 +173,12 @@ impl TableGroupCells<'_> {
             .find_map(|metric| Some([of(pair[0], metric)?, of(pair[1], metric)?]))?;
         let interval =
             Interval::Missing { missing: "published figures have no interval".to_owned() };
-        Some(MeasuredFigure::known(value / base, "1", (1, SampleUnit::PublishedFigures), interval))
+        Some(MeasuredFigure::known_value(
+            value / base,
+            "1",
+            (1, SampleUnit::PublishedFigures),
+            interval,
+        ))
     }
 }
 

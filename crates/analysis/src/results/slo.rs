@@ -6,7 +6,7 @@ use crate::findings::slo::ServiceLevelFinding;
 use crate::findings::{Interval, MeasuredFigure, SampleUnit};
 use crate::gather::reading::WorkloadView;
 use crate::gather::rounds::StackSide;
-use crate::gather::subject::marked;
+use crate::gather::subject::mark_emulated;
 use crate::validity::conservation;
 use iotax_model::scenario::{LatencyMetric, ServiceLevel};
 use iotax_stats::exceedance::{RoundHistograms, ServiceVerdict, TailShare, Threshold};
@@ -26,22 +26,24 @@ pub fn is_broken(run: &RunData) -> bool {
         return false;
     }
     let readings = WorkloadView::all_of_run(run);
-    let many = number(&readings, &run.start.scenario.measure.slo);
+    let many = count_levels(&readings, &run.start.scenario.measure.slo);
     readings
         .iter()
-        .flat_map(|reading| findings(reading, many))
+        .flat_map(|reading| level_findings(reading, many))
         .any(|found| found.verdict == ServiceVerdict::Broken)
 }
 
-pub(crate) fn number(readings: &[WorkloadView], levels: &[ServiceLevel]) -> usize {
+pub(crate) fn count_levels(readings: &[WorkloadView], levels: &[ServiceLevel]) -> usize {
     let of = |reading: &WorkloadView| {
-        stacks(reading).map(|at| asked(reading, at, levels).len()).sum::<usize>()
+        measured_stacks(reading)
+            .map(|at| requested_levels(reading, at, levels).len())
+            .sum::<usize>()
     };
     readings.iter().map(of).sum()
 }
 
-pub(crate) fn findings(reading: &WorkloadView, many: usize) -> Vec<ServiceLevelFinding> {
-    stacks(reading).flat_map(|at| of_stack(reading, at, levels(reading), many)).collect()
+pub(crate) fn level_findings(reading: &WorkloadView, many: usize) -> Vec<ServiceLevelFinding> {
+    measured_stacks(reading).flat_map(|at| of_stack(reading, at, levels(reading), many)).collect()
 }
 
 pub(crate) fn of_stack(
@@ -50,18 +52,22 @@ pub(crate) fn of_stack(
     levels: &[ServiceLevel],
     many: usize,
 ) -> Vec<ServiceLevelFinding> {
-    asked(reading, at, levels).iter().map(|one| finding(reading, one, many)).collect()
+    requested_levels(reading, at, levels).iter().map(|one| finding(reading, one, many)).collect()
 }
 
 pub(crate) fn levels<'a>(reading: &WorkloadView<'a>) -> &'a [ServiceLevel] {
     &reading.run.start.scenario.measure.slo
 }
 
-fn stacks(reading: &WorkloadView) -> impl Iterator<Item = usize> {
+fn measured_stacks(reading: &WorkloadView) -> impl Iterator<Item = usize> {
     (0..reading.sides.len()).filter(|at| !reading.sides[*at].rounds.is_empty())
 }
 
-fn asked<'a>(reading: &WorkloadView, at: usize, levels: &'a [ServiceLevel]) -> Vec<AskedLevel<'a>> {
+fn requested_levels<'a>(
+    reading: &WorkloadView,
+    at: usize,
+    levels: &'a [ServiceLevel],
+) -> Vec<AskedLevel<'a>> {
     let of_level = |level: &'a ServiceLevel| {
         level.metrics(reading.workload).into_iter().map(move |metric| AskedLevel {
             at,
@@ -84,10 +90,10 @@ fn latencies(side: &StackSide, metric: LatencyMetric) -> &RoundHistograms {
 fn finding(reading: &WorkloadView, asked: &AskedLevel, many: usize) -> ServiceLevelFinding {
     let AskedLevel { at, level, metric } = asked;
     let rounds = latencies(&reading.sides[*at], *metric);
-    let refused =
-        conservation::refusal_of_one(reading, *at).or_else(|| reading.writes.refused().cloned());
+    let refused = conservation::refusal_of_one(reading, *at)
+        .or_else(|| reading.writes.regime_refusal().cloned());
     let not_recorded =
-        || Refusal::NotMeasured { reason: format!("no {} was recorded", metric.word()) };
+        || Refusal::NotMeasured { reason: format!("no {} was recorded", metric.metric_word()) };
     let found = match refused {
         Some(reason) => Err(reason),
         None if rounds.count() == 0 => Err(not_recorded()),
@@ -100,8 +106,8 @@ fn finding(reading: &WorkloadView, asked: &AskedLevel, many: usize) -> ServiceLe
     };
     let verdict =
         found.as_ref().map_or(ServiceVerdict::Unresolved, |found| found.verdict(level.allowed()));
-    let stack = marked(reading.name(*at), reading.emulated(*at).is_some());
-    let words = format!("{} {}", metric.word(), level.words());
+    let stack = mark_emulated(reading.name(*at), reading.emulated(*at).is_some());
+    let words = format!("{} {}", metric.metric_word(), level.level_words());
     let said = match verdict {
         ServiceVerdict::Kept => format!("{stack} keeps {words}"),
         ServiceVerdict::Broken => format!("{stack} breaks {words}"),
@@ -116,8 +122,13 @@ fn finding(reading: &WorkloadView, asked: &AskedLevel, many: usize) -> ServiceLe
         sentence: format!("{said}: {}", reason(&found, level, *metric)),
         share: match found {
             Ok(found) => {
-                let interval = Interval::between(found.low, found.high);
-                MeasuredFigure::known(found.share, "1", (found.ios, SampleUnit::Samples), interval)
+                let interval = Interval::from_bounds(found.low, found.high);
+                MeasuredFigure::known_value(
+                    found.share,
+                    "1",
+                    (found.ios, SampleUnit::Samples),
+                    interval,
+                )
             }
             Err(reason) => MeasuredFigure::missing(reason),
         },
@@ -132,9 +143,9 @@ fn reason(
     let allowed = percent_name(level.allowed());
     match found {
         Ok(found) => {
-            let share = Digits::share(found.share, Some((found.low, found.high))).words();
+            let share = Digits::format_share(found.share, Some((found.low, found.high))).to_words();
             let ios = grouped(found.ios as f64);
-            format!("{share} of {ios} {}s take longer, allowed {allowed} %", metric.word())
+            format!("{share} of {ios} {}s take longer, allowed {allowed} %", metric.metric_word())
         }
         Err(reason) => reason.to_string(),
     }

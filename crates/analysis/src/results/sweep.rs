@@ -12,7 +12,7 @@ use crate::findings::{
 };
 use crate::gather::reading::WorkloadView;
 use crate::gather::rounds::{RoundTotal, StackSide};
-use crate::gather::subject::marked;
+use crate::gather::subject::mark_emulated;
 use crate::results::course;
 use crate::results::knee;
 use iotax_model::scenario::Coordinate;
@@ -21,7 +21,7 @@ use iotax_stats::{MeanSpread, Refusal};
 
 impl SweepValue {
     fn from_at(at: &Coordinate) -> SweepValue {
-        SweepValue { value: at.value, shown: at.shown() }
+        SweepValue { value: at.value, shown: at.written_value() }
     }
 }
 
@@ -80,15 +80,22 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     fn curve(&self, members: &[PlacedPoint]) -> Curve {
         let at = members[0].at.get(1);
-        let stacks = (0..members[0].found.rows.len()).map(|stack| self.stack(members, stack, at));
+        let stacks =
+            (0..members[0].found.rows.len()).map(|stack| self.stack_curve(members, stack, at));
         Curve { stacks: stacks.collect(), at: at.map(SweepValue::from_at) }
     }
 
-    fn stack(&self, members: &[PlacedPoint], stack: usize, at: Option<&Coordinate>) -> StackCurve {
+    fn stack_curve(
+        &self,
+        members: &[PlacedPoint],
+        stack: usize,
+        at: Option<&Coordinate>,
+    ) -> StackCurve {
         let row = &members[0].found.rows[stack];
         let points: Vec<SweptStack> =
             members.iter().map(|member| self.point(member, stack)).collect();
-        let curve = at.map(|at| format!(" at {} {}", at.word, at.shown())).unwrap_or_default();
+        let curve =
+            at.map(|at| format!(" at {} {}", at.word, at.written_value())).unwrap_or_default();
         let name = format!("{}{curve}", row.stack);
         let powers: Vec<(SweepValue, Option<SimultaneousFigure>)> = points
             .iter()
@@ -96,11 +103,11 @@ impl Sweep<'_> {
                 (point.at.clone(), SimultaneousFigure::stretch_figure(&point.power, self.points))
             })
             .collect();
-        let marked = marked(&name, row.emulated.is_some());
+        let marked = mark_emulated(&name, row.emulated.is_some());
         StackCurve {
             knee: knee::find_knee(&powers, self.axis).said_of(&marked),
             kept_up: (self.axis == "rate_iops").then(|| format!("{marked}: {}", kept_up(&points))),
-            courses: course::all(&name, &comparisons(members, row), self.points),
+            courses: course::cost_curves(&name, &comparisons(members, row), self.points),
             stack: row.stack.clone(),
             baseline: row.baseline,
             emulated: row.emulated.clone(),
@@ -159,7 +166,7 @@ impl Sweep<'_> {
                 verdict: rate.verdict.clone(),
                 masked: one.masked.clone(),
                 ratio: rate.at_once(),
-                simultaneous: simultaneous.map(|sure| Interval::between(sure.low, sure.high)),
+                simultaneous: simultaneous.map(|sure| Interval::from_bounds(sure.low, sure.high)),
                 median_latency: median.map(|(_, _, ratio)| ratio.clone()),
             })
         };
@@ -270,7 +277,7 @@ fn quotient(
         Err(few) => {
             let interval = Interval::Missing { missing: few.to_string() };
             let n = rates.len() as u64;
-            Ok(MeasuredFigure::known(ratio, unit, (n, SampleUnit::Rounds), interval))
+            Ok(MeasuredFigure::known_value(ratio, unit, (n, SampleUnit::Rounds), interval))
         }
     }
 }

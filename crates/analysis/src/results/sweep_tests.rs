@@ -15,7 +15,10 @@ fn only(run: &RunData) -> SweepFindings {
 
 fn said(sweep: &SweepFindings) -> String {
     let stacks = sweep.curves.iter().flat_map(|curve| &curve.stacks);
-    stacks.flat_map(StackCurve::sentences).map(|sentence| format!("{sentence}\n")).collect()
+    stacks
+        .flat_map(StackCurve::conclusion_sentences)
+        .map(|sentence| format!("{sentence}\n"))
+        .collect()
 }
 
 fn places(sweep: &SweepFindings) -> Vec<&KneePosition> {

@@ -15,14 +15,14 @@ pub fn verification(run: &RunData) -> Option<Verification> {
     let scenario = &run.start.scenario;
     let verifying = scenario.workloads.iter().filter(|workload| workload.verifies());
     let of = |workload: &Workload| {
-        let of_stack = |stack: &Stack| row(run, workload, &stack.name);
+        let of_stack = |stack: &Stack| verified_row(run, workload, &stack.name);
         scenario.stacks.iter().filter_map(of_stack).collect::<Vec<_>>()
     };
     let rows: Vec<VerifiedRow> = verifying.flat_map(of).collect();
     (!rows.is_empty()).then_some(Verification { rows })
 }
 
-fn row(run: &RunData, workload: &Workload, stack: &str) -> Option<VerifiedRow> {
+fn verified_row(run: &RunData, workload: &Workload, stack: &str) -> Option<VerifiedRow> {
     let is_it = |record: &&Record| record.workload == workload.name && record.stack == stack;
     let records: Vec<&Record> = run.verified.iter().filter(is_it).collect();
     let whole: BTreeSet<(u32, u32)> = records
@@ -52,7 +52,7 @@ fn row(run: &RunData, workload: &Workload, stack: &str) -> Option<VerifiedRow> {
     let sizes: BTreeSet<u64> =
         workload.jobs.iter().filter(|job| job.verify).map(|job| job.bs).collect();
     let examples =
-        back.examples.iter().chain(&load.examples).take(MOST_EXAMPLES).map(shown).collect();
+        back.examples.iter().chain(&load.examples).take(MOST_EXAMPLES).map(example_words).collect();
     let mut row = VerifiedRow {
         workload: workload.name.clone(),
         stack: stack.to_owned(),
@@ -70,7 +70,7 @@ fn row(run: &RunData, workload: &Workload, stack: &str) -> Option<VerifiedRow> {
 
 const MOST_EXAMPLES: usize = 3;
 
-fn shown(example: &Example) -> String {
+fn example_words(example: &Example) -> String {
     format!(
         "{}, block of {} at byte {}: {} must be there, and there is {}",
         example.target.display(),

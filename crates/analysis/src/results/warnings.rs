@@ -11,7 +11,7 @@ use iotax_model::record::state::RunState;
 use iotax_model::record::{LaidOut, Place, WARNING_KINDS};
 use iotax_stats::checks::Meaning;
 use iotax_store::RunData;
-use iotax_units::{counted, show_bytes};
+use iotax_units::{count_noun, show_bytes};
 use std::collections::BTreeMap;
 
 /// Returns the recorded warnings, and those that show when the record is read.
@@ -44,7 +44,8 @@ pub fn warnings(
         _ => None,
     };
     all.extend(
-        unfinished.map(|text| WarningReport::new(run.state().word(), &run.start.id, text.into())),
+        unfinished
+            .map(|text| WarningReport::new(run.state().state_word(), &run.start.id, text.into())),
     );
     if run.torn > 0 {
         all.push(WarningReport::new(
@@ -52,7 +53,7 @@ pub fn warnings(
             &run.start.id,
             format!(
                 "absent because torn: {}",
-                counted(run.torn, "frame of the record", "frames of the record")
+                count_noun(run.torn, "frame of the record", "frames of the record")
             ),
         ));
     }
@@ -71,7 +72,9 @@ pub fn warnings(
     all.extend(found);
     all.extend(workloads.iter().flat_map(levels));
     let loads = readings.iter().zip(workloads);
-    all.extend(loads.flat_map(|(reading, found)| clusters::warnings(reading, &found.clusters)));
+    all.extend(
+        loads.flat_map(|(reading, found)| clusters::cluster_warnings(reading, &found.clusters)),
+    );
     all.extend(doubts::doubts(readings, workloads));
     let unlisted = all[recorded..].iter().find(|one| !WARNING_KINDS.contains(&one.kind.as_str()));
     debug_assert!(unlisted.is_none(), "{unlisted:?} is not in the docs");
@@ -129,7 +132,8 @@ fn one_a_matter(recorded: impl Iterator<Item = WarningReport>) -> Vec<WarningRep
     let mut all: Vec<WarningReport> = Vec::new();
     for one in recorded {
         let known = all.iter_mut().filter(|known| known.kind == GUESTS && known.kind == one.kind);
-        let mut merged = known.filter_map(|known| Some((together(&known.text, &one.text)?, known)));
+        let mut merged =
+            known.filter_map(|known| Some((merge_guest_warnings(&known.text, &one.text)?, known)));
         match merged.next() {
             Some((text, known)) => known.text = text,
             None => all.push(one),
@@ -142,7 +146,7 @@ fn one_a_matter(recorded: impl Iterator<Item = WarningReport>) -> Vec<WarningRep
 const GUESTS: &str = "guests";
 
 /// Merges two such warnings if they differ only in the names of the guests.
-fn together(known: &str, other: &str) -> Option<String> {
+fn merge_guest_warnings(known: &str, other: &str) -> Option<String> {
     let ((whose, said), (who, what)) = (known.split_once(": ")?, other.split_once(": ")?);
     let known = whose.split(", and ").any(|one| one == who);
     let whose = if known { whose.to_owned() } else { format!("{whose}, and {who}") };
@@ -163,7 +167,7 @@ fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<Warnin
             name,
             format!(
                 "of stacks that the scenario does not name: {}",
-                counted(reading.unknown, "slice", "slices")
+                count_noun(reading.unknown, "slice", "slices")
             ),
         ));
     }
@@ -175,7 +179,7 @@ fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<Warnin
                 "partial_rounds",
                 format!(
                     "{name}: not whole and not counted: {}",
-                    counted(side.dropped, "round", "rounds")
+                    count_noun(side.dropped, "round", "rounds")
                 ),
             );
         }
@@ -184,7 +188,7 @@ fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<Warnin
                 "torn_histograms",
                 format!(
                     "{name}: absent because torn: {}; percentiles are of the others",
-                    counted(side.torn, "histogram", "histograms")
+                    count_noun(side.torn, "histogram", "histograms")
                 ),
             );
         }
@@ -197,7 +201,7 @@ fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<Warnin
                 "io_errors",
                 format!(
                     "{name}: failed or came back short: {}",
-                    counted(side.errors, "I/O", "I/Os")
+                    count_noun(side.errors, "I/O", "I/Os")
                 ),
             );
         }
@@ -208,7 +212,7 @@ fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<Warnin
                 "gate_gave_up",
                 format!(
                     "{name}: earlier writes were still being paid for before {}",
-                    counted(side.debt.gave_up, "slice", "slices")
+                    count_noun(side.debt.gave_up, "slice", "slices")
                 ),
             );
         }

@@ -112,7 +112,7 @@ pub fn published() -> RunData {
             .filter(|(_, printed)| *printed != "-");
         cells
             .map(|(stack, printed)| {
-                PublishedFigure::read(&workload, metric, stack, printed).unwrap()
+                PublishedFigure::from_printed(&workload, metric, stack, printed).unwrap()
             })
             .collect()
     };
@@ -266,7 +266,7 @@ pub fn arrays() -> RunData {
         ("randwrite_iops", "10k"),
     ];
     for (key, text) in printed {
-        rating::set(&mut rating, key, text).unwrap();
+        rating::set_rating_key(&mut rating, key, text).unwrap();
     }
     run.start.scenario.rating = Some(Box::new(rating));
     run
@@ -382,8 +382,13 @@ pub fn tables() -> RunData {
     let rows: Vec<String> =
         scenario.workloads.iter().map(|workload| workload.name.clone()).collect();
     let iops = |stack: &str, printed: &str| {
-        PublishedFigure::read(&rows[0], "iops".to_owned().try_into().unwrap(), stack, printed)
-            .unwrap()
+        PublishedFigure::from_printed(
+            &rows[0],
+            "iops".to_owned().try_into().unwrap(),
+            stack,
+            printed,
+        )
+        .unwrap()
     };
     scenario.published = Some(Box::new(Published {
         source: "a page that never was, 2026".into(),
@@ -561,8 +566,9 @@ pub fn mixed() -> RunData {
     let row = |(metric, note, cells): (&str, Option<&str>, [&str; 2])| -> Vec<PublishedFigure> {
         let metric = metric.to_owned().try_into().unwrap();
         let cells = ["file", "loop"].into_iter().zip(cells);
-        let read =
-            |(stack, printed)| PublishedFigure::read(&workload, metric, stack, printed).unwrap();
+        let read = |(stack, printed)| {
+            PublishedFigure::from_printed(&workload, metric, stack, printed).unwrap()
+        };
         cells.map(|cell| PublishedFigure { note: note.map(str::to_owned), ..read(cell) }).collect()
     };
     let rows = [

@@ -203,7 +203,8 @@ impl Twin {
             .filter(|def| self.swept.contains(&def.word))
             .filter_map(|def| Some(Coordinate { word: def.word.into(), value: (def.of)(job)? }))
             .collect();
-        let place: String = at.iter().map(|at| format!(" {}={}", at.word, at.shown())).collect();
+        let place: String =
+            at.iter().map(|at| format!(" {}={}", at.word, at.written_value())).collect();
         let name = match at.is_empty() {
             true => format!("4k-{}-qd{}", job.rw.word(), job.iodepth),
             false => format!("twin{place}"),

@@ -17,7 +17,7 @@ pub fn has_room(reading: &WorkloadView, at: usize) -> Option<String> {
     let worker = reading.worker(at)?;
     let place = if near == in_guest() { worker.place.clone() } else { near };
     let data = reading.job_bytes(worker.bytes) * reading.members(at) as u64;
-    let (room, of_what) = match layer.size(cache.limit) {
+    let (room, of_what) = match layer.option_bytes(cache.limit) {
         Some(most) => (Some(most), cache.limit.to_owned()),
         None => {
             let places = reading.run.places.iter().filter(|known| known.place == place);
@@ -45,13 +45,13 @@ pub fn has_room(reading: &WorkloadView, at: usize) -> Option<String> {
 /// Returns the memory cache of a layer, if the layer's options make it keep data.
 pub fn keeps_data(layer: &LayerSpec) -> Option<MemoryCache> {
     let is_kept = |cache: &MemoryCache| layer.option(cache.keeps.0) == Some(cache.keeps.1);
-    layer.help()?.memory_cache.filter(is_kept)
+    layer.catalog_entry()?.memory_cache.filter(is_kept)
 }
 
 /// Returns the bytes of a drive that one byte of a load takes if nothing is cached. Some layers
 /// read whole blocks; sequential reads do not read the rest of a block again.
 pub fn amplification(stack: &Stack, jobs: &[Job]) -> f64 {
-    let whole = |layer: &LayerSpec| Some((layer.help()?.block?)(layer));
+    let whole = |layer: &LayerSpec| Some((layer.catalog_entry()?.block?)(layer));
     let block = stack.layers.iter().filter_map(whole).max().unwrap_or(0);
     let of_job = |job: &Job| {
         let random = if job.rw.random() { f64::from(job.percentage_random) / 100.0 } else { 0.0 };

@@ -31,7 +31,7 @@ pub fn other_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
     let against = |base: usize| {
         let pair = [&stacks[base], &stacks[at]];
         // Places differ in more than a stack says about them.
-        let places = machines::between(reading, base, at);
+        let places = machines::place_differences(reading, base, at);
         if is_on_purpose(pair) {
             return places;
         }
@@ -40,8 +40,8 @@ pub fn other_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
             Some((here?, there?, why))
         };
         let of_layout = OF_LAYOUT.iter().filter_map(|(why, of)| both(of, *why));
-        let of_layers =
-            Concept::all().filter_map(|(one, why)| both(&|stack| one.setting_in(stack), why));
+        let of_layers = Concept::all_with_consequences()
+            .filter_map(|(one, why)| both(&|stack| one.setting_in(stack), why));
         let found = of_layout.chain(of_layers);
         let found = found.chain(memory(reading, [base, at])).chain(commands(reading, [base, at]));
         let differs = found.filter(|(here, there, _)| here.value != there.value);
@@ -101,13 +101,13 @@ fn differences(a: &LayerSpec, b: &LayerSpec) -> usize {
 
 fn stripe_unit(stack: &Stack) -> Option<Setting> {
     let (option, bytes) = efficiency::stripe_unit(stack)?;
-    Setting::named(format!("{option} {}", show_bytes(bytes)), bytes)
+    Setting::some_setting(format!("{option} {}", show_bytes(bytes)), bytes)
 }
 
 fn drives(stack: &Stack) -> Option<Setting> {
     efficiency::joining(stack)?;
     let drives = stack.medium.members().len();
-    Setting::named(format!("{drives} drives"), drives)
+    Setting::some_setting(format!("{drives} drives"), drives)
 }
 
 fn redundancy(stack: &Stack) -> Option<Setting> {
@@ -120,7 +120,7 @@ fn redundancy(stack: &Stack) -> Option<Setting> {
             format!("{parity} of parity")
         }
     };
-    Setting::named(format!("{} ({kept})", layout.name), kept.clone())
+    Setting::some_setting(format!("{} ({kept})", layout.name), kept.clone())
 }
 
 /// Fraction up to which sizes count as the same on the label.
@@ -153,10 +153,10 @@ struct TargetDepth {
 }
 
 fn depth(stack: &Stack) -> Option<TargetDepth> {
-    let has_one = |layer| Some((layer, LayerSpec::help(layer)?.in_flight?));
+    let has_one = |layer| Some((layer, LayerSpec::catalog_entry(layer)?.in_flight?));
     let (layer, in_flight) = stack.layers.iter().rev().find_map(has_one)?;
-    let commands = layer.number(in_flight.option)?;
-    let queues = in_flight.queues.map_or(Some(1), |option| layer.number(option));
+    let commands = layer.option_number(in_flight.option)?;
+    let queues = in_flight.queues.map_or(Some(1), |option| layer.option_number(option));
     let of = match queues {
         Some(1) => String::new(),
         Some(queues) => format!(" on each of {queues} queues"),

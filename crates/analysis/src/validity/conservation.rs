@@ -87,8 +87,8 @@ impl<'a> StackTraffic<'a> {
             for one in &record.places {
                 match all.places.iter_mut().find(|(place, ..)| **place == one.place) {
                     Some((_, seen, idle)) => {
-                        seen.add(&one.seen);
-                        idle.add(&one.idle);
+                        seen.add_reading(&one.seen);
+                        idle.add_reading(&one.idle);
                     }
                     None => all.places.push((&one.place, one.seen.clone(), one.idle.clone())),
                 }
@@ -142,7 +142,7 @@ impl<'a> StackTraffic<'a> {
 }
 
 fn sum<'a>(all: impl Iterator<Item = &'a DeviceCounts>) -> DeviceCounts {
-    all.fold(DeviceCounts::default(), |sum, one| sum.plus(one))
+    all.fold(DeviceCounts::default(), |sum, one| sum.sum_device_counts(one))
 }
 
 /// Returns the differences between bytes issued and bytes completed, reads first; none if no device
@@ -207,7 +207,7 @@ fn cause_of_loss(reading: &WorkloadView, at: usize, of_reads: bool) -> Option<St
         words.into_iter().any(|word| word != "off")
     };
     let own_cache = || {
-        let of_layer = stack.layers.iter().find_map(|layer| layer.help()?.caches_reads);
+        let of_layer = stack.layers.iter().find_map(|layer| layer.catalog_entry()?.caches_reads);
         of_layer.or_else(|| stack.layers.iter().find_map(arc::keeps_data).map(|cache| cache.name))
     };
     let causes = [
@@ -239,7 +239,8 @@ fn page_cache(reading: &WorkloadView, at: usize) -> Option<&'static str> {
 /// Returns what adds I/O below the load: readahead, or layers that write more than they are given.
 fn cause_of_surplus(reading: &WorkloadView, at: usize, of_reads: bool) -> Option<String> {
     let stack = &reading.run.start.scenario.stacks[at];
-    let added: Vec<&str> = stack.layers.iter().filter_map(|layer| layer.help()?.adds_io).collect();
+    let added: Vec<&str> =
+        stack.layers.iter().filter_map(|layer| layer.catalog_entry()?.adds_io).collect();
     match (page_cache(reading, at).filter(|_| of_reads), added.as_slice()) {
         (Some(cache), _) => Some(format!("readahead of {cache}")),
         (None, []) if of_reads => None,

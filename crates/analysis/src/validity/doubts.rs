@@ -13,7 +13,7 @@ use iotax_model::record::{Generator, MACHINES, Place, Slice, SpdkTarget, TRAFFIC
 use iotax_model::stack::{LayerSpec, Stack};
 use iotax_stats::{Verdict, alike};
 use iotax_store::RunData;
-use iotax_units::{counted, distinct, show_bytes};
+use iotax_units::{count_noun, distinct, show_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -91,7 +91,7 @@ fn warning_report<'a>(found: &[&ValidityWarning<'a>], loads: usize) -> WarningRe
     let names =
         |name: fn(&ValidityWarning<'a>) -> &'a str| distinct(found.iter().map(|one| name(one)));
     let under = names(|one| one.load);
-    let text = alike::merged(&found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>());
+    let text = alike::merge_texts(&found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>());
     let under =
         if under.len() < loads { format!(" (under {})", under.join(", ")) } else { String::new() };
     WarningReport::new(found[0].kind, &names(|one| one.stack).join(", "), format!("{text}{under}"))
@@ -180,7 +180,7 @@ fn too_few_processors(case: &LoadedStack) -> Option<(&'static str, String)> {
     ((probe.is_some() || !place.place.is_host()) && jobs > processors).then(|| {
         let text = format!(
             "{jobs} jobs run on the {} of {}: they wait for each other",
-            counted(processors, "processor", "processors"),
+            count_noun(processors, "processor", "processors"),
             place.place
         );
         ("vcpus", text)
@@ -267,8 +267,8 @@ fn answered_by_a_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     {
         return Some(("cached", lost.sentence()));
     }
-    given(case).filter(|share| *share < FROM_THE_DEVICE).map(|share| {
-        let of_layer = case.stack().layers.iter().find_map(|layer| layer.help()?.caches_reads);
+    device_share(case).filter(|share| *share < FROM_THE_DEVICE).map(|share| {
+        let of_layer = case.stack().layers.iter().find_map(|layer| layer.catalog_entry()?.caches_reads);
         let text = format!(
             "only {:.0} % of the bytes read came from the device below: the rest came from {}, or was never written",
             100.0 * share,
@@ -294,13 +294,13 @@ fn held_by_the_arc(case: &LoadedStack) -> Option<(&'static str, String)> {
 /// Returns true if the data read is known to have come from the devices.
 fn is_from_devices(case: &LoadedStack) -> bool {
     conservation::reads_arrived(case.reading, case.at)
-        || given(case).is_some_and(|share| share >= FROM_THE_DEVICE)
+        || device_share(case).is_some_and(|share| share >= FROM_THE_DEVICE)
 }
 
 /// Returns the share of the reads that came from devices of this host, for runs from before
 /// 2026-11-28. It takes layers into account that read whole blocks. `None` if nothing was read or
 /// no device reports.
-fn given(case: &LoadedStack) -> Option<f64> {
+fn device_share(case: &LoadedStack) -> Option<f64> {
     let (mut read, mut given) = (0.0, 0.0);
     for slice in case.slices() {
         let Some(bytes) = slice.device_read_bytes else { continue };
@@ -342,7 +342,7 @@ fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
 /// their links carry, then by their rating.
 fn above_its_drives(case: &LoadedStack) -> Option<(&'static str, String)> {
     let ours = case.found.efficiency.iter().filter(|one| one.stack == case.stack().name);
-    ours.filter_map(efficiency::above).next().map(|text| ("faster", text))
+    ours.filter_map(efficiency::excess_reason).next().map(|text| ("faster", text))
 }
 
 /// Settings of a block device's queue that somebody chooses; the others say what the device is.
@@ -473,7 +473,7 @@ fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
             .any(|layer| layer.option(SOCKET).map(Path::new) == Some(&target.socket))
     };
     let mut targets = case.run().places.iter().flat_map(|place| &place.spdk).filter(has_no_part);
-    let target = targets.find(|target| !target.polled().is_empty())?;
+    let target = targets.find(|target| !target.polled_processors().is_empty())?;
     stack.medium.places().contains(&Place::Host).then(|| {
         let text = format!(
             "its CPU time per I/O has that of an SPDK target in it, which serves other stacks and polls all the time ({})",

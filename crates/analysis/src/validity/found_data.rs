@@ -52,7 +52,7 @@ fn is_written(reading: &WorkloadView, stack: &Stack) -> bool {
 }
 
 fn fills_a_file(layer: &LayerSpec) -> bool {
-    layer.help().is_some_and(|help| help.gives == Face::File)
+    layer.catalog_entry().is_some_and(|help| help.gives == Face::File)
 }
 
 /// Returns true for a medium that belongs to somebody. Files of iotax itself, drives of a lab,

@@ -51,7 +51,7 @@ pub fn on_baseline(reading: &WorkloadView, comparisons: &[Comparison]) -> Vec<St
     let said = |one: &Comparison| {
         let (name, ratio) = (generator(&one.stack)?, one.rate.ratio.value()?);
         let bounds = one.rate.ratio.bounds().map(|(low, high)| (low - 1.0, high - 1.0));
-        let change = Digits::change(ratio - 1.0, bounds).cell();
+        let change = Digits::format_change(ratio - 1.0, bounds).cell();
         Some(format!("{name} on the baseline: {change} in {}", one.rate.quantity))
     };
     comparisons.iter().filter_map(said).collect()

@@ -22,7 +22,7 @@ pub(crate) struct MachineDifference {
 const OWN: &[&str] = &["file", "volume", "device", "size", "memory", "memory_mb", "affinity"];
 
 /// Returns the settings that are stated for both and differ.
-fn unlike(
+fn setting_differences(
     one: &BTreeMap<String, String>,
     other: &BTreeMap<String, String>,
     of_disk: bool,
@@ -39,17 +39,18 @@ fn unlike(
 
 /// Returns the differences between what the user stated for two places.
 pub(crate) fn user_differences(one: &PlaceFacts, other: &PlaceFacts) -> Vec<MachineDifference> {
-    unlike(&one.facts.said, &other.facts.said, false)
+    setting_differences(&one.facts.said, &other.facts.said, false)
 }
 
 /// Returns the differences between the settings of one virtual machine in two runs: its own, and
 /// those of its disks, matched by name.
 pub(crate) fn of_one(one: &VmFacts, other: &VmFacts) -> Vec<MachineDifference> {
-    let mut all = unlike(&one.settings, &other.settings, false);
+    let mut all = setting_differences(&one.settings, &other.settings, false);
     for disk in &one.disks {
         let twin = other.disks.iter().find(|twin| twin.name == disk.name);
-        let found =
-            twin.map(|twin| unlike(&disk.settings, &twin.settings, true)).unwrap_or_default();
+        let found = twin
+            .map(|twin| setting_differences(&disk.settings, &twin.settings, true))
+            .unwrap_or_default();
         all.extend(
             found.into_iter().map(|one| MachineDifference {
                 name: format!("{} {}", disk.name, one.name),
@@ -66,9 +67,9 @@ fn of_two(one: (&VmFacts, &Path), other: (&VmFacts, &Path)) -> Vec<MachineDiffer
     if one.0.manager != other.0.manager {
         return Vec::new();
     }
-    let mut all = unlike(&one.0.settings, &other.0.settings, false);
-    if let (Some(a), Some(b)) = (measured(one), measured(other)) {
-        all.extend(unlike(&a.settings, &b.settings, true));
+    let mut all = setting_differences(&one.0.settings, &other.0.settings, false);
+    if let (Some(a), Some(b)) = (measured_disk(one), measured_disk(other)) {
+        all.extend(setting_differences(&a.settings, &b.settings, true));
     }
     let is_own = |name: &str| {
         OWN.contains(&name)
@@ -78,12 +79,12 @@ fn of_two(one: (&VmFacts, &Path), other: (&VmFacts, &Path)) -> Vec<MachineDiffer
     all
 }
 
-fn measured<'a>((vm, path): (&'a VmFacts, &Path)) -> Option<&'a VmDisk> {
+fn measured_disk<'a>((vm, path): (&'a VmFacts, &Path)) -> Option<&'a VmDisk> {
     vm.disks.iter().find(|disk| disk.measured.as_deref() == Some(path))
 }
 
 /// Returns the differences between the places of two stacks, as sentences.
-pub(crate) fn between(reading: &WorkloadView, base: usize, at: usize) -> Vec<String> {
+pub(crate) fn place_differences(reading: &WorkloadView, base: usize, at: usize) -> Vec<String> {
     let of = |at: usize| Some((reading.place_of(at)?, &reading.worker(at)?.target));
     let (Some((there, there_path)), Some((here, here_path))) = (of(base), of(at)) else {
         return Vec::new();

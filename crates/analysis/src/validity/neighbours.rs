@@ -98,7 +98,7 @@ fn polls(reading: &WorkloadView) -> bool {
         .places
         .iter()
         .flat_map(|place| &place.spdk)
-        .any(|target| !target.polled().is_empty())
+        .any(|target| !target.polled_processors().is_empty())
 }
 
 #[cfg(test)]

@@ -98,13 +98,13 @@ fn sample(name: &str, text: &str, folder: &str, partners: &Partners, measured: &
         before.keys().map(|(rule, line, figure)| format!("{name}:{} {rule} {figure}", line + 1)),
     );
     for (spot, place) in figures(&sound, folder, partners) {
-        let line = sound.page.line(spot.index());
+        let line = sound.page.line_text(spot.index());
         let printed = &line[spot.start as usize..spot.end as usize];
         for slipped in slips(printed) {
             let changed =
                 format!("{}{slipped}{}", &line[..spot.start as usize], &line[spot.end as usize..]);
             let lines = (0..sound.page.len())
-                .map(|at| if at == spot.index() { &changed } else { sound.page.line(at) });
+                .map(|at| if at == spot.index() { &changed } else { sound.page.line_text(at) });
             let after = wrong(&audit(AuditedPage::new(name, lines.collect::<Vec<_>>().join("\n"))));
             let new = after.iter().filter(|(key, _)| !before.contains_key(*key));
             let found = new.into_iter().any(|(_, lines)| lines.contains(&spot.line));
@@ -120,7 +120,7 @@ fn sample(name: &str, text: &str, folder: &str, partners: &Partners, measured: &
 fn figures(sound: &Audited, folder: &str, partners: &Partners) -> Vec<(TextSpan, Place)> {
     let mut figures = BTreeMap::new();
     for (at, claim) in sound.claims.iter().enumerate() {
-        let line = sound.page.line(claim.spot.index());
+        let line = sound.page.line_text(claim.spot.index());
         let printed = &line[claim.spot.start as usize..claim.spot.end as usize];
         let digits: String = printed
             .trim_start_matches(['-', '−', '+'])

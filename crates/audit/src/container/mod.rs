@@ -5,7 +5,7 @@ pub(crate) mod html;
 mod plain;
 
 use crate::page::AuditedPage;
-pub use html::knows as is_html;
+pub use html::is_html;
 pub use plain::is_utf16;
 
 /// Reads the bytes of a file of this name. The page lists the parts that could not be read.

@@ -114,7 +114,7 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
 pub(super) fn undecodable(page: &AuditedPage, encoding: &str) -> Vec<UnreadRange> {
     const MOST_LISTED: usize = 8;
     let broken: Vec<usize> =
-        (0..page.len()).filter(|at| page.line(*at).contains('\u{fffd}')).collect();
+        (0..page.len()).filter(|at| page.line_text(*at).contains('\u{fffd}')).collect();
     let why = format!("bytes that are no {encoding} text");
     let (listed, more) = broken.split_at(broken.len().min(MOST_LISTED));
     let mut unread: Vec<UnreadRange> =
@@ -141,10 +141,10 @@ mod tests {
         let old_mac = text.replace('\n', "\r").into_bytes();
         for bytes in [little(text), little(&format!("\u{feff}{text}")), big, marked, old_mac] {
             let page = read("p", bytes);
-            assert_eq!((page.line(0), page.line(1)), ("fio-3.16", "5 \u{b5}s"));
+            assert_eq!((page.line_text(0), page.line_text(1)), ("fio-3.16", "5 \u{b5}s"));
         }
         assert_eq!(
-            read("p", b"\xd1\xea\xee\xf0\xee\xf1\xf2\xfc 94%".to_vec()).line(0),
+            read("p", b"\xd1\xea\xee\xf0\xee\xf1\xf2\xfc 94%".to_vec()).line_text(0),
             "Скорость 94%"
         );
     }

@@ -45,16 +45,16 @@ fn option_name(word: &str) -> Option<&str> {
 
 fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let (mut words, mut end) = (Vec::new(), line);
-    let mut text = Some(after_fio(page.bare(line).0)?);
+    let mut text = Some(after_fio(page.bare_line(line).0)?);
     while let Some(own) =
         text.map(str::trim_end).filter(|_| end < page.len() && end - line < MOST_LINES)
     {
         end += 1;
         words.extend(own.trim_end_matches('\\').split_whitespace());
-        text = own.ends_with('\\').then(|| page.bare(end).0);
+        text = own.ends_with('\\').then(|| page.bare_line(end).0);
     }
     let jobs = jobs(line, &options(&words));
-    (!jobs.is_empty()).then(|| ImportedOutputs::whole(ToolReport::Asked(jobs), end))
+    (!jobs.is_empty()).then(|| ImportedOutputs::single_output(ToolReport::Asked(jobs), end))
 }
 
 /// Returns the options of a command: `--key=value`, `-key=value`, `--key value`.
@@ -96,7 +96,11 @@ fn jobs(line: usize, options: &JobOptions) -> Vec<FioJobLine> {
     for (name, own) in jobs {
         match name {
             "global" => global.extend(own),
-            _ => all.push(options::asked(name, line, &[global.as_slice(), &own].concat())),
+            _ => all.push(options::settings_from_options(
+                name,
+                line,
+                &[global.as_slice(), &own].concat(),
+            )),
         }
     }
     all

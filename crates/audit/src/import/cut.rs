@@ -16,7 +16,7 @@ pub(super) struct UnnumberedLine<'a> {
 impl<'a> UnnumberedLine<'a> {
     /// Returns line `index` of a page; empty after the last line.
     pub(super) fn from_page(page: &'a AuditedPage, index: usize) -> UnnumberedLine<'a> {
-        let (text, prefix) = page.bare(index);
+        let (text, prefix) = page.bare_line(index);
         UnnumberedLine { index, prefix, text }
     }
 
@@ -30,12 +30,12 @@ impl<'a> UnnumberedLine<'a> {
     ) -> UnnumberedLine<'a> {
         let bare = UnnumberedLine::from_page(page, index);
         if bare.prefix > 0 && bare.text.trim_start().starts_with(next) {
-            return UnnumberedLine { index, prefix: 0, text: page.line(index) };
+            return UnnumberedLine { index, prefix: 0, text: page.line_text(index) };
         }
         bare
     }
 
-    pub(super) fn without(self, bytes: usize) -> UnnumberedLine<'a> {
+    pub(super) fn skip_bytes(self, bytes: usize) -> UnnumberedLine<'a> {
         let bytes = bytes.min(self.text.len());
         UnnumberedLine { prefix: self.prefix + bytes, text: &self.text[bytes..], ..self }
     }
@@ -49,7 +49,11 @@ impl<'a> UnnumberedLine<'a> {
     /// Returns the figure at the beginning of a part of the line (after spaces and tabs), and the
     /// text after it. The spot covers its digits. `None` if the digits continue as a version, a
     /// date or a grouped number.
-    pub(super) fn number(&self, part: &'a str, scale: f64) -> Option<(PrintedNumber, &'a str)> {
+    pub(super) fn leading_number(
+        &self,
+        part: &'a str,
+        scale: f64,
+    ) -> Option<(PrintedNumber, &'a str)> {
         let part = part.trim_start_matches([' ', '\t']);
         let (value, bytes, decimals) = leading(part)?;
         let rest = &part[bytes..];
@@ -62,13 +66,13 @@ impl<'a> UnnumberedLine<'a> {
         Some((PrintedNumber { value: value * scale, ..figure }, rest))
     }
 
-    pub(super) fn figure(&self, word: &'a str, scale: f64) -> Option<PrintedNumber> {
-        let (figure, rest) = self.number(word, scale)?;
+    pub(super) fn whole_figure(&self, word: &'a str, scale: f64) -> Option<PrintedNumber> {
+        let (figure, rest) = self.leading_number(word, scale)?;
         rest.is_empty().then_some(figure)
     }
 
     /// Returns a whole word as a count, which is exact.
-    pub(super) fn count(&self, word: &'a str) -> Option<PrintedNumber> {
+    pub(super) fn whole_count(&self, word: &'a str) -> Option<PrintedNumber> {
         let (value, bytes, decimals) = leading(word)?;
         let whole =
             bytes == word.len() && decimals == 0 && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -90,7 +94,7 @@ impl<'a> UnnumberedLine<'a> {
             }
             any = part.ends_with('*');
             if part.ends_with('#') {
-                let (figure, after) = self.number(rest, 1.0)?;
+                let (figure, after) = self.leading_number(rest, 1.0)?;
                 figures.push(figure);
                 rest = after;
             } else if part.ends_with('@') {
@@ -103,7 +107,7 @@ impl<'a> UnnumberedLine<'a> {
     }
 
     pub(super) fn labelled(&self, label: &str, scale: f64) -> Option<(PrintedNumber, &'a str)> {
-        self.number(self.text.trim_start().strip_prefix(label)?, scale)
+        self.leading_number(self.text.trim_start().strip_prefix(label)?, scale)
     }
 }
 
@@ -131,7 +135,7 @@ pub(super) fn exact(spot: TextSpan, value: f64) -> PrintedNumber {
 }
 
 /// Makes a figure exact: a count that was read together with its label.
-pub(super) fn counted(figure: PrintedNumber) -> PrintedNumber {
+pub(super) fn as_count(figure: PrintedNumber) -> PrintedNumber {
     exact(figure.spot, figure.value)
 }
 
@@ -149,7 +153,7 @@ fn exponent(digits: &str) -> f64 {
 }
 
 /// Returns the bytes of a size in options and names: `4k`, `64K`, `1m`, `8192`, `512`; 1024-based.
-pub(super) fn size(word: &str) -> Option<u64> {
+pub(super) fn parse_binary_size(word: &str) -> Option<u64> {
     iotax_units::fio::printed_size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
 }
 
@@ -180,8 +184,11 @@ mod tests {
         );
         let line = UnnumberedLine::from_page(&page, 4);
         let read: Vec<bool> =
-            line.text.split(' ').map(|word| line.number(word, 1.0).is_some()).collect();
-        assert_eq!((read, line.count("2.5")), (vec![false, false, false, true], None));
-        assert_eq!(["4k", "8KiB", "512", "x"].map(size), [Some(4096), Some(8192), Some(512), None]);
+            line.text.split(' ').map(|word| line.leading_number(word, 1.0).is_some()).collect();
+        assert_eq!((read, line.whole_count("2.5")), (vec![false, false, false, true], None));
+        assert_eq!(
+            ["4k", "8KiB", "512", "x"].map(parse_binary_size),
+            [Some(4096), Some(8192), Some(512), None]
+        );
     }
 }

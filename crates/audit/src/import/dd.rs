@@ -44,9 +44,9 @@ fn last_drawn(line: &str) -> &str {
     line.rsplit('\r').next().unwrap_or(line)
 }
 
-fn drawn(page: &AuditedPage, at: usize) -> UnnumberedLine<'_> {
+fn visible_line(page: &AuditedPage, at: usize) -> UnnumberedLine<'_> {
     let line = UnnumberedLine::from_page(page, at);
-    line.without(line.text.len() - last_drawn(line.text).len())
+    line.skip_bytes(line.text.len() - last_drawn(line.text).len())
 }
 
 fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
@@ -55,7 +55,7 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     while let Some(later) = result(page, sheet.line + 1).filter(|later| goes_on(&sheet, later)) {
         sheet = later;
     }
-    let before = page.bare(first.wrapping_sub(1)).0;
+    let before = page.bare_line(first.wrapping_sub(1)).0;
     sheet.failed =
         (before.starts_with("dd: ") && before.contains("error")).then(|| before.to_owned());
     let end = sheet.line + 1;
@@ -65,9 +65,9 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
 /// Returns true if a result right after another belongs to the same copy: it has more bytes, and
 /// more time if records show that the first was not only progress.
 fn goes_on(before: &Sheet, later: &Sheet) -> bool {
-    let both = |name: &str| Some((before.figure(name)?, later.figure(name)?));
+    let both = |name: &str| Some((before.figure_by_name(name)?, later.figure_by_name(name)?));
     let Some(((bytes, more), (time, longer))) = both(BYTES).zip(both(TIME)) else { return false };
-    match before.figure(IOS).or(before.figure("the records")).is_some() {
+    match before.figure_by_name(IOS).or(before.figure_by_name("the records")).is_some() {
         true => bytes.value < more.value && time.high < longer.low,
         false => bytes.value <= more.value && time.low <= longer.high,
     }
@@ -80,20 +80,20 @@ fn result(page: &AuditedPage, first: usize) -> Option<Sheet> {
     for [all, whole, cut] in
         [["", "the records in", "the cut records in"], [IOS, "the records", "the cut records"]]
     {
-        let Some([count, rest]) = records(&drawn(page, sheet.line)) else { break };
+        let Some([count, rest]) = records(&visible_line(page, sheet.line)) else { break };
         let name = if rest.value > 0.0 || all.is_empty() { whole } else { all };
-        [(name, count), (cut, rest)]
-            .into_iter()
-            .for_each(|(name, one)| sheet.add(Metric::Issued, named(name, "records", one)));
+        [(name, count), (cut, rest)].into_iter().for_each(|(name, one)| {
+            sheet.add_sheet_figure(Metric::Issued, make_named_figure(name, "records", one))
+        });
         sheet.line += 1;
     }
-    last_line(&drawn(page, sheet.line), &mut sheet)?;
-    let whole = sheet.figure(IOS).filter(|whole| whole.value > 0.0);
+    last_line(&visible_line(page, sheet.line), &mut sheet)?;
+    let whole = sheet.figure_by_name(IOS).filter(|whole| whole.value > 0.0);
     sheet.workload = Workload {
-        bs: whole.and_then(|whole| Some((sheet.figure(BYTES)?.value / whole.value) as u64)),
+        bs: whole.and_then(|whole| Some((sheet.figure_by_name(BYTES)?.value / whole.value) as u64)),
         iodepth: Some(1),
         numjobs: Some(1),
-        runtime_s: sheet.figure(TIME).map(|time| time.value / 1e9),
+        runtime_s: sheet.figure_by_name(TIME).map(|time| time.value / 1e9),
         name: Some("dd".to_owned()),
         ..Workload::default()
     };
@@ -105,7 +105,7 @@ fn records(line: &UnnumberedLine) -> Option<[PrintedNumber; 2]> {
     let text = Some(line.text).filter(|text| text.len() <= LONGEST)?;
     let mut words = text.split_whitespace().filter(|word| word.contains('+'));
     let (whole, partial) = words.next()?.split_once('+')?;
-    Some([line.count(whole)?, line.count(partial)?]).filter(|_| words.next().is_none())
+    Some([line.whole_count(whole)?, line.whole_count(partial)?]).filter(|_| words.next().is_none())
 }
 
 fn last_line(line: &UnnumberedLine, sheet: &mut Sheet) -> Option<()> {
@@ -113,7 +113,10 @@ fn last_line(line: &UnnumberedLine, sheet: &mut Sheet) -> Option<()> {
     let number = |text: &str| text.find(|letter: char| letter.is_ascii_digit());
     let from = number(text)?;
     let digits = text[from..].bytes().take_while(u8::is_ascii_digit).count();
-    sheet.add(Metric::Total, named(BYTES, "bytes", line.count(&text[from..from + digits])?));
+    sheet.add_sheet_figure(
+        Metric::Total,
+        make_named_figure(BYTES, "bytes", line.whole_count(&text[from..from + digits])?),
+    );
     let mut rest = &text[from + digits..];
     if let Some(open) = rest
         .find('(')
@@ -125,22 +128,22 @@ fn last_line(line: &UnnumberedLine, sheet: &mut Sheet) -> Option<()> {
             if inside.is_empty() {
                 break;
             }
-            let (size, after) = sized(line, inside, name)?;
-            sheet.add(Metric::Total, size);
+            let (size, after) = read_dd_size(line, inside, name)?;
+            sheet.add_sheet_figure(Metric::Total, size);
             inside = after.trim_start_matches([',', ' ', '，']);
         }
         inside.is_empty().then_some(())?;
         rest = after;
     }
     let (seconds, rest) = local_number(line, &rest[number(rest)?..])?;
-    sheet.add(Metric::Runtime, named(TIME, "s", seconds.scaled(1e9)));
+    sheet.add_sheet_figure(Metric::Runtime, make_named_figure(TIME, "s", seconds.scaled(1e9)));
     let rest = rest.trim_start_matches(' ');
     let units = ["seconds", "secs", "sec", "секунд", "сек", "秒", "s", "с", "c"];
     let rest = units.iter().find_map(|unit| rest.strip_prefix(unit))?;
     let start = number(rest)?;
     let between = rest[..start].chars().all(|letter| ",，、 (;".contains(letter));
-    let (rate, rest) = sized(line, &rest[start..], BANDWIDTH).filter(|_| between)?;
-    sheet.add(Metric::Bandwidth, rate);
+    let (rate, rest) = read_dd_size(line, &rest[start..], BANDWIDTH).filter(|_| between)?;
+    sheet.add_sheet_figure(Metric::Bandwidth, rate);
     rest.trim_matches([' ', ')']).is_empty().then_some(())
 }
 
@@ -150,7 +153,7 @@ fn local_number<'a>(line: &UnnumberedLine<'a>, text: &'a str) -> Option<(Printed
     let whole = run(text);
     let fraction = text.get(whole..)?.strip_prefix(',').map_or(0, run);
     if fraction == 0 {
-        return line.number(text, 1.0);
+        return line.leading_number(text, 1.0);
     }
     let end = whole + 1 + fraction;
     let power = text[end..].strip_prefix("e-").and_then(|tail| {
@@ -170,7 +173,7 @@ const UNITS: [[&str; 6]; 3] = [
 ];
 
 /// Reads `930 MB/s`, `33 MiB`, `12.2GB/s` (without a space: 1024-based, from busybox).
-fn sized<'a>(
+fn read_dd_size<'a>(
     line: &UnnumberedLine<'a>,
     text: &'a str,
     name: &'static str,
@@ -193,5 +196,5 @@ fn sized<'a>(
     let unit = UNITS[if touching { 2 } else { usize::from(marked.is_some()) }][power];
     let unit = if rate { unit } else { unit.trim_end_matches("/s") };
     let base: f64 = if marked.is_some() || touching { 1024.0 } else { 1000.0 };
-    Some((named(name, unit, figure.scaled(base.powi(power as i32))), rest))
+    Some((make_named_figure(name, unit, figure.scaled(base.powi(power as i32))), rest))
 }

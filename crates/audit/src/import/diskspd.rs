@@ -1,7 +1,7 @@
 //! DiskSpd's text, 2.0 to 2.2: one sheet per time span, and one per line of its tables, whose bytes
 //! are over the time of the span.
 
-use super::cut::{MIB, UnnumberedLine, counted, size, walk};
+use super::cut::{MIB, UnnumberedLine, as_count, parse_binary_size, walk};
 use super::format::{Format, ImportedOutputs};
 use super::sheet::*;
 use super::workload::{ResultDirection, Workload};
@@ -73,7 +73,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let mut reader = DiskspdReader::default();
     let end = walk(page, line, STRANGE, |_, at| {
         let here = UnnumberedLine::with_number(page, at, "|");
-        let known = reader.step(&here, at)?;
+        let known = reader.read_diskspd_line(&here, at)?;
         // The profile names many options; after tables an unknown line is not part of this output.
         let lost = !known && !here.text.trim().is_empty() && reader.span.is_some();
         (!lost).then_some(known)
@@ -84,7 +84,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
 
 impl DiskspdReader {
     /// Reads a line. Returns true if the line is known, and `None` if it begins the next output.
-    fn step(&mut self, line: &UnnumberedLine, at: usize) -> Option<bool> {
+    fn read_diskspd_line(&mut self, line: &UnnumberedLine, at: usize) -> Option<bool> {
         let text = line.text.trim();
         if text == PROFILE {
             return (!std::mem::replace(&mut self.profile, true) && self.span.is_none())
@@ -118,7 +118,7 @@ impl DiskspdReader {
         let target = self.targets.last_mut()?;
         let after = |label: &str| text.strip_prefix(label);
         if let Some(block) = after("block size: ") {
-            target.block = block.split_whitespace().next().and_then(size);
+            target.block = block.split_whitespace().next().and_then(parse_binary_size);
         } else if let Some(ratio) = after("performing mix test (read/write ratio: ") {
             target.writes = ratio
                 .trim_end_matches(')')
@@ -143,17 +143,20 @@ impl DiskspdReader {
         let span = self.span.as_mut()?;
         let table = self.tables[self.table].as_mut().filter(|(_, total)| total.is_none());
         if let Some((time, "s")) = line.labelled("actual test time:", 1e9) {
-            span.add(Metric::Runtime, named(TIME, "s", time));
+            span.add_sheet_figure(Metric::Runtime, make_named_figure(TIME, "s", time));
         } else if let Some((threads, "")) = line.labelled("thread count:", 1.0) {
-            span.add(Metric::Other, named("the threads", "", counted(threads)));
+            span.add_sheet_figure(
+                Metric::Other,
+                make_named_figure("the threads", "", as_count(threads)),
+            );
         } else if text.starts_with("%-ile") {
             self.tiles = Some(Vec::new());
         } else if let Some(tile) = self.tiles.is_some().then(|| tile(line)).flatten() {
             self.tiles.as_mut()?.push(tile);
         } else {
-            match row(line, "total:", at) {
+            match read_thread_row(line, "total:", at) {
                 Some(total) => table?.1 = Some(total),
-                None => table?.0.push(row(line, "", at)?),
+                None => table?.0.push(read_thread_row(line, "", at)?),
             }
         }
         Some(())
@@ -167,8 +170,8 @@ impl DiskspdReader {
         let Some(mut span) = self.span.take().filter(|_| tables.iter().any(Option::is_some)) else {
             return;
         };
-        span.workload = self.workload(&span);
-        let moves = |row: &Sheet| row.figure(IOS).is_some_and(|ios| ios.value > 0.0);
+        span.workload = self.span_workload(&span);
+        let moves = |row: &Sheet| row.figure_by_name(IOS).is_some_and(|ios| ios.value > 0.0);
         let busy =
             |(rows, total): &(Vec<Sheet>, Option<Sheet>)| rows.iter().chain(total).any(moves);
         let one_way = tables[1..].iter().flatten().any(busy);
@@ -179,7 +182,8 @@ impl DiskspdReader {
             let of_result = one_way == (*way != ResultDirection::Both);
             let threads = rows.len();
             // A page may leave out lines of threads: their sum is then not a total.
-            let whole = span.figure("the threads").is_none_or(|all| threads as f64 >= all.value);
+            let whole =
+                span.figure_by_name("the threads").is_none_or(|all| threads as f64 >= all.value);
             let made = |row: Sheet, is_result: bool| Sheet {
                 way: (is_result && of_result && moves(&row)).then_some(*way),
                 workload: span.workload.clone(),
@@ -201,7 +205,7 @@ impl DiskspdReader {
         (self.table, self.title) = (0, None);
     }
 
-    fn workload(&self, span: &Sheet) -> Workload {
+    fn span_workload(&self, span: &Sheet) -> Workload {
         let target = self.targets.first();
         let block = target.and_then(|target| target.block);
         let writes = target.and_then(|target| target.writes);
@@ -218,9 +222,9 @@ impl DiskspdReader {
             rw: target.and_then(|target| Some(rw(target.random?, target.writes?))),
             bs: block.filter(|_| self.targets.iter().all(|target| target.block == block)),
             iodepth: target.and_then(|target| target.outstanding),
-            numjobs: span.figure("the threads").map(|threads| threads.value as u64),
+            numjobs: span.figure_by_name("the threads").map(|threads| threads.value as u64),
             rwmixread: writes.filter(|_| mixed).map(|writes| 100.0 - writes),
-            runtime_s: span.figure(TIME).map(|time| time.value / 1e9),
+            runtime_s: span.figure_by_name(TIME).map(|time| time.value / 1e9),
             ..Workload::default()
         }
     }
@@ -240,12 +244,12 @@ fn is_furniture(text: &str) -> bool {
 /// Reads `0 | 146169856 | 35686 | 4.64 | 1189.03 | 0.840 | 129.18 | 1.051 | diskspd.dat (1024MiB)`.
 /// Which columns there are follows from their number: the latency precedes its deviation, and the
 /// deviation of I/Os per second is between them.
-fn row(line: &UnnumberedLine, label: &str, at: usize) -> Option<Sheet> {
+fn read_thread_row(line: &UnnumberedLine, label: &str, at: usize) -> Option<Sheet> {
     let head = line.text.trim_start().strip_prefix(label)?;
     let mut cells: Vec<&str> = head.split('|').take(10).map(str::trim).collect();
     if label.is_empty() {
         // The first cell is the thread, the last one the file.
-        line.count(cells.first()?)?;
+        line.whole_count(cells.first()?)?;
         cells = cells.get(1..cells.len().checked_sub(1)?)?.to_vec();
     }
     let latency = match cells.len() {
@@ -256,8 +260,8 @@ fn row(line: &UnnumberedLine, label: &str, at: usize) -> Option<Sheet> {
     let mut sheet = Sheet::new(at, None);
     for ((name, metric, unit, scale), cell) in COLUMNS.iter().zip(cells).chain(latency) {
         let whole = *scale == 1.0 && *unit != "/s";
-        let figure = if whole { line.count(cell)? } else { line.figure(cell, *scale)? };
-        sheet.add(*metric, named(name, unit, figure));
+        let figure = if whole { line.whole_count(cell)? } else { line.whole_figure(cell, *scale)? };
+        sheet.add_sheet_figure(*metric, make_named_figure(name, unit, figure));
     }
     Some(sheet)
 }
@@ -278,7 +282,7 @@ fn tile(line: &UnnumberedLine) -> Option<(f64, [Option<PrintedNumber>; 3])> {
     };
     let mut of = || {
         let cell = cells.next()?;
-        if cell == "N/A" { Some(None) } else { line.figure(cell, 1e6).map(Some) }
+        if cell == "N/A" { Some(None) } else { line.whole_figure(cell, 1e6).map(Some) }
     };
     Some((percent, [of()?, of()?, of()?]))
 }

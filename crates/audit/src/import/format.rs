@@ -37,12 +37,13 @@ pub struct ImportedOutputs {
 }
 
 impl ImportedOutputs {
-    pub(crate) fn whole(said: ToolReport, end: usize) -> ImportedOutputs {
+    pub(crate) fn single_output(said: ToolReport, end: usize) -> ImportedOutputs {
         ImportedOutputs { said, end, unread: Vec::new() }
     }
 
     pub(crate) fn sheets(sheets: Vec<Sheet>, end: usize) -> Option<ImportedOutputs> {
-        (!sheets.is_empty()).then(|| ImportedOutputs::whole(ToolReport::Sheets(sheets), end))
+        (!sheets.is_empty())
+            .then(|| ImportedOutputs::single_output(ToolReport::Sheets(sheets), end))
     }
 }
 
@@ -65,10 +66,10 @@ pub enum ToolReport {
 }
 
 impl ToolReport {
-    pub fn figures(&self, add: &mut dyn FnMut(OutputFigure)) {
+    pub fn visit_figures(&self, add: &mut dyn FnMut(OutputFigure)) {
         match self {
-            ToolReport::Fio(fio) => fio.figures(add),
-            ToolReport::Iperf3(iperf3) => iperf3.figures(add),
+            ToolReport::Fio(fio) => fio.visit_output_figures(add),
+            ToolReport::Iperf3(iperf3) => iperf3.visit_test_figures(add),
             // Settings are not a result.
             ToolReport::Asked(_) => {}
             ToolReport::Sheets(sheets) => sheets.iter().for_each(|sheet| sheet.figures_to(add)),

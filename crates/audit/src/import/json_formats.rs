@@ -27,7 +27,7 @@ fn may_be_an_output(text: &str) -> bool {
 }
 
 fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
-    let (bare, prefix) = page.bare(line);
+    let (bare, prefix) = page.bare_line(line);
     let from = page.offset(line) + prefix + (bare.len() - bare.trim_start().len());
     let text = page.json_text(line);
     if !may_be_an_output(&text[from..]) {

@@ -41,14 +41,14 @@ fn read(page: &AuditedPage, line: usize, tool: &str) -> Option<ImportedOutputs> 
             return None;
         }
         sheet.line = if sheet.figures.is_empty() { at } else { sheet.line };
-        sheet.note(pattern, figures);
+        sheet.add_pattern_figures(pattern, figures);
         over = pattern.is_last();
         Some(true)
     });
-    let size = sheet.figure("the size of an I/O").map(|size| size.value as u64);
+    let size = sheet.figure_by_name("the size of an I/O").map(|size| size.value as u64);
     sheet.workload.bs = sheet.workload.bs.or(size);
-    sheet.workload.runtime_s = sheet.figure(TIME).map(|time| time.value / 1e9);
+    sheet.workload.runtime_s = sheet.figure_by_name(TIME).map(|time| time.value / 1e9);
     let is_result =
         sheet.way.is_some() && (sheet.get(BANDWIDTH).is_some() || sheet.get(IOPS).is_some());
-    is_result.then(|| ImportedOutputs::whole(ToolReport::Sheets(vec![sheet]), end))
+    is_result.then(|| ImportedOutputs::single_output(ToolReport::Sheets(vec![sheet]), end))
 }

@@ -43,9 +43,9 @@ pub const ALL: &[&Format] = &[
     &labels::RBD,
 ];
 
-pub fn scan(page: &AuditedPage) -> PageOutputs {
+pub fn find_outputs(page: &AuditedPage) -> PageOutputs {
     let mut imported = scan_lines(page);
-    prefix::add(page, &mut imported, scan_lines, |text| {
+    prefix::add_prefixed_outputs(page, &mut imported, scan_lines, |text| {
         ALL.iter().any(|format| (format.begins)(text))
     });
     context::attribute(&mut imported.outputs);
@@ -56,7 +56,7 @@ fn scan_lines(page: &AuditedPage) -> PageOutputs {
     let mut imported = PageOutputs::default();
     let mut at = 0;
     while at < page.len() {
-        let bare = page.bare(at).0;
+        let bare = page.bare_line(at).0;
         let mut begun = ALL.iter().filter(|format| (format.begins)(bare));
         let found = begun.find_map(|format| Some((format.name, (format.read)(page, at)?)));
         match found {

@@ -17,7 +17,7 @@ const LEAST: usize = 3;
 
 /// Adds the outputs whose lines share a prefix to those found without. `begins` returns true for a
 /// text that may begin an output.
-pub(super) fn add(
+pub(super) fn add_prefixed_outputs(
     page: &AuditedPage,
     imported: &mut PageOutputs,
     scan: impl Fn(&AuditedPage) -> PageOutputs,
@@ -48,7 +48,7 @@ pub(super) fn add(
         let covered = |at: usize| new.iter().any(|lines| lines.contains(&at));
         imported.outputs.retain(|one| has_result(one) || !one.lines.clone().any(covered));
         let numbers: Vec<u32> =
-            new.iter().flat_map(Clone::clone).map(|at| page.number(at)).collect();
+            new.iter().flat_map(Clone::clone).map(|at| page.line_number(at)).collect();
         imported.unread.retain(|one| !numbers.contains(&one.line));
         imported.outputs.append(&mut found.outputs);
         imported.unread.append(&mut found.unread);
@@ -68,9 +68,10 @@ fn lines(output: &ToolOutput) -> Range<usize> {
 /// Returns the longest prefix of a line that the following lines share, and after which an output
 /// may begin.
 fn prefix_of_output(page: &AuditedPage, at: usize, begins: impl Fn(&str) -> bool) -> Option<&str> {
-    let line = page.line(at);
+    let line = page.line_text(at);
     let shared = |bytes: usize| {
-        (at + 1..at + LEAST).all(|next| length_before(page.line(next), &line[..bytes]).is_some())
+        (at + 1..at + LEAST)
+            .all(|next| length_before(page.line_text(next), &line[..bytes]).is_some())
     };
     let bytes = line.as_bytes();
     let is_blank = |at: usize| matches!(bytes[at], b' ' | b'\t');
@@ -127,13 +128,17 @@ pub(crate) fn without_colours(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::scan;
+    use crate::import::find_outputs;
 
     const FIO: &str = include_str!("../../fixtures/fio/randrw-3.33.txt");
     const DD: &str = "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB, 1.0 GiB) copied, 4.20552 s, 255 MB/s\n";
 
     fn readings(text: &str) -> usize {
-        scan(&AuditedPage::new("p", text)).outputs.iter().map(|one| one.said.readings().len()).sum()
+        find_outputs(&AuditedPage::new("p", text))
+            .outputs
+            .iter()
+            .map(|one| one.said.readings().len())
+            .sum()
     }
 
     fn behind(text: &str, prefix: impl Fn(usize) -> String) -> String {

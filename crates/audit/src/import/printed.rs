@@ -43,13 +43,13 @@ impl<'p> PrintedFigures<'p> {
         PrintedFigures { page, text: page.json_text(line) }
     }
 
-    pub(crate) fn line(&self, byte: usize) -> usize {
+    pub(crate) fn line_of_byte(&self, byte: usize) -> usize {
         self.page.spot(byte..byte + 1).index()
     }
 
     /// Returns the figure of a number, also of one in quotes. `None` for anything else, and for a
     /// number that the end of the text may have cut.
-    pub(crate) fn figure(
+    pub(crate) fn node_figure(
         &self,
         node: Option<&JsonNode>,
         scale: f64,
@@ -80,11 +80,11 @@ impl<'p> PrintedFigures<'p> {
     }
 
     pub(crate) fn exact(&self, node: Option<&JsonNode>, scale: f64) -> Option<PrintedNumber> {
-        self.figure(node, scale, WholeNumber::Exact)
+        self.node_figure(node, scale, WholeNumber::Exact)
     }
 
     /// Returns a whole number, as the tool truncated it.
     pub(crate) fn cut(&self, node: Option<&JsonNode>, scale: f64) -> Option<PrintedNumber> {
-        self.figure(node, scale, WholeNumber::Cut)
+        self.node_figure(node, scale, WholeNumber::Cut)
     }
 }

@@ -17,7 +17,11 @@ pub(crate) struct NamedFigure {
     pub(crate) figure: PrintedNumber,
 }
 
-pub(crate) fn named(name: &'static str, unit: &'static str, figure: PrintedNumber) -> NamedFigure {
+pub(crate) fn make_named_figure(
+    name: &'static str,
+    unit: &'static str,
+    figure: PrintedNumber,
+) -> NamedFigure {
     NamedFigure { name, unit, figure }
 }
 
@@ -49,7 +53,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    fn read(line: &'static str, kinds: &BTreeMap<&str, &'static str>) -> Option<Pattern> {
+    fn parse_pattern(line: &'static str, kinds: &BTreeMap<&str, &'static str>) -> Option<Pattern> {
         let (line, beside) = line.split_once("; ").unwrap_or((line, ""));
         let (texts, places) = line.split_once(" -> ").unwrap_or((line, ""));
         let place = |text: &'static str| {
@@ -103,7 +107,7 @@ pub(super) fn patterns(tool: &str) -> &'static [Pattern] {
             } else if let Some(name) = line.strip_prefix("= ") {
                 tool = name;
             } else {
-                all.entry(tool).or_default().extend(Pattern::read(line, &kinds));
+                all.entry(tool).or_default().extend(Pattern::parse_pattern(line, &kinds));
             }
         }
         all
@@ -162,12 +166,12 @@ impl Sheet {
             .find(|named| named.name == name)
     }
 
-    pub(crate) fn figure(&self, name: &str) -> Option<PrintedNumber> {
+    pub(crate) fn figure_by_name(&self, name: &str) -> Option<PrintedNumber> {
         self.get(name).map(|named| named.figure)
     }
 
     /// Records a figure, once per name. Counts are exact.
-    pub(crate) fn add(&mut self, metric: Metric, mut named: NamedFigure) {
+    pub(crate) fn add_sheet_figure(&mut self, metric: Metric, mut named: NamedFigure) {
         if metric == Metric::Issued {
             named.figure = exact(named.figure.spot, named.figure.value);
         }
@@ -177,29 +181,36 @@ impl Sheet {
     }
 
     /// Records the figures of a line; returns true if the line matches a pattern.
-    pub(super) fn take(&mut self, line: &UnnumberedLine, patterns: &[Pattern]) -> bool {
-        fitting(patterns, line).map(|(pattern, figures)| self.note(pattern, figures)).is_some()
+    pub(super) fn take_line(&mut self, line: &UnnumberedLine, patterns: &[Pattern]) -> bool {
+        fitting(patterns, line)
+            .map(|(pattern, figures)| self.add_pattern_figures(pattern, figures))
+            .is_some()
     }
 
-    pub(super) fn note(&mut self, pattern: &Pattern, figures: Vec<PrintedNumber>) {
+    pub(super) fn add_pattern_figures(&mut self, pattern: &Pattern, figures: Vec<PrintedNumber>) {
         for (((name, metric, unit, scale), rounding), mut figure) in
             pattern.places.iter().zip(figures)
         {
             let width = figure.high - figure.low;
             match *rounding {
-                "asked" => self.ask(name, figure.value as u64),
+                "asked" => self.set_workload_value(name, figure.value as u64),
                 "exact" => figure = exact(figure.spot, figure.value),
                 "cut" => (figure.low, figure.high) = (figure.value, figure.value + width),
                 "either" => figure.high = figure.value + width,
                 _ => {}
             }
             if *rounding != "asked" {
-                self.add(*metric, named(name, unit, figure.scaled(*scale)));
+                self.add_sheet_figure(
+                    *metric,
+                    make_named_figure(name, unit, figure.scaled(*scale)),
+                );
             }
         }
         for word in &pattern.beside {
             match (word.split_once('='), *word) {
-                (Some((name, value)), _) => self.ask(name, value.parse().unwrap_or(0)),
+                (Some((name, value)), _) => {
+                    self.set_workload_value(name, value.parse().unwrap_or(0))
+                }
                 (_, "read") => self.way = self.way.or(Some(ResultDirection::Read)),
                 (_, "write") => self.way = self.way.or(Some(ResultDirection::Write)),
                 (_, "both") => self.way = self.way.or(Some(ResultDirection::Both)),
@@ -208,7 +219,7 @@ impl Sheet {
         }
     }
 
-    fn ask(&mut self, name: &str, value: u64) {
+    fn set_workload_value(&mut self, name: &str, value: u64) {
         let place = match name {
             "bs" => &mut self.workload.bs,
             "iodepth" => &mut self.workload.iodepth,
@@ -219,7 +230,11 @@ impl Sheet {
 
     /// Returns some of the figures under other names, as a result of one direction that repeats
     /// them.
-    pub(crate) fn part(&self, way: ResultDirection, names: &[(&str, &'static str)]) -> Sheet {
+    pub(crate) fn partial_sheet(
+        &self,
+        way: ResultDirection,
+        names: &[(&str, &'static str)],
+    ) -> Sheet {
         let renamed = |(from, to): &(&str, &'static str)| {
             Some((Metric::Other, NamedFigure { name: to, ..self.get(from)? }))
         };
@@ -246,14 +261,14 @@ impl Sheet {
 
     pub(crate) fn reading(&self) -> Option<ToolResult> {
         Some(ToolResult {
-            iops: self.figure(IOPS),
-            bytes_per_second: self.figure(BANDWIDTH),
-            ios: self.figure(IOS),
-            bytes: self.figure(BYTES),
-            runtime_ns: self.figure(TIME),
+            iops: self.figure_by_name(IOPS),
+            bytes_per_second: self.figure_by_name(BANDWIDTH),
+            ios: self.figure_by_name(IOS),
+            bytes: self.figure_by_name(BYTES),
+            runtime_ns: self.figure_by_name(TIME),
             failed: self.failed.clone(),
             run: self.run.clone(),
-            mean_ns: self.figure(MEAN),
+            mean_ns: self.figure_by_name(MEAN),
             percentiles_ns: self.percentiles.clone(),
             others: self.others.clone(),
             ..ToolResult::new(self.line, self.workload.clone(), self.way?)

@@ -1,7 +1,7 @@
 //! sysbench 0.4, 0.5, 1.0 and 1.1: cpu, memory, fileio, oltp, threads, mutex. Figures that the
 //! versions name differently are read as one.
 
-use super::cut::{other, size, walk};
+use super::cut::{other, parse_binary_size, walk};
 use super::format::{Format, ImportedOutputs};
 use super::sheet::*;
 use super::workload::{OtherToolResult, ResultDirection, Workload};
@@ -62,10 +62,10 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
             heads.push(text.to_owned());
             return (text != RUNNING || heads.len() == 1).then_some(true);
         }
-        if said.take(text) || is_progress(text) || is_version(text) {
+        if said.take_option(text) || is_progress(text) || is_version(text) {
             return Some(true);
         }
-        if sheet.take(here, patterns(FORMAT.name)) {
+        if sheet.take_line(here, patterns(FORMAT.name)) {
             figures += 1;
             return Some(true);
         }
@@ -91,10 +91,10 @@ struct SysbenchOptions {
 }
 
 impl SysbenchOptions {
-    fn take(&mut self, text: &str) -> bool {
+    fn take_option(&mut self, text: &str) -> bool {
         let after = |labels: &[&str]| labels.iter().find_map(|label| text.strip_prefix(label));
-        if let Some(block) =
-            after(&["Block size ", "block size: ", "Memory block size: "]).and_then(size)
+        if let Some(block) = after(&["Block size ", "block size: ", "Memory block size: "])
+            .and_then(parse_binary_size)
         {
             // Sizes below a KiB are printed as zero.
             self.block = Some(block).filter(|block| *block > 0);
@@ -115,12 +115,12 @@ fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
     sheet.workload = Workload {
         rw: asked.operation.as_deref().and_then(rw),
         bs: asked.block,
-        numjobs: sheet.figure("the number of threads").map(|threads| threads.value as u64),
-        runtime_s: sheet.figure(TIME).map(|time| time.value / 1e9),
+        numjobs: sheet.figure_by_name("the number of threads").map(|threads| threads.value as u64),
+        runtime_s: sheet.figure_by_name(TIME).map(|time| time.value / 1e9),
         ..Workload::default()
     };
     if let (Some(percent), Some(percentile)) =
-        (sheet.figure("the percent"), sheet.figure("the percentile"))
+        (sheet.figure_by_name("the percent"), sheet.figure_by_name("the percentile"))
     {
         sheet.percentiles = vec![(percent.value, percentile)];
         sheet.figures.retain(|(_, one)| !one.name.starts_with("the percent"));
@@ -131,8 +131,8 @@ fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
         (ResultDirection::Write, "the writes a second", "the MiB written a second"),
     ] {
         // fileio's latencies cover reads, writes and fsyncs together.
-        if sheet.figure(rate).is_some_and(|rate| rate.value > 0.0) {
-            made.push(sheet.part(way, &[(rate, IOPS), (bytes, BANDWIDTH)]));
+        if sheet.figure_by_name(rate).is_some_and(|rate| rate.value > 0.0) {
+            made.push(sheet.partial_sheet(way, &[(rate, IOPS), (bytes, BANDWIDTH)]));
         }
     }
     if sheet.get("the MiB moved").is_some() {
@@ -144,7 +144,10 @@ fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
         let events = if sheet.get("the operations").is_none() { "the rate of events" } else { "" };
         let figures =
             [("the MiB moved", BYTES), ("the throughput", BANDWIDTH), (events, IOPS), (MEAN, MEAN)];
-        made.push(Sheet { percentiles: sheet.percentiles.clone(), ..sheet.part(way, &figures) });
+        made.push(Sheet {
+            percentiles: sheet.percentiles.clone(),
+            ..sheet.partial_sheet(way, &figures)
+        });
     }
     let old = sheet.get("the total").is_some() && sheet.get("the read").is_some();
     let scores = [
@@ -152,17 +155,18 @@ fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
         ("transactions", "/s", "the transactions a second"),
         ("queries", "/s", "the queries a second"),
     ];
-    let score =
-        |(name, unit, key): &(&str, &str, &str)| Some(other(name, unit, true, sheet.figure(key)?));
+    let score = |(name, unit, key): &(&str, &str, &str)| {
+        Some(other(name, unit, true, sheet.figure_by_name(key)?))
+    };
     let others: Vec<OtherToolResult> = scores.iter().filter_map(score).collect();
     if !others.is_empty() || made.is_empty() {
         // A latency of computing or of transactions is not one of I/Os. `0.00` is below what is
         // printed.
-        let mean = sheet.figure(MEAN).filter(|mean| mean.value > 0.0);
+        let mean = sheet.figure_by_name(MEAN).filter(|mean| mean.value > 0.0);
         let mean = mean.map(|mean| other("mean latency", "ms", false, mean.scaled(1e-6)));
         made.push(Sheet {
             others: others.into_iter().chain(mean).collect(),
-            ..sheet.part(ResultDirection::Both, &[])
+            ..sheet.partial_sheet(ResultDirection::Both, &[])
         });
     }
     made.insert(0, sheet);

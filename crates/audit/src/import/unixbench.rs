@@ -4,7 +4,7 @@
 
 use super::cut::{UnnumberedLine, other, walk};
 use super::format::{Format, ImportedOutputs};
-use super::sheet::{Sheet, named};
+use super::sheet::{Sheet, make_named_figure};
 use super::workload::{ResultDirection, Workload};
 use crate::claim::Metric;
 use crate::page::AuditedPage;
@@ -95,7 +95,7 @@ fn sheet(line: &UnnumberedLine, at: usize, table: Option<&str>) -> Option<Sheet>
         let (name, [result, unit, seconds, "s,", samples, "samples)"]) = tail(line.text)? else {
             return None;
         };
-        line.figure(seconds.strip_prefix('(')?, 1.0).and(line.count(samples))?;
+        line.whole_figure(seconds.strip_prefix('(')?, 1.0).and(line.whole_count(samples))?;
         (name.to_owned(), unit, vec![(LISTED, result)])
     };
     let counts = match unit {
@@ -107,7 +107,10 @@ fn sheet(line: &UnnumberedLine, at: usize, table: Option<&str>) -> Option<Sheet>
     for (key, word) in
         figures.into_iter().filter(|(_, word)| !word.bytes().all(|byte| byte == b'-'))
     {
-        sheet.add(Metric::Score, named(key, counts, line.figure(word, 1.0)?));
+        sheet.add_sheet_figure(
+            Metric::Score,
+            make_named_figure(key, counts, line.whole_figure(word, 1.0)?),
+        );
     }
     sheet.others = vec![other(&name, unit, true, sheet.figures.first()?.1.figure)];
     sheet.workload = Workload { name: Some(name.clone()), ..Workload::default() };

@@ -1,7 +1,7 @@
 //! vdbench's console, summary.html and totals.html (`17:06:15.097 avg_2-6 1121791.33 4382.00 4096
 //! ...`): one sheet per line. Its MB are MiB unless the head says `1000**2`.
 
-use super::cut::{MIB, UnnumberedLine, exact, size, walk};
+use super::cut::{MIB, UnnumberedLine, exact, parse_binary_size, walk};
 use super::format::{Format, ImportedOutputs};
 use super::sheet::*;
 use super::workload::{ResultDirection, Workload};
@@ -126,7 +126,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
             date = text.split(" interval ").next().unwrap_or_default().trim().to_owned();
             (head, megabyte) = (new, if below.contains("1000**2") { 1e6 } else { MIB });
         } else if begins_with_time(text) {
-            let mut sheet = row(here, at, &head, megabyte, &run);
+            let mut sheet = read_interval(here, at, &head, megabyte, &run);
             let stamp = text.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
             sheet.iter_mut().for_each(|sheet| sheet.run = Some(format!("vdbench {date} {stamp}")));
             starts = if sheet.is_some() { 0 } else { starts };
@@ -144,7 +144,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
 }
 
 /// Reads `17:06:15.097 avg_2-6 1121791.33 ...`.
-fn row(
+fn read_interval(
     line: &UnnumberedLine,
     at: usize,
     head: &Columns,
@@ -164,14 +164,14 @@ fn row(
     {
         let decimal = *name == BANDWIDTH && megabyte == 1e6;
         let (unit, scale) = if decimal { ("MB/s", 1e6) } else { (*unit, *scale) };
-        let mut figure = line.figure(word, scale)?;
+        let mut figure = line.whole_figure(word, scale)?;
         if *name == EACH {
             // A mean: 5.04.06 truncates it, others may round it.
             let fixed = run.bs.is_some_and(|bs| bs as f64 == figure.value);
             let mean = PrintedNumber { high: figure.value + 1.0, ..figure };
             figure = if fixed { exact(figure.spot, figure.value) } else { mean };
         }
-        sheet.add(*metric, named(name, unit, figure));
+        sheet.add_sheet_figure(*metric, make_named_figure(name, unit, figure));
     }
     sheet.get(IOPS).is_some().then_some(sheet)
 }
@@ -199,13 +199,13 @@ fn started(rest: &str) -> Workload {
     Workload {
         name: Some(name.trim().to_owned()).filter(|name| !name.is_empty()),
         numjobs: value("threads").and_then(|threads| threads.parse().ok()),
-        bs: value("xfersize").and_then(size),
+        bs: value("xfersize").and_then(parse_binary_size),
         ..Workload::default()
     }
 }
 
 /// Splits sheets into runs, at their average or before the next first interval.
-pub(crate) fn runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
+pub(crate) fn split_runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
     sheets.chunk_by(|one, next| {
         !matches!(one.span, SheetSpan::Average(..))
             && next.span != SheetSpan::Interval(1)
@@ -215,21 +215,22 @@ pub(crate) fn runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
 
 /// Marks the result of each run: its average, or its only line.
 fn results(sheets: &mut [Sheet]) {
-    let last: Vec<usize> = runs(sheets)
+    let last: Vec<usize> = split_runs(sheets)
         .filter(|run| {
             run.len() == 1 || run.iter().any(|row| matches!(row.span, SheetSpan::Average(..)))
         })
         .filter_map(|run| Some(run.last()?.line))
         .collect();
     for sheet in sheets.iter_mut().filter(|sheet| last.contains(&sheet.line)) {
-        let share = sheet.figure(SHARE).map(|share| share.value);
+        let share = sheet.figure_by_name(SHARE).map(|share| share.value);
         sheet.way = Some(match share {
             Some(100.0) => ResultDirection::Read,
             Some(0.0) => ResultDirection::Write,
             _ => ResultDirection::Both,
         });
         sheet.workload.rwmixread = share.filter(|_| sheet.way == Some(ResultDirection::Both));
-        let bytes = sheet.figure(EACH).map(|bytes| bytes.value as u64).filter(|bytes| *bytes > 0);
+        let bytes =
+            sheet.figure_by_name(EACH).map(|bytes| bytes.value as u64).filter(|bytes| *bytes > 0);
         sheet.workload.bs = sheet.workload.bs.or(bytes);
     }
 }

@@ -9,7 +9,7 @@ use crate::page::AuditedPage;
 use crate::prose::Sentence;
 
 pub(super) fn links(page: &AuditedPage, sentences: &[Sentence]) -> Vec<DerivedLink> {
-    sentences.iter().filter_map(|sentence| link(page.line(sentence.line), sentence)).collect()
+    sentences.iter().filter_map(|sentence| link(page.line_text(sentence.line), sentence)).collect()
 }
 
 fn link(line: &str, sentence: &Sentence) -> Option<DerivedLink> {
@@ -39,7 +39,7 @@ fn link(line: &str, sentence: &Sentence) -> Option<DerivedLink> {
     let readings = pairs.iter().flat_map(|pair| readings(pair, derived));
     let ends = readings
         .into_iter()
-        .find(LinkEnds::holds)
+        .find(LinkEnds::gives_printed)
         .or_else(|| Some(meant(pairs.first()?, derived)))?;
     let of = line.get(first.figure.spot.start as usize..second.figure.spot.end as usize)?;
     let names = [String::new(), String::new()];

@@ -27,15 +27,15 @@ impl LinkForm {
         denominator: Interval,
         unit: NumberUnit,
     ) -> Option<Interval> {
-        let share = numerator.over(denominator)?;
+        let share = numerator.ratio_to(denominator)?;
         let made = match self {
-            LinkForm::Multiple if share.middle() < 1.0 => denominator.over(numerator)?,
+            LinkForm::Multiple if share.middle() < 1.0 => denominator.ratio_to(numerator)?,
             LinkForm::Share | LinkForm::Multiple => share,
             LinkForm::Loss => Interval { low: 1.0 - share.high, high: 1.0 - share.low },
             LinkForm::Gain => Interval { low: share.low - 1.0, high: share.high - 1.0 },
             LinkForm::Change => {
                 let [low, high] = [share.low - 1.0, share.high - 1.0].map(f64::abs);
-                let across = share.has(1.0);
+                let across = share.contains_value(1.0);
                 Interval { low: if across { 0.0 } else { low.min(high) }, high: low.max(high) }
             }
         };
@@ -43,7 +43,7 @@ impl LinkForm {
     }
 
     /// Returns the arithmetic in words: `1 - 20.4k / 25.0k`.
-    pub fn words(self, numerator: &str, denominator: &str) -> String {
+    pub fn arithmetic_words(self, numerator: &str, denominator: &str) -> String {
         match self {
             LinkForm::Share | LinkForm::Multiple => format!("{numerator} / {denominator}"),
             LinkForm::Loss => format!("1 - {numerator} / {denominator}"),

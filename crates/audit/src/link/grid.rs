@@ -143,9 +143,9 @@ pub fn grids<'a>(
             next.next();
         }
         let is_taken = next.peek().is_some_and(|range| range.contains(&at));
-        run.take(page, at, is_taken, &mut grids);
+        run.take_run_line(page, at, is_taken, &mut grids);
     }
-    run.end(page, &mut grids);
+    run.end_run(page, &mut grids);
     grids
 }
 
@@ -166,16 +166,16 @@ struct GridRun {
 }
 
 impl GridRun {
-    fn take<'a>(
+    fn take_run_line<'a>(
         &mut self,
         page: &'a AuditedPage,
         at: usize,
         is_taken: bool,
         grids: &mut Vec<Grid<'a>>,
     ) {
-        let text = page.line(at);
+        let text = page.line_text(at);
         if is_taken || is_command(text) {
-            self.end(page, grids);
+            self.end_run(page, grids);
             return;
         }
         let figures = if text.len() <= LONGEST { results(at, text) } else { Vec::new() };
@@ -189,7 +189,7 @@ impl GridRun {
         if self.lines.last().is_some_and(|last| !alike(last, &line))
             || self.lines.len() >= MOST_ROWS
         {
-            self.end(page, grids);
+            self.end_run(page, grids);
         }
         if self.lines.is_empty() {
             self.title = self.next_title.clone();
@@ -203,11 +203,11 @@ impl GridRun {
     fn pass<'a>(&mut self, page: &'a AuditedPage, grids: &mut Vec<Grid<'a>>) {
         self.gap += 1;
         if self.gap > GAP {
-            self.end(page, grids);
+            self.end_run(page, grids);
         }
     }
 
-    fn end<'a>(&mut self, page: &'a AuditedPage, grids: &mut Vec<Grid<'a>>) {
+    fn end_run<'a>(&mut self, page: &'a AuditedPage, grids: &mut Vec<Grid<'a>>) {
         let lines = std::mem::take(&mut self.lines);
         self.gap = 0;
         // `Output: 10.2 s`, a command, `Output: 10.9 s (6 % slower)`.
@@ -291,7 +291,7 @@ fn alike(one: &GridLine, other: &GridLine) -> bool {
 
 /// Returns the words of a line before its first figure.
 fn label_of<'a>(page: &'a AuditedPage, line: &GridLine) -> &'a str {
-    let text = page.line(line.at);
+    let text = page.line_text(line.at);
     let end = line.figures.first().map_or(text.len(), |figure| figure.figure.spot.start as usize);
     text.get(..end)
         .unwrap_or("")
@@ -318,7 +318,7 @@ fn of_lines<'a>(page: &'a AuditedPage, lines: &[GridLine], title: String) -> Gri
     }
     keys.truncate(MOST);
     let before = |line: &GridLine, at: usize| -> String {
-        let text = page.line(line.at);
+        let text = page.line_text(line.at);
         let from = if at == 0 { 0 } else { line.figures[at - 1].figure.spot.end as usize };
         let to = line.figures[at].figure.spot.start as usize;
         let words = text.get(from..to).unwrap_or("");

@@ -17,7 +17,7 @@ use crate::prose::Sentence;
 use grid::Grid;
 
 pub use form::LinkForm;
-pub use names::{mentions, parts};
+pub use names::{mentions, name_words};
 
 /// A derived figure and its operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,7 +89,7 @@ impl LinkEnds {
     fn surprise(&self) -> f64 {
         let Some(given) = self.recomputed() else { return 0.0 };
         // For equal operands any reading gives about 1.
-        if self.numerator.interval().meets(self.denominator.interval()) {
+        if self.numerator.interval().overlaps_with(self.denominator.interval()) {
             return 0.0;
         }
         let whole = if self.derived.unit == NumberUnit::Percent { 100.0 } else { 1.0 };
@@ -118,8 +118,9 @@ impl LinkEnds {
 
     /// Returns true if the operands can give the printed figure. `273 K` and `14.0 M` may also be
     /// 1024-based.
-    pub fn holds(&self) -> bool {
-        self.recomputed().is_some_and(|recomputed| recomputed.meets(self.derived.interval()))
+    pub fn gives_printed(&self) -> bool {
+        self.recomputed()
+            .is_some_and(|recomputed| recomputed.overlaps_with(self.derived.interval()))
             || self.holds_of_1024()
     }
 
@@ -139,7 +140,7 @@ impl LinkEnds {
         }
         let numerator = above.interval().scaled(1.024f64.powi(power));
         let given = self.result(numerator, below.interval());
-        given.is_some_and(|given| given.meets(self.derived.interval()))
+        given.is_some_and(|given| given.overlaps_with(self.derived.interval()))
     }
 }
 

@@ -4,7 +4,7 @@
 /// consecutive Chinese characters. Words of `but` do not count, since a common part of two names
 /// does not distinguish them.
 pub fn mentions(text: &str, name: &str, but: &str) -> bool {
-    names_it(&parts(text), &parts(name), &parts(but))
+    names_it(&name_words(text), &name_words(name), &name_words(but))
 }
 
 pub(super) fn names_it(text: &[String], name: &[String], but: &[String]) -> bool {
@@ -12,7 +12,7 @@ pub(super) fn names_it(text: &[String], name: &[String], but: &[String]) -> bool
 }
 
 /// Returns words in lower case, and pairs of adjacent Chinese characters.
-pub fn parts(text: &str) -> Vec<String> {
+pub fn name_words(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut word = String::new();
     let mut before: Option<char> = None;

@@ -9,7 +9,9 @@ use super::near;
 use super::words::{
     CHANGE, GAIN, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE, VERSUS,
 };
-use super::{DerivedLink, LinkEnds, LinkForm, LinkReason, comparable, is_ratio, mentions, parts};
+use super::{
+    DerivedLink, LinkEnds, LinkForm, LinkReason, comparable, is_ratio, mentions, name_words,
+};
 use crate::number::{NumberUnit, Quantity};
 use crate::page::TextSpan;
 use rustc_hash::FxHashSet;
@@ -112,7 +114,7 @@ struct EnoughCells {
 
 /// Weighs readings of the same figures and keeps the best, if it suffices, together with the rows
 /// that were not weighed.
-fn settle<'r>(
+fn settle_readings<'r>(
     mut readings: Vec<RatioReading<'r>>,
     enough: EnoughCells,
     rest: impl Fn(&RatioReading<'r>) -> Vec<RatioTrial<'r>>,
@@ -165,14 +167,14 @@ fn weigh(reading: &RatioReading, tried: f64) -> ReadingWeight {
     let mut roughly = 0;
     let most = most_missed(reading.trials.len());
     for ends in reading.trials.iter().map(|trial| trial.ends(reading.form)) {
-        if ends.holds() {
+        if ends.gives_printed() {
             let bits = ends.surprise().min(MOST_BITS);
             weight.score += bits;
             weight.held += usize::from(bits > 0.5);
         } else {
             let close = ends
                 .recomputed()
-                .is_some_and(|given| given.wider(CLOSE).meets(ends.derived.interval()));
+                .is_some_and(|given| given.wider(CLOSE).overlaps_with(ends.derived.interval()));
             *if close { &mut roughly } else { &mut weight.missed } += 1;
             weight.score -= 1.0;
             // With too many misses it is not proven, whatever the other cells are.
@@ -186,7 +188,7 @@ fn weigh(reading: &RatioReading, tried: f64) -> ReadingWeight {
     // A cell that is a slip away supports a reading that other cells support.
     if weight.held > 0 && weight.missed <= weight.held {
         let ends = reading.trials.iter().map(|trial| trial.ends(reading.form));
-        let slips = ends.filter(|ends| !ends.holds() && near::is_slip(ends)).count();
+        let slips = ends.filter(|ends| !ends.gives_printed() && near::is_slip(ends)).count();
         weight.score += (NEAR_BITS + 1.0) * slips as f64;
     }
     weight
@@ -296,7 +298,7 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
         };
         if operands.is_empty() {
             operands = (0..grid.heads.len()).map(|column| rough(grid, column)).collect();
-            words = grid.heads.iter().map(|head| parts(&head.text)).collect();
+            words = grid.heads.iter().map(|head| name_words(&head.text)).collect();
         }
         let ratios: Vec<Option<Quantity>> =
             grid.column(derived).map(|one| one.map(|figure| as_ratio(figure, unit))).collect();
@@ -306,7 +308,7 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
             for denominator in values.iter().filter(|at| *at != numerator) {
                 let of = [*numerator, *denominator];
                 let (prior, named) =
-                    (prior(grid, derived, of, &words, &values), named(grid, derived, of));
+                    (prior(grid, derived, of, &words, &values), form_in_head(grid, derived, of));
                 for form in forms(unit) {
                     let trials = trials(grid, &ratios, of, &operands, form, 0..WEIGHED);
                     if !trials.is_empty() {
@@ -339,7 +341,7 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
         let rest = |one: &RatioReading| {
             trials(grid, &ratios, one.trials[0].names, &operands, one.form, WEIGHED..usize::MAX)
         };
-        settle(readings, EnoughCells { bits: enough, held: 1 }, rest, name, found);
+        settle_readings(readings, EnoughCells { bits: enough, held: 1 }, rest, name, found);
     }
 }
 
@@ -373,7 +375,7 @@ fn prior(
 
 /// Returns the form of a ratio of these two columns if the head states it: `VM/host`, `(host - VM)
 /// / host`.
-fn named(grid: &Grid, derived: usize, of: [usize; 2]) -> Option<LinkForm> {
+fn form_in_head(grid: &Grid, derived: usize, of: [usize; 2]) -> Option<LinkForm> {
     let GridHead { text, lists, .. } = &grid.heads[derived];
     let [above, below] = of.map(|at| grid.heads[at].text.as_str());
     let (_, divisor) = text.rsplit_once(['/', '÷', '／', ':', '：'])?;
@@ -405,7 +407,7 @@ fn trials<'a>(
         let trial = RatioTrial { derived, numerator, denominator, names, of: row };
         // The mean of the ratios is not the ratio of the means.
         let sound = comparable(numerator, denominator)
-            && (!summed || !is_of_many(grid.label_lists[row]) || trial.ends(form).holds());
+            && (!summed || !is_of_many(grid.label_lists[row]) || trial.ends(form).gives_printed());
         sound.then_some(trial)
     };
     (rows.start.min(ratios.len())..rows.end.min(ratios.len())).filter_map(trial).collect()
@@ -624,7 +626,7 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
         Some((at, base)) => of_base(at, base, reading.form, WEIGHED..usize::MAX),
         None => Vec::new(),
     };
-    settle(
+    settle_readings(
         readings,
         EnoughCells { bits: ENOUGH, held: if is_marked { 1 } else { 2 } },
         rest,
@@ -651,7 +653,7 @@ fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>
     let signed = first.head.text.trim_end().ends_with('+')
         || trials.iter().any(|trial| trial.derived.figure.value < 0.0);
     let form = if signed { LinkForm::Gain } else { LinkForm::Change };
-    let held = trials.iter().filter(|trial| trial.ends(form).holds()).count();
+    let held = trials.iter().filter(|trial| trial.ends(form).gives_printed()).count();
     let worded = first.head.lists & (LOSS | GAIN) != 0;
     let pair = match first.items.as_slice() {
         [one, other] => first.is_text && worded && trials.len() == 1 && one.label == other.label,
@@ -727,7 +729,7 @@ fn against<'a>(
         let Some(denominator) = &sequence.items[base].value else { continue };
         let trial = RatioTrial { derived, numerator, denominator, names: [at, base], of };
         let sound = comparable(numerator, denominator) && comparable(denominator, numerator);
-        if sound && (!is_of_many(item.lists) || trial.ends(form).holds()) {
+        if sound && (!is_of_many(item.lists) || trial.ends(form).gives_printed()) {
             trials.push(trial);
         }
     }

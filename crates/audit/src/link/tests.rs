@@ -52,7 +52,7 @@ fn a_column_of_ratios_is_linked_by_the_form_that_holds() {
     );
     let links = of(&[vm]);
     assert_eq!(links.len(), 8);
-    let wrong: Vec<&DerivedLink> = links.iter().filter(|link| !link.holds()).collect();
+    let wrong: Vec<&DerivedLink> = links.iter().filter(|link| !link.gives_printed()).collect();
     assert_eq!(wrong.len(), 1, "{wrong:#?}");
     assert_eq!(
         (wrong[0].derived.figure.value, wrong[0].why, wrong[0].form),
@@ -128,7 +128,7 @@ fn one_row_is_linked_by_the_head_that_names_both() {
     let links = of(&[memory]);
     assert_eq!(links.len(), 1);
     assert_eq!((links[0].form, links[0].why), (LinkForm::Loss, LinkReason::Named));
-    assert!((links[0].central().unwrap() - 17.468).abs() < 1e-3 && !links[0].holds());
+    assert!((links[0].central().unwrap() - 17.468).abs() < 1e-3 && !links[0].gives_printed());
     let unnamed = table(
         0,
         &[&["", "a1", "b2", "share"], &["copy", "7578.348 MiB/s", "6254.520 MiB/s", "1.7%"]],
@@ -148,7 +148,7 @@ fn shares_in_brackets_are_of_the_cell_that_is_all() {
     );
     let links = of(&[net]);
     let others = links.iter().filter(|link| link.derived.figure.value != 100.0);
-    assert_eq!(others.map(|link| link.holds()).collect::<Vec<_>>(), [true, true, false]);
+    assert_eq!(others.map(|link| link.gives_printed()).collect::<Vec<_>>(), [true, true, false]);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_share_that_rounds_to_the_whole_is_no_base() {
     );
     let links = of(&[net]);
     assert_eq!(links.len(), 8);
-    assert!(links.iter().all(|link| link.holds()), "{links:#?}");
+    assert!(links.iter().all(|link| link.gives_printed()), "{links:#?}");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn the_base_is_no_ratio_of_two_that_are_near_each_other() {
     );
     let links = of(&[rows]);
     assert_eq!(links.len(), 8);
-    assert!(links.iter().all(|link| link.holds()), "{links:#?}");
+    assert!(links.iter().all(|link| link.gives_printed()), "{links:#?}");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn shares_in_brackets_may_be_of_their_own_row() {
             &["caches", "1.400MB", "0.700MB (50%)"],
             &["volumes", "20.48kB", "20.48kB (100%)"],
         ];
-        of(&[table(0, &rows)]).iter().map(|link| link.holds()).collect::<Vec<_>>()
+        of(&[table(0, &rows)]).iter().map(|link| link.gives_printed()).collect::<Vec<_>>()
     };
     assert_eq!(held("0.599GB (7%)"), [true, true, true]);
 }

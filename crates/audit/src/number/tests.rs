@@ -63,13 +63,16 @@ proptest::proptest! {
 fn ratios_of_what_may_be_below_zero_are_all_told() {
     let two = Interval { low: 1.0, high: 2.0 };
     assert_eq!(
-        Interval { low: -1.0, high: 4.0 }.over(two),
+        Interval { low: -1.0, high: 4.0 }.ratio_to(two),
         Some(Interval { low: -1.0, high: 4.0 })
     );
     assert_eq!(
-        Interval { low: -4.0, high: -1.0 }.over(two),
+        Interval { low: -4.0, high: -1.0 }.ratio_to(two),
         Some(Interval { low: -4.0, high: -0.5 })
     );
-    assert_eq!(Interval { low: 1.0, high: 4.0 }.over(two), Some(Interval { low: 0.5, high: 4.0 }));
-    assert_eq!(two.over(Interval { low: 0.0, high: 1.0 }), None);
+    assert_eq!(
+        Interval { low: 1.0, high: 4.0 }.ratio_to(two),
+        Some(Interval { low: 0.5, high: 4.0 })
+    );
+    assert_eq!(two.ratio_to(Interval { low: 0.0, high: 1.0 }), None);
 }

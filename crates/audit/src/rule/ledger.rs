@@ -4,7 +4,7 @@
 
 use crate::evidence::EvidenceSink;
 use crate::finding::{Finding, Severity, Slip};
-pub(super) use crate::import::sheet::{NamedFigure, named};
+pub(super) use crate::import::sheet::{NamedFigure, make_named_figure};
 use crate::number::{Interval, PrintedNumber, leading};
 use crate::page::{AuditedPage, TextSpan};
 use crate::slip;
@@ -54,14 +54,14 @@ impl<'a> Ledger<'a> {
         }
         let turned = |at: usize, power: i32| {
             let rest = product(factor * block, operands, Some(at))?.wider(slack + ROUNDING);
-            if power == 1 { own.over(rest) } else { rest.over(own) }
+            if power == 1 { own.ratio_to(rest) } else { rest.ratio_to(own) }
         };
         let mut said = vec![(target, given.wider(slack + ROUNDING))];
         let others = operands.iter().enumerate();
         said.extend(
             others.filter_map(|(at, (operand, power))| Some((*operand, turned(at, *power)?))),
         );
-        self.note(said, true, |page| {
+        self.record_relation(said, true, |page| {
             let sign = |at, power| match (at, power) {
                 (0, 1) => "",
                 (0, _) => "1 / ",
@@ -70,7 +70,9 @@ impl<'a> Ledger<'a> {
             };
             let texts = operands.iter().enumerate();
             let text: String = texts
-                .map(|(at, (one, power))| sign(at, *power).to_owned() + &text(page, *one))
+                .map(|(at, (one, power))| {
+                    sign(at, *power).to_owned() + &printed_with_unit(page, *one)
+                })
                 .collect();
             let block = if block == 1.0 { String::new() } else { format!("{block} B * ") };
             format!("{block}{text} = {}", as_printed(page, target, given))
@@ -83,7 +85,7 @@ impl<'a> Ledger<'a> {
             return;
         }
         let zero = Interval::exact(0.0);
-        let total = operands.iter().fold(zero, |sum, one| sum.plus(one.figure.interval()));
+        let total = operands.iter().fold(zero, |sum, one| sum.sum_with(one.figure.interval()));
         let wanted = target.figure.interval().wider(slack + ROUNDING);
         let mut said = vec![(target, total.wider(slack + ROUNDING))];
         said.extend(operands.iter().map(|operand| {
@@ -91,16 +93,16 @@ impl<'a> Ledger<'a> {
             let rest = Interval { low: total.low - low, high: total.high - high };
             (*operand, Interval { low: wanted.low - rest.high, high: wanted.high - rest.low })
         }));
-        self.note(said, true, |page| {
+        self.record_relation(said, true, |page| {
             let mut words: Vec<String> =
-                operands.iter().take(MOST_WORDS).map(|one| text(page, *one)).collect();
+                operands.iter().take(MOST_WORDS).map(|one| printed_with_unit(page, *one)).collect();
             words.extend((operands.len() > MOST_WORDS).then(|| "...".to_owned()));
             format!("{} = {}", words.join(" + "), as_printed(page, target, total))
         });
     }
 
     /// Checks that a figure lies within bounds, which makes it plausible at best.
-    pub fn within(
+    pub fn check_bounds(
         &mut self,
         target: NamedFigure,
         bounds: Interval,
@@ -109,17 +111,17 @@ impl<'a> Ledger<'a> {
     ) {
         let from = from.iter().map(|operand| (*operand, UNKNOWN));
         let said = std::iter::once((target, bounds.wider(ROUNDING))).chain(from).collect();
-        self.note(said, false, |_| by());
+        self.record_relation(said, false, |_| by());
     }
 
-    fn note(
+    fn record_relation(
         &mut self,
         said: RelationFigures,
         exact: bool,
         arithmetic: impl FnOnce(&AuditedPage) -> String,
     ) {
         let (target, expected) = said[0];
-        match expected.meets(target.figure.interval()) {
+        match expected.overlaps_with(target.figure.interval()) {
             true if exact => self.held.extend(said.iter().map(|(one, _)| one.figure)),
             true => self.bounded.push(target.figure),
             false => self.failed.push((said, arithmetic(self.page))),
@@ -140,14 +142,14 @@ impl<'a> Ledger<'a> {
                     true => (above, Interval { low: below.figure.low, ..UNKNOWN }),
                     false => (below, Interval { high: above.figure.high, ..UNKNOWN }),
                 };
-            let [left, right] =
-                [below, above].map(|one| format!("{} = {}", one.name, text(self.page, one)));
+            let [left, right] = [below, above]
+                .map(|one| format!("{} = {}", one.name, printed_with_unit(self.page, one)));
             self.failed.push((vec![said], format!("{left} > {right}")));
         }
     }
 
     /// Reports which figures hold and which do not.
-    pub fn settle(self, sink: &mut EvidenceSink) {
+    pub fn report_figures(self, sink: &mut EvidenceSink) {
         // Votes against a figure: the failed relations with it minus those that hold.
         let mut votes: HashMap<TextSpan, i64> = HashMap::new();
         if !self.failed.is_empty() {
@@ -160,11 +162,11 @@ impl<'a> Ledger<'a> {
         for (said, arithmetic) in &self.failed {
             let blamed = self.blamed(said, &votes);
             if blamed_spots.insert(said[blamed].0.figure.spot) {
-                sink.finds(self.finding(said, blamed).by(arithmetic.clone()));
+                sink.add_finding(self.finding(said, blamed).with_arithmetic(arithmetic.clone()));
             }
         }
         let fine = |figure: &&PrintedNumber| !blamed_spots.contains(&figure.spot);
-        self.held.iter().filter(fine).for_each(|figure| sink.holds(self.rule, figure));
+        self.held.iter().filter(fine).for_each(|figure| sink.mark_holding(self.rule, figure));
         self.bounded.iter().filter(fine).for_each(|figure| sink.plausible(self.rule, figure));
     }
 
@@ -176,7 +178,7 @@ impl<'a> Ledger<'a> {
         for (at, (named, expected)) in said.iter().enumerate().skip(1) {
             // A figure that would be printed the same is not the wrong one.
             if score(at) > score(best)
-                && as_printed(self.page, *named, *expected) != text(self.page, *named)
+                && as_printed(self.page, *named, *expected) != printed_with_unit(self.page, *named)
             {
                 best = at;
             }
@@ -187,13 +189,13 @@ impl<'a> Ledger<'a> {
     fn finding(&self, said: &RelationFigures, blamed: usize) -> Finding {
         let (named, expected) = said[blamed];
         let (printed, recomputed) =
-            (text(self.page, named), as_printed(self.page, named, expected));
+            (printed_with_unit(self.page, named), as_printed(self.page, named, expected));
         let others =
             || said.iter().enumerate().filter(|(at, _)| *at != blamed).map(|(_, (named, _))| named);
         let slip = slip(&named.figure, expected);
         let severity =
             if slip == Some(Slip::Truncated) { Severity::Cosmetic } else { Severity::WrongFigure };
-        let (name, from) = (named.name, names(others()));
+        let (name, from) = (named.name, join_names(others()));
         let message = match (recomputed.is_empty(), from.is_empty()) {
             (false, false) => format!("{name} is {recomputed} by {from}, not {printed}"),
             (true, false) => format!("{name} is {printed}, which does not agree with {from}"),
@@ -207,7 +209,7 @@ impl<'a> Ledger<'a> {
 }
 
 /// Returns a figure as printed, with its unit.
-fn text(page: &AuditedPage, named: NamedFigure) -> String {
+fn printed_with_unit(page: &AuditedPage, named: NamedFigure) -> String {
     with_unit(page.quote(named.figure.spot), named.unit)
 }
 
@@ -230,7 +232,7 @@ fn as_printed(page: &AuditedPage, named: NamedFigure, expected: Interval) -> Str
     with_unit(&if quote.contains(',') { digits.replace('.', ",") } else { digits }, named.unit)
 }
 
-fn names<'a>(others: impl Iterator<Item = &'a NamedFigure>) -> String {
+fn join_names<'a>(others: impl Iterator<Item = &'a NamedFigure>) -> String {
     let mut names: Vec<&str> = Vec::new();
     others.for_each(|other| {
         if !names.contains(&other.name) {
@@ -254,7 +256,7 @@ fn product(factor: f64, operands: &[(NamedFigure, i32)], but: Option<usize>) -> 
     for (_, (operand, power)) in operands.iter().enumerate().filter(|(at, _)| Some(*at) != but) {
         let PrintedNumber { low, high, .. } = operand.figure;
         let one = Interval { low: low.max(0.0), high: high.max(0.0) };
-        all = if *power == 1 { all.times(one) } else { all.over(one)? };
+        all = if *power == 1 { all.product_with(one) } else { all.ratio_to(one)? };
     }
     Some(all)
 }
@@ -265,7 +267,7 @@ fn slip(figure: &PrintedNumber, expected: Interval) -> Option<Slip> {
         return None;
     }
     let cut = Interval { low: figure.value, high: figure.value + (figure.high - figure.low) };
-    match expected.meets(cut) {
+    match expected.overlaps_with(cut) {
         true => Some(Slip::Truncated),
         false => slip::find_slip(figure.interval(), expected)
             .filter(|_| expected.high / expected.low < 1.5),

@@ -15,7 +15,7 @@ mod tools;
 
 use crate::evidence::{Evidence, EvidenceSink, SettledFigure};
 use crate::finding::Finding;
-pub use crate::finding::{Rule, all};
+pub use crate::finding::{Rule, all_rules};
 
 /// Rules in the order in which they run: raw outputs, then tables, then figures derived from both.
 const CHECKS: &[fn(&Evidence, &mut EvidenceSink)] = &[
@@ -33,7 +33,7 @@ pub fn check(evidence: &Evidence, settles: &mut dyn FnMut(SettledFigure)) -> Vec
     let mut sink = EvidenceSink::handing_on(settles);
     CHECKS.iter().for_each(|check| check(evidence, &mut sink));
     for finding in &mut sink.findings {
-        let known = all().iter().any(|rule| rule.id == finding.rule);
+        let known = all_rules().iter().any(|rule| rule.id == finding.rule);
         debug_assert!(known, "{} is no rule of the family", finding.rule);
         if finding.printed.is_empty() {
             evidence.page.quote(finding.spot).clone_into(&mut finding.printed);
@@ -51,11 +51,11 @@ mod tests {
     #[test]
     fn every_rule_says_what_it_holds_and_when_it_is_silent() {
         let paragraphs = include_str!("rules.txt").split("\n\n").skip(1);
-        let mut ids: Vec<&str> = super::all().iter().map(|rule| rule.id).collect();
+        let mut ids: Vec<&str> = super::all_rules().iter().map(|rule| rule.id).collect();
         assert_eq!(ids.len(), paragraphs.count(), "a paragraph is not read");
         ids.sort_unstable();
         assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "an id comes twice: {ids:?}");
-        for rule in super::all() {
+        for rule in super::all_rules() {
             let texts = [rule.name, rule.holds, rule.silent];
             assert!(
                 texts.iter().all(|text| !text.is_empty() && !text.ends_with('.')),

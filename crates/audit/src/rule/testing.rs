@@ -29,9 +29,10 @@ fn shown(case: &str, text: &str) -> String {
             || asked.contains(&"wrong") && one.severity <= Severity::WrongFigure
     };
     let audited = audit(AuditedPage::new("p", text));
-    let held = asked.contains(&"holds").then(|| format!("{} hold\n", audited.count(Status::Holds)));
+    let held =
+        asked.contains(&"holds").then(|| format!("{} hold\n", audited.count_claims(Status::Holds)));
     let told = audited.findings.into_iter().filter(is_asked).map(|one| {
-        let (line, severity) = (one.spot.line + 1, one.severity.word());
+        let (line, severity) = (one.spot.line + 1, one.severity.severity_word());
         let slip = one.slip.map(|slip| format!(" ({slip:?})")).unwrap_or_default();
         format!(
             "{line} {severity}[{}] {} -> {}{slip}: {}\n",

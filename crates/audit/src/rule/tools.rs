@@ -1,7 +1,7 @@
 //! X29: figures that a tool prints for one run, checked against each other by the relations of
 //! `relations.txt`.
 
-use super::ledger::{Ledger, NamedFigure, named};
+use super::ledger::{Ledger, NamedFigure, make_named_figure};
 use crate::claim::Metric;
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::import::format::ToolReport;
@@ -68,28 +68,28 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
         let mut ledger = Ledger::new(evidence.page, "X29");
         if let ToolReport::Sheets(sheets) = &output.said {
             for (at, sheet) in sheets.iter().enumerate().filter(|(_, sheet)| !sheet.repeats) {
-                hold(&mine, sheet, &mut ledger);
+                check_relations(&mine, sheet, &mut ledger);
                 totals(sheet, &sheets[at - sheet.sums..at], &mut ledger);
             }
         }
         if let ToolReport::Iperf3(said) = &output.said {
             let rows = said.tests.iter().flat_map(|test| test.ends.iter().chain(&test.intervals));
-            rows.filter_map(of_row).for_each(|sheet| hold(&mine, &sheet, &mut ledger));
+            rows.filter_map(of_row).for_each(|sheet| check_relations(&mine, &sheet, &mut ledger));
         }
-        ledger.settle(sink);
+        ledger.report_figures(sink);
     }
 }
 
-fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
+fn check_relations(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
     for relation in relations {
-        let _ = relation.hold(sheet, ledger);
+        let _ = relation.check_sheet(sheet, ledger);
     }
 }
 
 impl Relation {
     /// Checks the relation in a sheet; returns `None` if the sheet does not have all of its
     /// figures.
-    fn hold(&self, sheet: &Sheet, ledger: &mut Ledger) -> Option<()> {
+    fn check_sheet(&self, sheet: &Sheet, ledger: &mut Ledger) -> Option<()> {
         match &self.form {
             ToolForm::Product(target, factor, block, powers) => {
                 let size = if *block { sheet.workload.bs? as f64 } else { 1.0 };
@@ -120,9 +120,9 @@ fn of_row(row: &IperfRow) -> Option<Sheet> {
     let (low, high) = (to.low - from.high, to.high - from.low);
     let time = PrintedNumber { value: to.value - from.value, low, high, ..to }.scaled(1e9);
     let mut sheet = Sheet::new(0, None);
-    sheet.add(Metric::Total, named(BYTES, "", bytes));
-    sheet.add(Metric::Bandwidth, named(BANDWIDTH, "", rate));
-    sheet.add(Metric::Runtime, named(TIME, "s", time));
+    sheet.add_sheet_figure(Metric::Total, make_named_figure(BYTES, "", bytes));
+    sheet.add_sheet_figure(Metric::Bandwidth, make_named_figure(BANDWIDTH, "", rate));
+    sheet.add_sheet_figure(Metric::Runtime, make_named_figure(TIME, "s", time));
     // UDP receivers count arrivals in the sender's time or in their own, by version.
     let of_udp = row.datagrams.is_some() && row.end.is_some();
     (time.value >= 1e8 && !of_udp).then_some(sheet)

@@ -13,7 +13,7 @@ const NOTHING: &[&str] = &[
 ];
 
 /// Reads the cell with the text at `spot`; `None` if the text has no value.
-pub(super) fn read(spot: TextSpan, text: &str, style: Style) -> Option<TableCell> {
+pub(super) fn read_cell(spot: TextSpan, text: &str, style: Style) -> Option<TableCell> {
     if NOTHING.contains(&text) {
         return None;
     }
@@ -26,7 +26,7 @@ pub(super) fn read(spot: TextSpan, text: &str, style: Style) -> Option<TableCell
         cell.more = named.into_iter().map(|one| shifted(one, spot)).collect();
         return Some(cell);
     }
-    let Some(places) = places(text, &found) else { return Some(cell) };
+    let Some(places) = cell_positions(text, &found) else { return Some(cell) };
     let (mut outside, mut more) = (Vec::new(), Vec::new());
     for (quantity, place) in found.into_iter().zip(places) {
         let quantity = shifted(quantity, spot);
@@ -82,7 +82,7 @@ fn named_figures(text: &str, found: &[Quantity]) -> Option<Vec<Quantity>> {
 
 /// Returns true if a text is only a figure, with words that may accompany it.
 pub(super) fn is_figure(text: &str) -> bool {
-    read(TextSpan::default(), text, SPACES)
+    read_cell(TextSpan::default(), text, SPACES)
         .is_some_and(|cell| cell.figure.is_some() || cell.share.is_some())
 }
 
@@ -109,7 +109,7 @@ enum CellPosition {
 
 /// Returns the position of each quantity. `None` if other words or digits are next to them, so that
 /// they are not results.
-fn places(text: &str, found: &[Quantity]) -> Option<Vec<CellPosition>> {
+fn cell_positions(text: &str, found: &[Quantity]) -> Option<Vec<CellPosition>> {
     // In `A is 2.1x slower` the words next to the ratio say what it is about. In `5000 points` one
     // word after a lone figure counts it.
     let ratios =
@@ -177,7 +177,7 @@ impl CellWalk<'_> {
                 '<' if tag(rest) > 0 => step = tag(rest),
                 '&' if rest.starts_with("&nbsp;") => step = "&nbsp;".len(),
                 _ if self.square > 0 => {}
-                _ if letter.is_alphanumeric() => step = self.word(rest)?,
+                _ if letter.is_alphanumeric() => step = self.word_length(rest)?,
                 _ if harmless(letter) || self.round > 0 => {}
                 _ => return None,
             }
@@ -187,7 +187,7 @@ impl CellWalk<'_> {
     }
 
     /// Returns the length of a word next to the figure; `None` if no more such words may appear.
-    fn word(&mut self, rest: &str) -> Option<usize> {
+    fn word_length(&mut self, rest: &str) -> Option<usize> {
         let end = rest.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(rest.len());
         let hedge = number::hedges(&rest[..end]);
         if !hedge && self.round == 0 {

@@ -65,7 +65,7 @@ impl Grid {
     }
 
     /// Returns it as a table; `None` if it is empty.
-    pub fn table(&self, page: &AuditedPage, title: Option<String>) -> Option<PageTable> {
+    pub fn to_page_table(&self, page: &AuditedPage, title: Option<String>) -> Option<PageTable> {
         let width = self.width();
         let mut heads = join_heads(&self.heads, width);
         let cells = self.cells(page, width);
@@ -79,7 +79,7 @@ impl Grid {
                 line.cells.first().filter(|_| first == 1).map_or("", |spot| page.quote(*spot));
             cells.drain(..first);
             cells.shrink_to_fit();
-            let row = TableRow { label: plain(label), line: line.line, cells };
+            let row = TableRow { label: strip_markup(label), line: line.line, cells };
             let named = first == 0 || !row.label.is_empty();
             match rows.last_mut().filter(|above| shares_of(above, &row.cells, named)) {
                 Some(above) => join(above, row),
@@ -113,7 +113,7 @@ impl Grid {
         let read = |row: &RuledLine, column: usize| {
             let spot = *row.cells.get(column)?;
             let (style, unsure) = styles[column];
-            let cell = cell::read(spot, page.quote(spot), style)?;
+            let cell = cell::read_cell(spot, page.quote(spot), style)?;
             let open = comma && unsure && shows(page.quote(spot)) == DecimalSign::Either;
             let unread = TableCell { spot, figure: None, share: None, more: Box::default() };
             Some(if open { unread } else { cell })
@@ -174,7 +174,7 @@ fn period(upper: &[String], lower: &[String]) -> Option<usize> {
 
 /// Removes marks of bold type, tags and targets of links: `**IOPS**<br>(k)` becomes `IOPS (k)`,
 /// `[host](host.txt)` becomes `host`.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn strip_markup(text: &str) -> String {
     let unlinked = text.contains("](").then(|| without_targets(text));
     let text = unlinked.as_deref().unwrap_or(text);
     let bare = text.trim().trim_matches('*').trim_matches('`').trim();

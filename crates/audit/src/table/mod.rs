@@ -128,7 +128,8 @@ impl Scanner<'_> {
         let (mut at, mut floor) = (from, from);
         while at < end {
             self.fence(at);
-            let next = self.ask(&TableQuery { page: self.page, at, floor, end }, &mut settled);
+            let next =
+                self.try_shapes(&TableQuery { page: self.page, at, floor, end }, &mut settled);
             if next > at {
                 (floor, self.after_last) = (next, next);
                 (at + 1..next).for_each(|line| self.fence(line));
@@ -140,28 +141,33 @@ impl Scanner<'_> {
 
     /// Tries every shape at a line. Returns the line after the result, or that line if there is
     /// none.
-    fn ask(&mut self, ask: &TableQuery, settled: &mut [usize]) -> usize {
+    fn try_shapes(&mut self, ask: &TableQuery, settled: &mut [usize]) -> usize {
         for (shape, settled) in ALL.iter().zip(settled) {
-            if *settled > ask.at || !(shape.begins)(self.page.line(ask.at)) {
+            if *settled > ask.at || !(shape.begins)(self.page.line_text(ask.at)) {
                 continue;
             }
             let found = (shape.find)(ask);
             *settled = found.end.max(ask.at + 1);
             if !found.grids.is_empty() {
-                return found.grids.into_iter().map(|grid| self.add(grid)).fold(ask.at, usize::max);
+                return found
+                    .grids
+                    .into_iter()
+                    .map(|grid| self.add_grid(grid))
+                    .fold(ask.at, usize::max);
             }
         }
         ask.at
     }
 
     /// Adds a table, or records why it was not read. Returns the line after it.
-    fn add(&mut self, grid: Grid) -> usize {
+    fn add_grid(&mut self, grid: Grid) -> usize {
         let (page, lines) = (self.page, grid.lines.clone());
         let after_last = self.after_last.min(lines.start);
-        let title = title::above(page, lines.start, after_last, self.fenced).or_else(|| {
+        let title = title::title_above(page, lines.start, after_last, self.fenced).or_else(|| {
             let before =
                 self.scanned.tables.last().filter(|before| before.lines.end == after_last)?;
-            let adjacent = (after_last..lines.start).all(|line| page.line(line).trim().is_empty());
+            let adjacent =
+                (after_last..lines.start).all(|line| page.line_text(line).trim().is_empty());
             before.title.clone().filter(|_| adjacent)
         });
         self.after_last = lines.end;
@@ -169,13 +175,13 @@ impl Scanner<'_> {
             self.scanned.unread.push(page.unread(lines.clone(), why));
             self.scanned.refused.push(lines.clone());
         } else {
-            self.scanned.tables.extend(grid.table(page, title));
+            self.scanned.tables.extend(grid.to_page_table(page, title));
         }
         lines.end
     }
 
     fn fence(&mut self, line: usize) {
-        self.fenced ^= title::fence(self.page.line(line).trim_start());
+        self.fenced ^= title::fence(self.page.line_text(line).trim_start());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Cells between pipes: Markdown with or without outer pipes, `a | b |` without a line of dashes,
 //! and the boxes that databases and consoles draw.
 
-use super::grid::{Grid, RuledLine, plain, trimmed};
+use super::grid::{Grid, RuledLine, strip_markup, trimmed};
 use super::{FoundTables, MOST_ROWS, TableQuery, cell};
 use crate::number::{self, NumberUnit};
 use crate::page::{AuditedPage, TextSpan};
@@ -34,7 +34,9 @@ pub(super) fn find(ask: &TableQuery) -> FoundTables {
     let mut open = None;
     loop {
         let line = ask.at + run.lines.len();
-        let Some(kind) = (line < ask.end).then(|| kind(ask.page, line)).flatten() else { break };
+        let Some(kind) = (line < ask.end).then(|| pipe_line_kind(ask.page, line)).flatten() else {
+            break;
+        };
         let last = run.lines.last_mut();
         if last.as_deref().is_some_and(|head| begins_table(head, &kind)) {
             open = Some(0);
@@ -58,8 +60,8 @@ fn begins_table(head: &PipeLineKind, rule: &PipeLineKind) -> bool {
     matches!((head, rule), (PipeLineKind::Cells(cells, _), PipeLineKind::Rule(columns, false)) if cells.len() == *columns)
 }
 
-fn kind(page: &AuditedPage, line: usize) -> Option<PipeLineKind> {
-    let text = page.line(line).trim_end();
+fn pipe_line_kind(page: &AuditedPage, line: usize) -> Option<PipeLineKind> {
+    let text = page.line_text(line).trim_end();
     let start = text.len() - text.trim_start_matches([' ', '\t', '>']).len();
     let body = &text[start..];
     if !begins(body) && !body.starts_with("--") {
@@ -72,7 +74,7 @@ fn kind(page: &AuditedPage, line: usize) -> Option<PipeLineKind> {
     // ` | host | VM` of a table without outer pipes: its first cell is empty.
     let start = if start == 1 && !closed && text.starts_with(" |") { 0 } else { start };
     let boxed = closed && text[start..].starts_with(PIPES);
-    let cells = split(line, text, start);
+    let cells = split_cells(line, text, start);
     (cells.len() > 1 || boxed && !cells.is_empty()).then_some(PipeLineKind::Cells(cells, boxed))
 }
 
@@ -97,7 +99,7 @@ fn ruled(body: &str) -> Option<usize> {
 }
 
 /// Splits a line at unescaped pipes into trimmed cells; the outer pipes are ignored.
-fn split(line: usize, text: &str, start: usize) -> Vec<TextSpan> {
+fn split_cells(line: usize, text: &str, start: usize) -> Vec<TextSpan> {
     let mut cells = Vec::new();
     let (mut from, mut escaped) = (start, false);
     for (at, letter) in text[start..].char_indices().map(|(at, letter)| (start + at, letter)) {
@@ -133,11 +135,11 @@ impl PipeRun<'_> {
     }
 
     fn texts(&self, cells: &[TextSpan]) -> Vec<String> {
-        cells.iter().map(|spot| plain(self.page.quote(*spot))).collect()
+        cells.iter().map(|spot| strip_markup(self.page.quote(*spot))).collect()
     }
 
     /// Returns how many cells after the first are figures.
-    fn figures(&self, cells: &[TextSpan]) -> usize {
+    fn count_figures(&self, cells: &[TextSpan]) -> usize {
         cells.iter().skip(1).filter(|spot| cell::is_figure(self.page.quote(**spot))).count()
     }
 
@@ -147,7 +149,7 @@ impl PipeRun<'_> {
         }
         let (mut grids, mut at) = (Vec::new(), 0);
         while at < self.lines.len() {
-            let (grid, next) = self.bare(at);
+            let (grid, next) = self.unruled_table(at);
             grids.extend(grid);
             at = next.max(at + 1);
         }
@@ -212,20 +214,20 @@ impl PipeRun<'_> {
             |text: &str| cell::is_figure(text) && unit(text).is_some_and(NumberUnit::is_of_results);
         let mut texts = cells.iter().map(|spot| self.page.quote(*spot));
         let label = texts.next().is_some_and(|text| !text.is_empty() && !cell::is_figure(text));
-        label && texts.all(|text| text.is_empty() || result(text)) && self.figures(cells) > 0
+        label && texts.all(|text| text.is_empty() || result(text)) && self.count_figures(cells) > 0
     }
 
     /// Returns a table without a line of dashes: a line of words, then lines with a label and
     /// figures. Also returns the line after it.
-    fn bare(&self, at: usize) -> (Option<Grid>, usize) {
+    fn unruled_table(&self, at: usize) -> (Option<Grid>, usize) {
         let Some(first) = self.cells(at) else { return (None, at) };
-        let head = (self.figures(first) == 0).then(|| self.texts(first));
+        let head = (self.count_figures(first) == 0).then(|| self.texts(first));
         let from = at + usize::from(head.is_some());
         let Some(width) = self.cells(from).map(<[TextSpan]>::len) else { return (None, from) };
         let mut rows: Vec<RuledLine> = Vec::new();
         let (mut of_figures, mut to) = (0, from);
         while let Some(cells) = self.cells(to).filter(|cells| cells.len() == width) {
-            let some = self.figures(cells) > 0;
+            let some = self.count_figures(cells) > 0;
             let goes_on = match &head {
                 None => self.sound_alone(cells),
                 // Rows of words may appear among rows of figures in a boxed table, except for a

@@ -1,7 +1,7 @@
 //! Cells between spaces: console tables whose columns are two spaces or a tab apart, and lines that
 //! lost their alignment, whose figures are counted from the right.
 
-use super::grid::{Grid, RuledLine, plain};
+use super::grid::{Grid, RuledLine, strip_markup};
 use super::title::{self, width};
 use super::{FoundTables, TableQuery, cell};
 use crate::number;
@@ -24,7 +24,7 @@ pub(super) fn find(ask: &TableQuery) -> FoundTables {
     let page = ask.page;
     // Heads are right above, with at most a rule between.
     let rule = |line: usize| {
-        let text = page.line(line).trim();
+        let text = page.line_text(line).trim();
         text.len() > 3 && text.contains(['-', '=', '─']) && title::is_rule(text)
     };
     let ruled = ask.at > ask.floor && rule(ask.at - 1);
@@ -34,12 +34,12 @@ pub(super) fn find(ask: &TableQuery) -> FoundTables {
         let first = line.split_whitespace().next().unwrap_or("");
         first.contains(char::is_alphabetic) || matches!(first, "#" | "%")
     };
-    let above = page.line(top.saturating_sub(1));
+    let above = page.line_text(top.saturating_sub(1));
     let head = top > ask.floor
         && above.len() <= LONGEST
         && worded(above)
         && !sentence(above)
-        && !drawn(above);
+        && !has_dashes(above);
     if !head {
         return FoundTables::none(ask.at + 1);
     }
@@ -54,13 +54,13 @@ pub(super) fn find(ask: &TableQuery) -> FoundTables {
 }
 
 /// Returns true if a text may be a head: it has words, but no figure and no code.
-fn names(text: &str) -> bool {
+fn may_be_head(text: &str) -> bool {
     let words = text.contains(char::is_alphabetic) || text == "#" || text == "%";
     words && !cell::is_figure(text) && !text.contains(['"', '\'', '=', ';', '{', '}', '`'])
 }
 
 /// Returns true if a line has dashes instead of heads.
-fn drawn(line: &str) -> bool {
+fn has_dashes(line: &str) -> bool {
     let dashes = |word: &&str| word.len() > 1 && word.bytes().all(|byte| b"-=:+|".contains(&byte));
     line.split_whitespace().filter(dashes).count() > 1
 }
@@ -102,9 +102,9 @@ fn aligned(
     lines: Range<usize>,
     ruled: bool,
 ) -> Result<Grid, usize> {
-    let above = page.line(heads);
+    let above = page.line_text(heads);
     let parts = far_apart(above);
-    let first = far_apart(page.line(lines.start)).len();
+    let first = far_apart(page.line_text(lines.start)).len();
     // A label with one value is a list of settings, unless a rule makes it a table or the values
     // are results.
     let rates = first == 2 && !ruled;
@@ -114,21 +114,22 @@ fn aligned(
         .ok_or(0usize)?;
     if first < 2
         || parts.len() < 2 && !ruled
-        || !parts.iter().all(|part| names(&above[part.bytes.clone()]))
+        || !parts.iter().all(|part| may_be_head(&above[part.bytes.clone()]))
     {
         return Err(0);
     }
     let mut rows: Vec<RuledLine> = Vec::new();
     let mut full = vec![true; first];
     for line in lines {
-        let text = page.line(line);
+        let text = page.line_text(line);
         let cells = if text.len() > LONGEST { Vec::new() } else { far_apart(text) };
         // A cell is below its head if they share a column, or if their ends are aligned.
         let below = |(head, cell): (&SpacedWord, &SpacedWord)| {
             cell.screen.start < head.screen.end + 2 && head.screen.start < cell.screen.end + 2
         };
-        let fits =
-            cells.len() == first && !drawn(text) && parts.iter().zip(&cells[lost..]).all(below);
+        let fits = cells.len() == first
+            && !has_dashes(text)
+            && parts.iter().zip(&cells[lost..]).all(below);
         if !fits || rates && !result(&text[cells[1].bytes.clone()]) {
             break;
         }
@@ -156,7 +157,7 @@ fn grid(
     rows: Vec<RuledLine>,
 ) -> Grid {
     let mut line = vec![String::new(); lost];
-    line.extend(parts.iter().map(|part| plain(&above[part.bytes.clone()])));
+    line.extend(parts.iter().map(|part| strip_markup(&above[part.bytes.clone()])));
     let end = rows.last().map_or(heads, |row| row.line) + 1;
     Grid { lines: heads..end, heads: vec![line], rows }
 }
@@ -177,16 +178,16 @@ fn sentence(line: &str) -> bool {
 /// Reads lines with a label and figures below as many heads of one word each: `读取 (Read) 写入
 /// (Write)`. Otherwise returns the number of lines examined.
 fn loose(page: &AuditedPage, heads: usize, lines: Range<usize>) -> Result<Grid, usize> {
-    let above = page.line(heads);
-    let parts = words(above);
-    if parts.len() < 2 || !parts.iter().all(|part| names(&above[part.bytes.clone()])) {
+    let above = page.line_text(heads);
+    let parts = split_words(above);
+    if parts.len() < 2 || !parts.iter().all(|part| may_be_head(&above[part.bytes.clone()])) {
         return Err(0);
     }
     let mut rows: Vec<RuledLine> = Vec::new();
     let mut count = 0;
-    for line in lines.take_while(|line| begins(page.line(*line))) {
-        let text = page.line(line);
-        let cells = figures(text);
+    for line in lines.take_while(|line| begins(page.line_text(*line))) {
+        let text = page.line_text(line);
+        let cells = split_row(text);
         let trailing = cells
             .iter()
             .rev()
@@ -216,7 +217,7 @@ fn loose(page: &AuditedPage, heads: usize, lines: Range<usize>) -> Result<Grid, 
 }
 
 /// Returns the words of a line; text in brackets belongs to the word before it.
-fn words(line: &str) -> Vec<SpacedWord> {
+fn split_words(line: &str) -> Vec<SpacedWord> {
     let mut parts: Vec<SpacedWord> = Vec::new();
     let (mut space, mut depth) = (true, 0usize);
     for (at, letter) in line.char_indices() {
@@ -239,14 +240,14 @@ fn words(line: &str) -> Vec<SpacedWord> {
 }
 
 /// Splits a row into its parts; a unit belongs to the number before it.
-fn figures(line: &str) -> Vec<SpacedWord> {
+fn split_row(line: &str) -> Vec<SpacedWord> {
     let mut parts: Vec<SpacedWord> = Vec::new();
     let number = |part: &&mut SpacedWord| {
         line[part.bytes.clone()]
             .bytes()
             .all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b',')
     };
-    for part in words(line) {
+    for part in split_words(line) {
         let word = line[part.bytes.clone()].split(['(', '（']).next().unwrap_or("").trim();
         let unit = number::measure(word).is_some();
         match parts.last_mut().filter(number).filter(|_| unit) {

@@ -1,8 +1,8 @@
 //! One cell per line, with blank lines between, as in pages that lost their tables. The number of
 //! columns follows from the regularity of the lines that hold figures.
 
-use super::grid::{Grid, RuledLine, plain, trimmed};
-use super::title::wide;
+use super::grid::{Grid, RuledLine, strip_markup, trimmed};
+use super::title::text_columns;
 use super::{FoundTables, TableQuery, cell};
 use crate::page::AuditedPage;
 
@@ -18,9 +18,10 @@ pub(super) fn begins(line: &str) -> bool {
 
 /// Finds a table whose first figure is at the queried line: after a label, before further figures.
 pub(super) fn find(ask: &TableQuery) -> FoundTables {
-    let figure = |line: &usize| cell::is_figure(text(ask.page, *line));
-    let first = ask.at > ask.floor && text(ask.page, ask.at - 1).is_empty() && figure(&ask.at);
-    let label = first.then(|| before(ask, ask.at)).flatten().filter(|label| !figure(label));
+    let figure = |line: &usize| cell::is_figure(stacked_cell_text(ask.page, *line));
+    let first =
+        ask.at > ask.floor && stacked_cell_text(ask.page, ask.at - 1).is_empty() && figure(&ask.at);
+    let label = first.then(|| previous_cell(ask, ask.at)).flatten().filter(|label| !figure(label));
     let Some(label) = label else { return FoundTables::none(ask.at + 1) };
     // Lines of each row, that of the label first.
     let mut rows: Vec<Vec<usize>> = Vec::new();
@@ -46,31 +47,31 @@ pub(super) fn find(ask: &TableQuery) -> FoundTables {
     FoundTables { grids: grid.into_iter().collect(), end }
 }
 
-fn text(page: &AuditedPage, line: usize) -> &str {
-    page.line(line).trim()
+fn stacked_cell_text(page: &AuditedPage, line: usize) -> &str {
+    page.line_text(line).trim()
 }
 
 /// Returns the line of the previous cell, if only a limited number of blank lines is between them.
-fn before(ask: &TableQuery, line: usize) -> Option<usize> {
+fn previous_cell(ask: &TableQuery, line: usize) -> Option<usize> {
     let low = line.saturating_sub(BLANK + 1).max(ask.floor);
-    let found = (low..line).rev().find(|at| !text(ask.page, *at).is_empty())?;
+    let found = (low..line).rev().find(|at| !stacked_cell_text(ask.page, *at).is_empty())?;
     (found + 1 < line && short(ask.page, found)).then_some(found)
 }
 
 fn after(ask: &TableQuery, line: usize) -> Option<usize> {
     let high = (line + BLANK + 2).min(ask.end);
-    let found = (line + 1..high).find(|at| !text(ask.page, *at).is_empty())?;
+    let found = (line + 1..high).find(|at| !stacked_cell_text(ask.page, *at).is_empty())?;
     (found > line + 1 && short(ask.page, found)).then_some(found)
 }
 
 fn short(page: &AuditedPage, line: usize) -> bool {
-    page.line(line).len() <= LONGEST
-        && !text(page, line).starts_with(['#', '•', '*', '-', '>', '|', '`'])
+    page.line_text(line).len() <= LONGEST
+        && !stacked_cell_text(page, line).starts_with(['#', '•', '*', '-', '>', '|', '`'])
 }
 
 /// Returns true if each position has percentages in all rows or in none.
 fn alike(page: &AuditedPage, rows: &[Vec<usize>]) -> bool {
-    let percent = |line: &usize| text(page, *line).ends_with(['%', '％']);
+    let percent = |line: &usize| stacked_cell_text(page, *line).ends_with(['%', '％']);
     rows.iter().all(|row| row.iter().skip(1).map(percent).eq(rows[0].iter().skip(1).map(percent)))
 }
 
@@ -79,27 +80,31 @@ fn alike(page: &AuditedPage, rows: &[Vec<usize>]) -> bool {
 fn heads(ask: &TableQuery, label: usize, columns: usize) -> Option<Vec<Option<usize>>> {
     let mut lines = vec![label];
     for _ in 1..columns {
-        let at = before(ask, lines[0]).filter(|at| !cell::is_figure(text(ask.page, *at)))?;
+        let at = previous_cell(ask, lines[0])
+            .filter(|at| !cell::is_figure(stacked_cell_text(ask.page, *at)))?;
         lines.insert(0, at);
     }
     lines.pop();
-    let longest = lines.iter().map(|line| wide(text(ask.page, *line))).max()?;
+    let longest =
+        lines.iter().map(|line| text_columns(stacked_cell_text(ask.page, *line))).max()?;
     // The line above them is the corner or a title: a title is longer than the heads.
-    let corner = before(ask, lines[0]).filter(|at| {
-        let text = text(ask.page, *at);
-        2 * wide(text) <= 3 * longest
+    let corner = previous_cell(ask, lines[0]).filter(|at| {
+        let text = stacked_cell_text(ask.page, *at);
+        2 * text_columns(text) <= 3 * longest
             && !text.ends_with([':', '：', '.', '。'])
             && !cell::is_figure(text)
     });
     // Without a title above, it is the title.
-    let corner = corner.filter(|corner| before(ask, *corner).is_some());
+    let corner = corner.filter(|corner| previous_cell(ask, *corner).is_some());
     Some(std::iter::once(corner).chain(lines.into_iter().map(Some)).collect())
 }
 
 fn grid(page: &AuditedPage, heads: &[Option<usize>], rows: &[Vec<usize>], end: usize) -> Grid {
-    let head = |line: &Option<usize>| line.map_or_else(String::new, |line| plain(page.line(line)));
+    let head = |line: &Option<usize>| {
+        line.map_or_else(String::new, |line| strip_markup(page.line_text(line)))
+    };
     let spot = |line: &usize| {
-        let text = page.line(*line);
+        let text = page.line_text(*line);
         trimmed(*line, text, 0..text.len(), char::is_whitespace)
     };
     let line = |row: &Vec<usize>| RuledLine { line: row[0], cells: row.iter().map(spot).collect() };

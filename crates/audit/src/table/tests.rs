@@ -26,7 +26,7 @@ fn shown(text: &str) -> String {
         let heads: String = std::iter::once(table.corner.clone()).chain(heads).collect();
         let row = |row: &TableRow| {
             let cells: Vec<String> = row.cells.iter().map(cell).collect();
-            format!("{} {} | {}\n", page.number(row.line), row.label, cells.join(" | "))
+            format!("{} {} | {}\n", page.line_number(row.line), row.label, cells.join(" | "))
         };
         let (title, lines) = (table.title.as_deref().unwrap_or("no title"), &table.lines);
         format!(
@@ -88,7 +88,7 @@ fn nobody_reads_the_lines_of_a_log() {
     assert!(audited.unread[0].why.contains("is a log"));
     let lines: Vec<usize> = audited.claims.iter().map(|claim| claim.spot.index()).collect();
     assert_eq!(lines, [MOST_ROWS + 4]);
-    assert_eq!((audited.page.line(7), audited.page.number(7)), ("", 8));
+    assert_eq!((audited.page.line_text(7), audited.page.line_number(7)), ("", 8));
 }
 
 #[test]

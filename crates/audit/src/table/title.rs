@@ -9,20 +9,25 @@ const SHORT: usize = 72;
 
 /// Returns the text above line `at` that names what follows: a short line not above `floor`, or a
 /// heading. `fenced` is true in a block of code.
-pub(super) fn above(page: &AuditedPage, at: usize, floor: usize, fenced: bool) -> Option<String> {
+pub(super) fn title_above(
+    page: &AuditedPage,
+    at: usize,
+    floor: usize,
+    fenced: bool,
+) -> Option<String> {
     let (mut lead, mut prose, mut code, mut own) = (None, false, false, fenced);
     for index in (at.saturating_sub(LOOKED_AT)..at).rev() {
-        let line = page.line(index).trim();
+        let line = page.line_text(index).trim();
         if fence(line) {
             // The first fence above a fenced table opens its own block.
             (code, own) = (!own && !code, false);
             continue;
         }
-        if code || line.is_empty() || is_rule(line) || command(line) {
+        if code || line.is_empty() || is_rule(line) || is_command_line(line) {
             continue;
         }
-        let heading = !own && (hashes(page.line(index)) || numbered(line));
-        match named(line).filter(|_| heading || index >= floor && !prose) {
+        let heading = !own && (hashes(page.line_text(index)) || numbered(line));
+        match short_line_text(line).filter(|_| heading || index >= floor && !prose) {
             // `Results:` says little; the heading above it names the subject.
             Some(name) if lead.is_none() && !heading && line.ends_with([':', '：']) => {
                 lead = Some(name)
@@ -63,7 +68,7 @@ pub(super) fn is_rule(line: &str) -> bool {
 }
 
 /// Returns the text of a short line without its marks; `None` for a sentence.
-fn named(line: &str) -> Option<&str> {
+fn short_line_text(line: &str) -> Option<&str> {
     let bare = line
         .trim_start_matches(['#', '>', '*', '•', '-', '_', ' '])
         .trim_end_matches(['*', '_', '#', ' ', ':', '：']);
@@ -73,10 +78,10 @@ fn named(line: &str) -> Option<&str> {
     let sentence = line.ends_with(['.', '。', ';', '；', ',', '，']) && !line.starts_with('#')
         || bare.contains('。');
     let words = bare.contains(char::is_alphabetic) && !bare.starts_with('<');
-    (words && !sentence && !printed && wide(bare) <= SHORT).then_some(bare)
+    (words && !sentence && !printed && text_columns(bare) <= SHORT).then_some(bare)
 }
 
-pub(super) fn wide(text: &str) -> usize {
+pub(super) fn text_columns(text: &str) -> usize {
     text.chars().map(width).sum()
 }
 
@@ -85,7 +90,7 @@ pub(super) fn width(letter: char) -> usize {
     letter.width().unwrap_or(1)
 }
 
-fn command(line: &str) -> bool {
+fn is_command_line(line: &str) -> bool {
     let flags =
         || line.split_whitespace().filter(|word| word.starts_with('-') && word.len() > 1).count();
     line.starts_with("$ ")

@@ -14,7 +14,7 @@ fn shown(text: &str) -> String {
     let blocks = blocks.iter().map(|FindingBlock { root, also, consequences, severity }| {
         let parts = [&[*root], also.as_slice(), consequences]
             .map(|all| all.iter().map(named).collect::<String>());
-        format!("{}:{} |{} |{}\n", severity.word(), parts[0], parts[1], parts[2])
+        format!("{}:{} |{} |{}\n", severity.severity_word(), parts[0], parts[1], parts[2])
     });
     format!("{line}\n{coverage}\n{}", blocks.collect::<String>())
 }
@@ -33,7 +33,10 @@ fn text_is_cut_between_words_and_never_within_a_figure() {
         assert_eq!(cut("writes lose, 21.6 % of all", most), "writes lose…");
     }
     assert_eq!(cut("写损失为21.6%很", 13), "写损失为…");
-    assert_eq!([grouped(0), grouped(999), counted(44_400, "a", "b")], ["0", "999", "44,400 b"]);
+    assert_eq!(
+        [grouped(0), grouped(999), count_with_noun(44_400, "a", "b")],
+        ["0", "999", "44,400 b"]
+    );
 }
 
 #[test]
@@ -46,7 +49,7 @@ fn figures_that_blame_each_other_are_one_block_and_a_remark_causes_nothing() {
     };
     let roots = |findings: [Finding; 3]| {
         let figures = FiguresBySpot::from_all(&findings);
-        blocks(&findings, &figures).iter().map(|block| block.root).collect::<Vec<_>>()
+        group_findings(&findings, &figures).iter().map(|block| block.root).collect::<Vec<_>>()
     };
     let [one, other] =
         [(0, 1), (1, 0)].map(|(at, blames)| finding(Severity::WrongFigure, at, blames));

@@ -34,7 +34,7 @@ fn client_socket(conf: &Path, pool: &str, image: &str, pid: u32) -> Result<PathB
         std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     let mut sockets = entries.flatten().map(|entry| entry.path()).filter(is_of_pid);
     let has_it = |socket: &PathBuf| {
-        let answer = ask(socket, &json!({"prefix": "perf dump"})).ok();
+        let answer = ask_admin_socket(socket, &json!({"prefix": "perf dump"})).ok();
         let counters = answer.as_ref().and_then(Value::as_object);
         counters.is_some_and(|all| {
             all.keys().any(|name| name.starts_with("librbd-") && name.ends_with(&end))
@@ -47,7 +47,7 @@ fn client_socket(conf: &Path, pool: &str, image: &str, pid: u32) -> Result<PathB
 
 /// Asks an admin socket. The request ends in a zero byte; the length of the answer follows in four
 /// bytes, and then the answer.
-fn ask(socket: &Path, request: &Value) -> Result<Value> {
+fn ask_admin_socket(socket: &Path, request: &Value) -> Result<Value> {
     let failed = || format!("no answer from {}", socket.display());
     let mut stream = UnixStream::connect(socket).with_context(failed)?;
     stream.set_read_timeout(Some(ANSWERS_WITHIN)).with_context(failed)?;
@@ -81,8 +81,10 @@ pub fn cache_by_conf(conf: &Path, pool: &str, image: &str) -> String {
         if let Some(value) = set_of_image(&all, "rbd_cache") {
             return Ok(format!("{value} (image)"));
         }
-        let value = cluster
-            .run("ceph-conf", &["--name", "client.admin", "--show-config-value", "rbd_cache"])?;
+        let value = cluster.run_ceph_tool(
+            "ceph-conf",
+            &["--name", "client.admin", "--show-config-value", "rbd_cache"],
+        )?;
         Ok(format!("{} (configuration)", value.trim()))
     };
     find().unwrap_or_else(|why| format!("unknown ({why:#})"))
@@ -95,7 +97,7 @@ fn cache_of_client(conf: &Path, pool: &str, image: &str, pid: u32) -> Result<Str
         return Ok(format!("{value} (image)"));
     }
     let socket = client_socket(conf, pool, image, pid)?;
-    let answer = ask(&socket, &json!({"prefix": "config get", "var": "rbd_cache"}))?;
+    let answer = ask_admin_socket(&socket, &json!({"prefix": "config get", "var": "rbd_cache"}))?;
     let value =
         answer["rbd_cache"].as_str().with_context(|| format!("no rbd_cache in {answer}"))?;
     Ok(format!("{value} (QEMU)"))
@@ -144,7 +146,8 @@ mod tests {
         assert!(client_socket(&conf, "p", "vol2", 7).unwrap_err().to_string().contains("p/vol2"));
         let asked = |answer: &'static [u8]| {
             let socket = answers(&format!("9.{}.asok", answer.len()), answer);
-            let told = ask(&socket, &json!({"prefix": "config get", "var": "rbd_cache"}));
+            let told =
+                ask_admin_socket(&socket, &json!({"prefix": "config get", "var": "rbd_cache"}));
             told.map_err(|error| error.to_string())
         };
         assert_eq!(

@@ -119,7 +119,12 @@ fn daemon(conf: &Path, program: &str, id: &str) -> Result<Vec<String>> {
     Ok([program, "--conf", conf, "--id", id, "--foreground"].map(str::to_owned).to_vec())
 }
 
-fn start(system: &mut RealSystem, conf: &Path, program: &str, id: &str) -> Result<ProcessId> {
+fn start_daemon(
+    system: &mut RealSystem,
+    conf: &Path,
+    program: &str,
+    id: &str,
+) -> Result<ProcessId> {
     system.spawn(&daemon(conf, program, id)?, &conf.with_file_name(format!("{program}.{id}.out")))
 }
 
@@ -164,16 +169,17 @@ pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()
     write_file(&conf, config(asked, port)?.as_bytes())?;
     write_keys(asked)?;
     make_mon(&cluster, asked, port)?;
-    start(system, &conf, "ceph-mon", "a")?;
+    start_daemon(system, &conf, "ceph-mon", "a")?;
     // Ceph otherwise makes a pool of its own. No mgr that would know the option is running yet.
     let devices =
         ["config", "set", "mgr", "mgr/devicehealth/enable_monitoring", "false", "--force"];
     cluster.ceph(&devices).with_context(|| last_words(&conf, "ceph-mon", "a"))?;
-    start(system, &conf, "ceph-mgr", "x")?;
+    start_daemon(system, &conf, "ceph-mgr", "x")?;
     for at in 0..asked.members.len() {
         cluster.ceph(&["osd", "new", &asked.uuid(at), &at.to_string()])?;
     }
-    let members = asked.members.iter().map(|member| member.path()).collect::<Result<Vec<_>>>()?;
+    let members =
+        asked.members.iter().map(|member| member.resolved_path()).collect::<Result<Vec<_>>>()?;
     let made = |at: usize| make_osd(&cluster, at, members[at], &asked.uuid(at));
     let all = thread::scope(|scope| {
         let threads: Vec<_> = (0..members.len()).map(|at| scope.spawn(move || made(at))).collect();
@@ -184,7 +190,7 @@ pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()
     });
     all_of(all)?;
     for at in 0..asked.members.len() {
-        start(system, &conf, "ceph-osd", &at.to_string())?;
+        start_daemon(system, &conf, "ceph-osd", &at.to_string())?;
     }
     let (pool, pg) = (asked.name.as_str(), asked.pg.to_string());
     cluster.ceph(&["osd", "pool", "create", pool, &pg, &pg, "replicated"])?;
@@ -290,8 +296,14 @@ fn make_mon(cluster: &Cluster, asked: &MakeCeph, port: u16) -> Result<()> {
     let path = |name: &str| asked.directory.join(name).to_string_lossy().into_owned();
     let (map, keyring) = (path("monmap"), path("keyring"));
     let at = format!("[v2:127.0.0.1:{port}]");
-    cluster.run("monmaptool", &["--create", "--fsid", &asked.fsid(), "--addv", "a", &at, &map])?;
-    cluster.run("ceph-mon", &["--id", "a", "--mkfs", "--monmap", &map, "--keyring", &keyring])?;
+    cluster.run_ceph_tool(
+        "monmaptool",
+        &["--create", "--fsid", &asked.fsid(), "--addv", "a", &at, &map],
+    )?;
+    cluster.run_ceph_tool(
+        "ceph-mon",
+        &["--id", "a", "--mkfs", "--monmap", &map, "--keyring", &keyring],
+    )?;
     Ok(())
 }
 
@@ -302,7 +314,7 @@ fn make_osd(cluster: &Cluster, at: usize, member: &Path, uuid: &str) -> Result<(
     symlink(member, folder.join("block")).with_context(failed)?;
     let id = at.to_string();
     cluster
-        .run("ceph-osd", &["--id", &id, "--mkfs", "--osd-uuid", uuid])
+        .run_ceph_tool("ceph-osd", &["--id", &id, "--mkfs", "--osd-uuid", uuid])
         .with_context(|| format!("cannot make an OSD of {}", member.display()))?;
     Ok(())
 }
@@ -332,7 +344,7 @@ fn wait(
         if is_done(&status) {
             return Ok(status);
         }
-        let share = status.state().rebuilt().unwrap_or(0.0);
+        let share = status.overall_state().rebuilt_fraction().unwrap_or(0.0);
         if system.report_progress(StepProgress::Synced(share)).is_break() {
             bail!("interrupted while waiting for {who} to {task}");
         }
@@ -372,10 +384,9 @@ pub fn await_healthy(conf: &Path, system: &mut RealSystem, limit: Duration) -> R
 /// # Errors
 /// If /proc cannot be read.
 pub fn is_there(asked: &MakeCeph) -> Result<bool> {
-    let labelled =
-        asked.members.iter().enumerate().any(|(at, member)| {
-            member.path().is_ok_and(|member| is_labelled(member, &asked.uuid(at)))
-        });
+    let labelled = asked.members.iter().enumerate().any(|(at, member)| {
+        member.resolved_path().is_ok_and(|member| is_labelled(member, &asked.uuid(at)))
+    });
     let folder = asked.directory.symlink_metadata().is_ok();
     Ok(folder || labelled || !processes(&asked.conf(), is_of_ceph)?.is_empty())
 }
@@ -395,7 +406,7 @@ pub fn destroy(asked: &MakeCeph, system: &mut RealSystem) -> Result<()> {
         }
     }
     for (at, member) in asked.members.iter().enumerate() {
-        let Ok(member) = member.path() else { continue };
+        let Ok(member) = member.resolved_path() else { continue };
         if is_labelled(member, &asked.uuid(at)) {
             take_off_label(member)?;
         }
@@ -423,25 +434,25 @@ fn take_off_label(member: &Path) -> Result<()> {
     write().with_context(|| format!("cannot clear the OSD label on {}", member.display()))
 }
 
-pub fn state(conf: &Path) -> Result<ArrayState> {
-    Ok(Cluster { conf }.status()?.state())
+pub fn cluster_state(conf: &Path) -> Result<ArrayState> {
+    Ok(Cluster { conf }.status()?.overall_state())
 }
 
 /// Returns the actual settings of cluster, pool and images, as Ceph reports them.
 ///
 /// # Errors
 /// When it does not answer.
-pub fn settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
+pub fn cluster_settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
     let cluster = Cluster { conf };
     let mut settings = ThingSettings::new();
     let of_pool = cluster.run_json("ceph", &["osd", "pool", "get", pool, "all"])?;
     for name in ["size", "min_size", "pg_num", "crush_rule"] {
-        settings.extend(word(&of_pool[name]).map(|value| (name.to_owned(), value)));
+        settings.extend(json_word(&of_pool[name]).map(|value| (name.to_owned(), value)));
     }
     let osds = cluster.run_json("ceph", &["osd", "metadata"])?;
     for name in ["osd_objectstore", "ceph_version_short"] {
         let mut all: Vec<String> =
-            osds.as_array().into_iter().flatten().filter_map(|osd| word(&osd[name])).collect();
+            osds.as_array().into_iter().flatten().filter_map(|osd| json_word(&osd[name])).collect();
         all.dedup();
         settings.insert(name.to_owned(), all.join(", "));
     }
@@ -449,17 +460,17 @@ pub fn settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
         let Some(image) = image.as_str() else { continue };
         let info = cluster.run_json("rbd", &["info", &format!("{pool}/{image}")])?;
         for name in ["size", "object_size", "features"] {
-            settings.extend(word(&info[name]).map(|value| (format!("{image} {name}"), value)));
+            settings.extend(json_word(&info[name]).map(|value| (format!("{image} {name}"), value)));
         }
     }
     Ok(settings)
 }
 
-pub(super) fn word(value: &Value) -> Option<String> {
+pub(super) fn json_word(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
-        Value::Array(all) => Some(all.iter().filter_map(word).collect::<Vec<_>>().join(",")),
+        Value::Array(all) => Some(all.iter().filter_map(json_word).collect::<Vec<_>>().join(",")),
         other => Some(other.to_string()),
     }
 }
@@ -470,13 +481,14 @@ pub(super) fn word(value: &Value) -> Option<String> {
 /// # Errors
 /// When Ceph refuses, or the cluster does not come into that state.
 pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
-    let conf = asked.made.path()?;
+    let conf = asked.made.resolved_path()?;
     let cluster = Cluster { conf };
     match asked.change {
         CephChange::Ends(at) => {
             end_osd(conf, at, system)?;
-            let is_noticed =
-                |status: &ClusterStatus| matches!(status.state(), ArrayState::Degraded { .. });
+            let is_noticed = |status: &ClusterStatus| {
+                matches!(status.overall_state(), ArrayState::Degraded { .. })
+            };
             wait(
                 &cluster,
                 system,
@@ -498,11 +510,14 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
             fs::remove_dir_all(&folder)
                 .with_context(|| format!("cannot remove {}", folder.display()))?;
             make_osd(&cluster, at, &member, uuid)?;
-            start(system, conf, "ceph-osd", &at.to_string())?;
+            start_daemon(system, conf, "ceph-osd", &at.to_string())?;
             let is_back = |status: &ClusterStatus| {
                 let all_up = status.up == status.osds && status.within == status.osds;
                 all_up
-                    && matches!(status.state(), ArrayState::Rebuilding { .. } | ArrayState::Healthy)
+                    && matches!(
+                        status.overall_state(),
+                        ArrayState::Rebuilding { .. } | ArrayState::Healthy
+                    )
             };
             let awaited = AwaitedTask { who: &format!("OSD {at}"), task: "come back" };
             wait(&cluster, system, UP_WITHIN, awaited, is_back).map(drop)
@@ -510,7 +525,8 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
         CephChange::Out(at) => {
             cluster.ceph(&["osd", "out", &at.to_string()])?;
             // The map shows it at once; then the groups peer, and serve nothing until they have.
-            let is_out = |status: &ClusterStatus| matches!(status.state(), ArrayState::Out { .. });
+            let is_out =
+                |status: &ClusterStatus| matches!(status.overall_state(), ArrayState::Out { .. });
             let awaited = AwaitedTask { who: &format!("OSD {at}"), task: "be marked out" };
             wait_settled(&cluster, system, UP_WITHIN, awaited, is_out)
         }

@@ -1,7 +1,7 @@
 //! Reads an image as its cluster reports it.
 
 use super::Cluster;
-use super::cluster::word;
+use super::cluster::json_word;
 use crate::settings::ThingSettings;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -29,14 +29,14 @@ impl Image {
         let watchers = status["watchers"].as_array().into_iter().flatten();
         Ok(Image {
             bytes: info["size"].as_u64().context("rbd info reports no size")?,
-            used: usage.and_then(|usage| used(&usage)),
-            watchers: watchers.filter_map(|one| word(&one["address"])).collect(),
+            used: usage.and_then(|usage| used_bytes(&usage)),
+            watchers: watchers.filter_map(|one| json_word(&one["address"])).collect(),
         })
     }
 }
 
 /// Returns the bytes of the image itself: rows of its snapshots come before it.
-fn used(usage: &Value) -> Option<u64> {
+fn used_bytes(usage: &Value) -> Option<u64> {
     usage["images"].as_array()?.last()?["used_size"].as_u64()
 }
 
@@ -71,7 +71,7 @@ pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSetti
     let mut settings = ThingSettings::new();
     let info = cluster.run_json("rbd", &["info", &format!("{pool}/{image}")])?;
     for name in ["object_size", "features"] {
-        settings.extend(word(&info[name]).map(|value| (name.to_owned(), value)));
+        settings.extend(json_word(&info[name]).map(|value| (name.to_owned(), value)));
     }
     settings.extend(pool_settings(conf, pool)?);
     Ok(settings)
@@ -79,7 +79,8 @@ pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSetti
 
 pub fn pool_settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
     let of_pool = Cluster { conf }.run_json("ceph", &["osd", "pool", "get", pool, "all"])?;
-    let setting = |name: &&str| word(&of_pool[*name]).map(|value| (format!("pool {name}"), value));
+    let setting =
+        |name: &&str| json_word(&of_pool[*name]).map(|value| (format!("pool {name}"), value));
     Ok(["size", "min_size", "pg_num"].iter().filter_map(setting).collect())
 }
 
@@ -106,7 +107,7 @@ mod tests {
     #[test]
     fn of_an_image_with_snapshots_its_own_row_counts() {
         let row = |used: u64| json!({"name": "i", "provisioned_size": 100, "used_size": used});
-        assert_eq!(used(&json!({"images": [row(8), row(64)]})), Some(64));
-        assert_eq!(used(&json!({"images": []})), None);
+        assert_eq!(used_bytes(&json!({"images": [row(8), row(64)]})), Some(64));
+        assert_eq!(used_bytes(&json!({"images": []})), None);
     }
 }

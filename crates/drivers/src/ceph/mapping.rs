@@ -19,27 +19,28 @@ pub struct Before {
 impl Before {
     pub fn look_up(conf: &Path, pool: &str, image: &str) -> Result<Before> {
         let fsid = Cluster { conf }.ceph(&["fsid"])?.trim().to_owned();
-        let mapped = mapped(&Probe::of_files(Path::new("/")), &fsid, pool, image);
+        let mapped = mapped_image_devices(&Probe::of_files(Path::new("/")), &fsid, pool, image);
         Ok(Before { fsid, mapped })
     }
 }
 
 /// Returns the devices that an image itself (not a snapshot of it) is mapped to.
-pub fn mapped(probe: &Probe, fsid: &str, pool: &str, image: &str) -> Vec<PathBuf> {
+pub fn mapped_image_devices(probe: &Probe, fsid: &str, pool: &str, image: &str) -> Vec<PathBuf> {
     let is_it = |number: &String| {
         let holds = |name: &str, value: &str| {
             probe
-                .read(format!("{DEVICES}/{number}/{name}"))
+                .read_trimmed(format!("{DEVICES}/{number}/{name}"))
                 .is_some_and(|read| read.trim() == value)
         };
-        let namespace = probe.read(format!("{DEVICES}/{number}/pool_ns")).unwrap_or_default();
+        let namespace =
+            probe.read_trimmed(format!("{DEVICES}/{number}/pool_ns")).unwrap_or_default();
         holds("cluster_fsid", fsid)
             && holds("pool", pool)
             && holds("name", image)
             && holds("current_snap", "-")
             && namespace.trim().is_empty()
     };
-    let numbers = probe.names(DEVICES).into_iter().filter(is_it);
+    let numbers = probe.folder_names(DEVICES).into_iter().filter(is_it);
     numbers.map(|number| PathBuf::from(format!("/dev/rbd{number}"))).collect()
 }
 
@@ -47,7 +48,7 @@ pub fn mapped(probe: &Probe, fsid: &str, pool: &str, image: &str) -> Vec<PathBuf
 /// sysfs does not report them.
 pub fn client_options(probe: &Probe, device: &Path) -> Option<String> {
     let number = device.to_str()?.strip_prefix("/dev/rbd")?;
-    let config = probe.read(format!("{DEVICES}/{number}/config_info"))?;
+    let config = probe.read_trimmed(format!("{DEVICES}/{number}/config_info"))?;
     // `config_info` lists addresses, options, pool, image, snapshot.
     let options = config.split_whitespace().nth(1)?.split(',');
     let is_open =
@@ -82,8 +83,11 @@ mod tests {
         }
         put(0, "pool_ns", "\n");
         put(5, "pool_ns", "theirs\n");
-        assert_eq!(mapped(&machine.probe, "f1", "p", "i"), [PathBuf::from("/dev/rbd0")]);
-        assert!(mapped(&machine.probe, "f3", "p", "i").is_empty());
+        assert_eq!(
+            mapped_image_devices(&machine.probe, "f1", "p", "i"),
+            [PathBuf::from("/dev/rbd0")]
+        );
+        assert!(mapped_image_devices(&machine.probe, "f3", "p", "i").is_empty());
         let told = "127.0.0.1:3300 name=admin,key=client.admin,ms_mode=crc,queue_depth=32 p i -\n";
         put(0, "config_info", told);
         assert_eq!(

@@ -9,10 +9,12 @@ mod mapping;
 mod status;
 
 pub use client::{cache_by_conf, cache_reported, longest_socket};
-pub use cluster::{await_healthy, change, create, destroy, is_there, osds, settings, state};
+pub use cluster::{
+    await_healthy, change, cluster_settings, cluster_state, create, destroy, is_there, osds,
+};
 pub use image::{Image, absent, image_settings, pool_settings};
 pub use iotax_facts::cluster::ClusterStatus;
-pub use mapping::{Before, client_options, mapped};
+pub use mapping::{Before, client_options, mapped_image_devices};
 
 use super::tool::{nobody_else_can_write, output_within, run_within, tool};
 use anyhow::{Context, Result};
@@ -61,7 +63,7 @@ impl Cluster<'_> {
     ///
     /// # Errors
     /// If it cannot be run, does not end, or fails; with the program's words.
-    pub fn run(&self, program: &str, words: &[&str]) -> Result<String> {
+    pub fn run_ceph_tool(&self, program: &str, words: &[&str]) -> Result<String> {
         self.check_conf()?;
         let conf: [&OsStr; 2] = ["--conf".as_ref(), self.conf.as_os_str()];
         let mut command = tool(program, conf);
@@ -79,7 +81,7 @@ impl Cluster<'_> {
     pub fn check_writers(&self) -> Result<()> {
         self.check_conf()?;
         let words = ["--name", "client.admin", "--show-config-value", "keyring"];
-        let keys = self.run("ceph-conf", &words)?;
+        let keys = self.run_ceph_tool("ceph-conf", &words)?;
         let mut keys = keys.split([',', ';', ' ', '\n']).map(Path::new).filter(|key| key.exists());
         keys.try_for_each(|key| nobody_else_can_write(key, "is not used", "changed it"))
     }
@@ -89,7 +91,7 @@ impl Cluster<'_> {
     }
 
     pub fn ceph(&self, words: &[&str]) -> Result<String> {
-        self.run("ceph", &[&["--connect-timeout", CONNECTS_WITHIN], words].concat())
+        self.run_ceph_tool("ceph", &[&["--connect-timeout", CONNECTS_WITHIN], words].concat())
     }
 
     /// Runs a program and reads its output as JSON.
@@ -98,7 +100,11 @@ impl Cluster<'_> {
     /// As [`Cluster::run`], and if the output is not JSON.
     pub fn run_json(&self, program: &str, words: &[&str]) -> Result<Value> {
         let words = [words, &["--format", "json"]].concat();
-        let text = if program == "ceph" { self.ceph(&words)? } else { self.run(program, &words)? };
+        let text = if program == "ceph" {
+            self.ceph(&words)?
+        } else {
+            self.run_ceph_tool(program, &words)?
+        };
         serde_json::from_str(text.trim())
             .with_context(|| format!("cannot parse the output of {program} {}", words.join(" ")))
     }
@@ -106,7 +112,8 @@ impl Cluster<'_> {
     /// Describes the state of the cluster in a clause, for the error of an I/O in `pool` that did
     /// not complete.
     pub fn how_it_is(&self, pool: &str) -> String {
-        let asked = self.run("ceph", &["--connect-timeout", SOON, "-s", "--format", "json"]);
+        let asked =
+            self.run_ceph_tool("ceph", &["--connect-timeout", SOON, "-s", "--format", "json"]);
         let read = |text: String| status::parse(&serde_json::from_str(text.trim()).ok()?);
         let how = match asked.map(read) {
             Ok(Some(status)) => format!("reports {status}"),
@@ -188,7 +195,7 @@ mod tests {
             "{why}"
         );
         assert!(
-            Cluster { conf: &conf }.run("ceph", &["-s"]).is_err() && !log.exists(),
+            Cluster { conf: &conf }.run_ceph_tool("ceph", &["-s"]).is_err() && !log.exists(),
             "nothing was run"
         );
         if program_path("ceph-conf").is_none() {

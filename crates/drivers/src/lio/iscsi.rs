@@ -1,7 +1,9 @@
 //! Exports by LIO's iSCSI fabric: a target with one portal at a named address, one LUN, and one
 //! initiator that may have it. Nobody else sees it: no ACL is generated, and there is no demo mode.
 
-use super::{LINK, Store, TARGET, backstore, has_store, make_store, ready, remove_store};
+use super::{
+    LINK, Store, TARGET, backstore, has_store, load_target_modules, make_store, remove_store,
+};
 use crate::export;
 use crate::plain_file::write_sysfs;
 use crate::refusal::NothingMade;
@@ -37,10 +39,10 @@ pub fn folder(iqn: &str) -> PathBuf {
 /// # Errors
 /// If something is in the way, the kernel has no such target, or refuses a part.
 pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
-    check(target)?;
+    check_iscsi_target(target)?;
     let modules: &[&str] =
         if target.iser { &["iscsi_target_mod", "ib_isert"] } else { &["iscsi_target_mod"] };
-    ready(modules)?;
+    load_target_modules(modules)?;
     let store = make_store(&target.store)?;
     for (name, value) in target.attributes {
         write_sysfs(&store.join("attrib").join(name), value).with_context(|| {
@@ -50,7 +52,7 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
             )
         })?;
     }
-    let made = export::make(&fabric())?;
+    let made = export::make_folder(&fabric())?;
     let group = folder(target.iqn).join("tpgt_1");
     let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
     for folder in [&folder(target.iqn), &group, &lun] {
@@ -68,7 +70,7 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     Ok(made.then(fabric))
 }
 
-fn check(target: &IscsiTarget) -> Result<()> {
+fn check_iscsi_target(target: &IscsiTarget) -> Result<()> {
     if folder(target.iqn).exists() || has_store(target.store.name) {
         let taken = anyhow!(
             "there is a target {} or a backstore {} already",

@@ -100,7 +100,7 @@ impl Rig {
 fn a_bdev_is_made_found_used_and_taken_away() {
     let rig = rig();
     assert!(!join::is_there(&rig.asked).unwrap());
-    join::make(&rig.asked, &tag()).unwrap();
+    join::make_joined_bdev(&rig.asked, &tag()).unwrap();
     assert!(join::is_there(&rig.asked).unwrap());
     let files = Bdevs::look_up(&mut Rpc::connect(&rig.target.socket, LIMIT).unwrap()).unwrap();
     assert_eq!(files.files_below(&rig.asked.bdev()), rig.asked.paths().unwrap());
@@ -117,10 +117,10 @@ fn a_bdev_is_made_found_used_and_taken_away() {
     ];
     assert_eq!(told, expected.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
     unexport(&disk).unwrap();
-    join::unmake(&rig.asked).unwrap();
+    join::unmake_joined_bdev(&rig.asked).unwrap();
     assert!(rig.is_empty());
     // Done already is fine.
-    join::unmake(&rig.asked).unwrap();
+    join::unmake_joined_bdev(&rig.asked).unwrap();
     insta::assert_snapshot!(rig.calls());
 }
 
@@ -131,10 +131,10 @@ fn what_is_half_made_is_found_and_taken_away() {
     for without in without {
         let rig = rig();
         rig.target.state.lock().unwrap().without.push(without);
-        let error = join::make(&rig.asked, &tag()).unwrap_err().to_string();
+        let error = join::make_joined_bdev(&rig.asked, &tag()).unwrap_err().to_string();
         assert!(error.contains(&format!("refused {without}")), "{error}");
         assert!(join::is_there(&rig.asked).unwrap(), "{without}");
-        join::unmake(&rig.asked).unwrap();
+        join::unmake_joined_bdev(&rig.asked).unwrap();
         assert!(rig.is_empty(), "{without}");
     }
 }
@@ -142,13 +142,13 @@ fn what_is_half_made_is_found_and_taken_away() {
 #[test]
 fn what_is_there_already_is_refused_and_nothing_of_it_taken_back() {
     let rig = rig();
-    join::make(&rig.asked, &tag()).unwrap();
-    let error = join::make(&rig.asked, &tag()).unwrap_err();
+    join::make_joined_bdev(&rig.asked, &tag()).unwrap();
+    let error = join::make_joined_bdev(&rig.asked, &tag()).unwrap_err();
     assert!(error.is::<NothingMade>(), "{error:#}");
     assert!(format!("{error:#}").contains("has iotax-r-spdk0-m0, "), "{error:#}");
     let another = JoinSpdk { name: "iotax-s-spdk0".into(), ..rig.asked.clone() };
     let run = RunTag { run_id: "s".into(), ..tag() };
-    let error = join::make(&another, &run).unwrap_err();
+    let error = join::make_joined_bdev(&another, &run).unwrap_err();
     assert!(error.is::<NothingMade>(), "{error:#}");
     assert!(
         format!("{error:#}").contains("a.img is the bdev iotax-r-spdk0-m0 of the SPDK target"),
@@ -161,13 +161,13 @@ fn members_that_the_target_finds_something_on_are_refused() {
     let rig = rig();
     let member = rig.asked.paths().unwrap()[1].to_owned();
     rig.target.state.lock().unwrap().finds_on = Some(member);
-    let error = join::make(&rig.asked, &tag()).unwrap_err().to_string();
+    let error = join::make_joined_bdev(&rig.asked, &tag()).unwrap_err().to_string();
     assert!(
         error.contains("has found partitions, an lvstore or a RAID superblock on")
             && error.contains("b.img"),
         "{error}"
     );
-    join::unmake(&rig.asked).unwrap();
+    join::unmake_joined_bdev(&rig.asked).unwrap();
     assert!(rig.is_empty());
 }
 
@@ -175,7 +175,7 @@ fn members_that_the_target_finds_something_on_are_refused() {
 fn a_level_that_the_target_was_built_without_is_told_as_such() {
     let rig = rig();
     let raid = SpdkRaid { level: "raid5f".into(), strip_kib: Some(64) };
-    let error = join::make(&JoinSpdk { raid: Some(raid), ..rig.asked.clone() }, &tag())
+    let error = join::make_joined_bdev(&JoinSpdk { raid: Some(raid), ..rig.asked.clone() }, &tag())
         .unwrap_err()
         .to_string();
     assert!(
@@ -188,9 +188,9 @@ fn a_level_that_the_target_was_built_without_is_told_as_such() {
 fn what_is_somebody_elses_by_now_is_left_alone() {
     let changed = |change: &dyn Fn(&mut super::fake::FakeState)| {
         let rig = rig();
-        join::make(&rig.asked, &tag()).unwrap();
+        join::make_joined_bdev(&rig.asked, &tag()).unwrap();
         change(&mut rig.target.state.lock().unwrap());
-        let error = join::unmake(&rig.asked).unwrap_err();
+        let error = join::unmake_joined_bdev(&rig.asked).unwrap_err();
         assert!(error.downcast_ref::<NotOurs>().is_some(), "{error:#}");
         assert!(!rig.is_empty());
         error.to_string()
@@ -234,14 +234,14 @@ fn superblocks_of_a_target_that_was_killed_are_taken_off_the_members() {
     let ours = store_of("iotax-r-spdk0-lvs");
     std::fs::write(paths[0], &ours).unwrap();
     assert!(join::is_there(&gone).unwrap());
-    join::unmake(&gone).unwrap();
+    join::unmake_joined_bdev(&gone).unwrap();
     let after = std::fs::read(paths[0]).unwrap();
     assert_eq!((&after[..4096], &after[4096..]), (&[0; 4096][..], &ours[4096..]));
     assert!(!join::is_there(&gone).unwrap());
     // A store of somebody else is not ours, and where no store was asked for nobody looks for one.
     let theirs = store_of("theirs");
     std::fs::write(paths[0], &theirs).unwrap();
-    join::unmake(&gone).unwrap();
+    join::unmake_joined_bdev(&gone).unwrap();
     assert_eq!(std::fs::read(paths[0]).unwrap(), theirs);
 }
 
@@ -254,7 +254,7 @@ fn unmade(level: &str, first: &[u8], second: &[u8]) -> (anyhow::Result<()>, Vec<
     let paths = gone.paths().unwrap();
     std::fs::write(paths[0], first).unwrap();
     std::fs::write(paths[1], second).unwrap();
-    let said = join::unmake(&gone);
+    let said = join::unmake_joined_bdev(&gone);
     (said, paths.iter().map(|path| std::fs::read(path).unwrap()).collect())
 }
 
@@ -292,18 +292,18 @@ fn a_member_that_somebody_uses_by_now_is_not_written() {
         JoinSpdk { rpc: rig.folder.path().join("gone"), raid: None, ..rig.asked.clone() };
     gone.members = vec![PathRef::Path(device.path.clone())];
     std::fs::write(&device.path, store_of("iotax-r-spdk0-lvs")).unwrap();
-    let held = iotax_host::guard::admit::claim(&device.path).unwrap();
-    assert!(join::unmake(&gone).unwrap_err().is::<NotOurs>());
+    let held = iotax_host::guard::admit::claim_device(&device.path).unwrap();
+    assert!(join::unmake_joined_bdev(&gone).unwrap_err().is::<NotOurs>());
     drop(held);
     assert!(join::is_there(&gone).unwrap());
-    join::unmake(&gone).unwrap();
+    join::unmake_joined_bdev(&gone).unwrap();
     assert!(!join::is_there(&gone).unwrap());
 }
 
 #[test]
 fn parts_of_a_bdev_are_shared_out() {
     let rig = rig();
-    join::make(&rig.asked, &tag()).unwrap();
+    join::make_joined_bdev(&rig.asked, &tag()).unwrap();
     drop(rig.calls());
     let split = SplitSpdk { bdev: bdev(&rig.asked), parts: 2, mib: 8 };
     join::split(&split).unwrap();
@@ -317,7 +317,7 @@ fn parts_of_a_bdev_are_shared_out() {
     join::unsplit(&split).unwrap();
     // A split by an alias would crash a real target.
     insta::assert_snapshot!(rig.calls());
-    join::unmake(&rig.asked).unwrap();
+    join::unmake_joined_bdev(&rig.asked).unwrap();
     assert!(rig.is_empty());
 }
 
@@ -335,7 +335,7 @@ fn state(asked: &JoinSpdk) -> ArrayState {
 fn a_member_leaves_and_returns() {
     let rig = rig();
     let asked = &rig.asked;
-    join::make(asked, &tag()).unwrap();
+    join::make_joined_bdev(asked, &tag()).unwrap();
     assert_eq!(state(asked), ArrayState::Healthy);
     let settings = asked.array_settings().unwrap();
     assert_eq!(
@@ -364,10 +364,10 @@ fn a_member_leaves_and_returns() {
     let stopped = raid::change(&wait, &mut |_| ControlFlow::Break(())).unwrap_err().to_string();
     assert_eq!(stopped, "interrupted at 0 % of the rebuild of iotax-r-spdk0-raid");
     change(asked, SpdkChange::Leaves(1)).unwrap();
-    join::unmake(asked).unwrap();
+    join::unmake_joined_bdev(asked).unwrap();
     assert!(rig.is_empty(), "an array is taken away degraded");
     let plain = JoinSpdk { lvol: None, ..asked.clone() };
-    join::make(&plain, &tag()).unwrap();
+    join::make_joined_bdev(&plain, &tag()).unwrap();
     change(&plain, SpdkChange::Leaves(0)).unwrap();
     assert_eq!(state(&plain), ArrayState::Degraded { missing: 1 });
     assert_eq!(JoinSpdk { raid: None, ..plain }.array_state().unwrap(), None);
@@ -376,7 +376,7 @@ fn a_member_leaves_and_returns() {
 #[test]
 fn a_subsystem_is_made_found_and_taken_away() {
     let rig = rig();
-    join::make(&rig.asked, &tag()).unwrap();
+    join::make_joined_bdev(&rig.asked, &tag()).unwrap();
     drop(rig.calls());
     let asked = subsystem(&rig.asked);
     assert!(!nvmf::has_transport(&asked).unwrap() && !nvmf::is_there(&asked).unwrap());
@@ -400,7 +400,7 @@ fn a_subsystem_is_made_found_and_taken_away() {
 #[test]
 fn what_a_target_cannot_listen_on_is_told_and_half_a_subsystem_taken_away() {
     let rig = rig();
-    join::make(&rig.asked, &tag()).unwrap();
+    join::make_joined_bdev(&rig.asked, &tag()).unwrap();
     let elsewhere =
         ExportSpdkNvmf { at: ("192.0.2.1".parse().unwrap(), 4499), ..subsystem(&rig.asked) };
     let error = nvmf::export(&elsewhere).unwrap_err().to_string();
@@ -410,7 +410,7 @@ fn what_a_target_cannot_listen_on_is_told_and_half_a_subsystem_taken_away() {
     let rdma = ExportSpdkNvmf { transport: "RDMA".into(), ..subsystem(&rig.asked) };
     let error = nvmf::export(&rdma).unwrap_err().to_string();
     assert!(error.contains("hint: its SPDK was built without that transport"), "{error}");
-    join::unmake(&rig.asked).unwrap();
+    join::unmake_joined_bdev(&rig.asked).unwrap();
     assert!(rig.is_empty());
 }
 
@@ -418,8 +418,8 @@ fn what_a_target_cannot_listen_on_is_told_and_half_a_subsystem_taken_away() {
 fn conversation(asked: &JoinSpdk) {
     let methods =
         [&asked.methods()[..], &["bdev_raid_add_base_bdev", "nvmf_create_subsystem"]].concat();
-    super::has(&asked.rpc, &methods).unwrap();
-    join::make(asked, &tag()).unwrap();
+    super::check_target_methods(&asked.rpc, &methods).unwrap();
+    join::make_joined_bdev(asked, &tag()).unwrap();
     assert_eq!(state(asked), ArrayState::Healthy);
     change(asked, SpdkChange::Leaves(1)).unwrap();
     assert_eq!(state(asked), ArrayState::Degraded { missing: 1 });
@@ -440,7 +440,7 @@ fn conversation(asked: &JoinSpdk) {
     nvmf::export(&nvmf).unwrap();
     assert!(nvmf::is_there(&nvmf).unwrap());
     nvmf::unexport(&nvmf).unwrap();
-    join::unmake(asked).unwrap();
+    join::unmake_joined_bdev(asked).unwrap();
     assert!(!join::is_there(asked).unwrap());
 }
 

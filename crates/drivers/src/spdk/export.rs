@@ -68,7 +68,7 @@ pub fn export(asked: &ExportSpdk) -> Result<PathBuf> {
     let mut rpc = Rpc::connect(&asked.rpc, LIMIT)?;
     if let Some(of_file) = of_file(asked)? {
         let target = SpdkConnection::ask_target(&mut rpc, &asked.rpc)?;
-        of_file.make(&mut rpc, target.process)?;
+        of_file.create_file_bdev(&mut rpc, target.process)?;
         if let Some(part) = asked.part {
             // A file has its marker after the data, and guests side by side have a part each.
             let split = json!({"base_bdev": asked.name, "split_count": part.at + 1, "split_size_mb": part.mib});
@@ -97,7 +97,7 @@ fn of_file(asked: &ExportSpdk) -> Result<Option<file::Bdev<'_>>> {
     if asked.is_over_a_bdev() {
         return Ok(None);
     }
-    let path = asked.backing.path()?;
+    let path = asked.backing.resolved_path()?;
     Ok(Some(file::Bdev {
         name: asked.name.clone(),
         path,
@@ -122,10 +122,10 @@ fn controller_of(asked: &ExportSpdk, bdev: &str) -> Value {
 ///
 /// # Errors
 /// If the target does not answer. A target that is gone has nothing.
-pub fn find(asked: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
+pub fn find_export(asked: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
     let Some(mut rpc) = running(&asked.rpc)? else { return Ok(None) };
     let controller = controller(&mut rpc, &asked.name)?;
-    let there = controller.is_some() || Bdevs::look_up(&mut rpc)?.named(&asked.name).is_some();
+    let there = controller.is_some() || Bdevs::look_up(&mut rpc)?.find_bdev(&asked.name).is_some();
     Ok(there.then(|| controller.map(|controller| controller.socket)))
 }
 
@@ -151,10 +151,10 @@ pub fn unexport(asked: &ExportSpdk) -> Result<()> {
         rpc.call("vhost_delete_controller", json!({"ctrlr": name}))?;
     }
     let Some(of_file) = of_file else { return Ok(()) };
-    if asked.part.is_some() && Bdevs::look_up(&mut rpc)?.named(&format!("{name}p0")).is_some() {
+    if asked.part.is_some() && Bdevs::look_up(&mut rpc)?.find_bdev(&format!("{name}p0")).is_some() {
         rpc.call("bdev_split_delete", json!({"base_bdev": name}))?;
     }
-    of_file.unmake(&mut rpc, &bdevs)
+    of_file.delete_file_bdev(&mut rpc, &bdevs)
 }
 
 /// Reads what the target reports about the disk, by the names of settings.
@@ -168,11 +168,11 @@ pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> 
     let bdevs = Bdevs::look_up(&mut rpc)?;
     let controller = controller(&mut rpc, name)?.with_context(gone)?;
     let serves = controller.bdev.as_deref().with_context(gone)?;
-    let bdev = bdevs.named(serves).with_context(gone)?;
+    let bdev = bdevs.find_bdev(serves).with_context(gone)?;
     let on_off = |on: bool| if on { "on" } else { "off" }.to_owned();
     // For a part of a file, this shows the file's bdev: a reader wants to know what serves the
     // disk.
-    let shown = bdevs.named(name).unwrap_or(bdev);
+    let shown = bdevs.find_bdev(name).unwrap_or(bdev);
     let settings = [
         ("read-only", Some(on_off(controller.read_only))),
         ("cache.direct", all_direct(&bdevs.files_below(serves), target.process).map(on_off)),

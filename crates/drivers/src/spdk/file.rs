@@ -38,7 +38,7 @@ impl Bdev<'_> {
     ///
     /// # Errors
     /// If the target refuses, or has opened something other than this host would.
-    pub fn make(&self, rpc: &mut Rpc, process: Option<u32>) -> Result<()> {
+    pub fn create_file_bdev(&self, rpc: &mut Rpc, process: Option<u32>) -> Result<()> {
         rpc.call(self.kind.create, self.params()?)?;
         // Where a file cannot be opened directly, SPDK uses the page cache without a warning.
         match direct(self.path, process)? {
@@ -69,7 +69,7 @@ impl Bdev<'_> {
     /// # Errors
     /// [`NotOurs`] if it is over another one.
     pub fn check_ours(&self, bdevs: &Bdevs) -> Result<()> {
-        let there = bdevs.named(&self.name).and_then(filename);
+        let there = bdevs.find_bdev(&self.name).and_then(filename);
         match there.filter(|file| *file != self.path.as_os_str()) {
             None => Ok(()),
             Some(other) => Err(NotOurs(format!(
@@ -85,8 +85,8 @@ impl Bdev<'_> {
     ///
     /// # Errors
     /// When the target refuses.
-    pub fn unmake(&self, rpc: &mut Rpc, bdevs: &Bdevs) -> Result<()> {
-        if bdevs.named(&self.name).is_some() {
+    pub fn delete_file_bdev(&self, rpc: &mut Rpc, bdevs: &Bdevs) -> Result<()> {
+        if bdevs.find_bdev(&self.name).is_some() {
             rpc.call(self.kind.delete, json!({"name": self.name}))?;
         }
         Ok(())

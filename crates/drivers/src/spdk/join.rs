@@ -3,7 +3,7 @@
 //! finds something. Removes what a store leaves on members, even where the target is gone.
 
 use super::file;
-use super::look::{Bdevs, listed, running};
+use super::look::{Bdevs, list_objects, running};
 use super::rpc::{LIMIT, Rpc};
 use super::target::SpdkConnection;
 use crate::run_tag::RunTag;
@@ -16,7 +16,7 @@ use crate::refusal::{NotOurs, NothingMade};
 use crate::spdk::file::{SpdkKind, kind};
 use crate::spdk::names::{ARRAY, STORE, VOLUME, member_name};
 use anyhow::{Context, Result, anyhow, bail};
-use iotax_host::guard::admit::claim;
+use iotax_host::guard::admit::claim_device;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
@@ -78,7 +78,7 @@ impl JoinSpdk {
     }
 
     /// Returns the name of the array, or of the only member.
-    pub fn joined(&self) -> String {
+    pub fn joined_bdev(&self) -> String {
         match (&self.raid, &self.lvol) {
             (None, _) => self.base(0),
             (Some(_), Some(_)) => format!("{}{ARRAY}", self.name),
@@ -98,20 +98,21 @@ impl JoinSpdk {
     pub fn bdev(&self) -> String {
         match &self.lvol {
             Some(_) => format!("{}{VOLUME}", self.store()),
-            None => self.joined(),
+            None => self.joined_bdev(),
         }
     }
 
     pub fn paths(&self) -> Result<Vec<&Path>> {
-        self.members.iter().map(PathRef::path).collect()
+        self.members.iter().map(PathRef::resolved_path).collect()
     }
 
     pub fn array_state(&self) -> Result<Option<ArrayState>> {
-        self.raid.as_ref().map(|_| raid::state(&self.rpc, &self.joined())).transpose()
+        self.raid.as_ref().map(|_| raid::raid_state(&self.rpc, &self.joined_bdev())).transpose()
     }
 
     pub fn array_settings(&self) -> Result<ThingSettings> {
-        let settings = self.raid.as_ref().map(|_| raid::settings(&self.rpc, &self.joined()));
+        let settings =
+            self.raid.as_ref().map(|_| raid::raid_settings(&self.rpc, &self.joined_bdev()));
         Ok(settings.transpose()?.unwrap_or_default())
     }
 
@@ -170,12 +171,12 @@ const METADATA: usize = 4 << 20;
 ///
 /// # Errors
 /// If the target refuses a part, has a member already, or finds something on one.
-pub fn make(asked: &JoinSpdk, tag: &RunTag) -> Result<()> {
+pub fn make_joined_bdev(asked: &JoinSpdk, tag: &RunTag) -> Result<()> {
     let mut rpc = Rpc::connect(&asked.rpc, LIMIT)?;
     let target = SpdkConnection::ask_target(&mut rpc, &asked.rpc)?;
     refuse_what_is_there(asked, &mut rpc, tag)?;
     for member in members(asked)? {
-        member.make(&mut rpc, target.process)?;
+        member.create_file_bdev(&mut rpc, target.process)?;
     }
     refuse_what_is_found(asked, &mut rpc)?;
     if let Some(mib) = asked.mib {
@@ -201,7 +202,7 @@ fn members(asked: &JoinSpdk) -> Result<Vec<file::Bdev<'_>>> {
 
 /// Refuses parts that exist already: this run has made nothing yet, so they are somebody else's.
 fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result<()> {
-    let there = parts(asked, rpc)?;
+    let there = existing_parts(asked, rpc)?;
     if !there.is_empty() {
         let why = anyhow!(
             "the SPDK target has {} already, which this run did not make",
@@ -213,7 +214,7 @@ fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result
     let ours = format!("iotax-{}-", tag.run_id);
     for path in asked.paths()? {
         // Disks of guests of the same run may be beside it if all of them only read.
-        if let Some(bdev) = bdevs.over(path).filter(|bdev| !bdev.starts_with(&ours)) {
+        if let Some(bdev) = bdevs.bdev_over(path).filter(|bdev| !bdev.starts_with(&ours)) {
             let path = path.display();
             let why = anyhow!(
                 "{path} is the bdev {bdev} of the SPDK target at {} already; hint: another member, or take that bdev away",
@@ -231,7 +232,7 @@ fn refuse_what_is_found(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     rpc.call("bdev_wait_for_examine", Value::Null)?;
     let bdevs = Bdevs::look_up(rpc)?;
     for (at, path) in asked.paths()?.into_iter().enumerate() {
-        if bdevs.named(&asked.member(at)).is_some_and(|bdev| bdev["claimed"] == true) {
+        if bdevs.find_bdev(&asked.member(at)).is_some_and(|bdev| bdev["claimed"] == true) {
             bail!(
                 "the SPDK target has found partitions, an lvstore or a RAID superblock on {}, and holds it for them; hint: \
                  wipe what is left there (wipefs, or zero its first MiB) if nobody needs it",
@@ -245,16 +246,18 @@ fn refuse_what_is_found(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
 fn make_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     let Some(raid) = &asked.raid else { return Ok(()) };
     let bases: Vec<String> = (0..asked.members.len()).map(|at| asked.base(at)).collect();
-    let mut array = json!({"name": asked.joined(), "raid_level": raid.level, "base_bdevs": bases, "superblock": false});
+    let mut array = json!({"name": asked.joined_bdev(), "raid_level": raid.level, "base_bdevs": bases, "superblock": false});
     if let Some(kib) = raid.strip_kib {
         array["strip_size_kb"] = kib.into();
     }
     rpc.call("bdev_raid_create", array)?;
     // SPDK makes an array even if members are missing, and the array waits for them.
-    match array_named(rpc, &asked.joined())? {
+    match array_named(rpc, &asked.joined_bdev())? {
         Some(made) if made["state"] == "online" => Ok(()),
-        Some(made) => bail!("the array {} is {}, and not online", asked.joined(), made["state"]),
-        None => bail!("the SPDK target shows no array {}", asked.joined()),
+        Some(made) => {
+            bail!("the array {} is {}, and not online", asked.joined_bdev(), made["state"])
+        }
+        None => bail!("the SPDK target shows no array {}", asked.joined_bdev()),
     }
 }
 
@@ -263,7 +266,7 @@ fn make_volume(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     // Existing data is not cleared: that would discard or write it, and reads of it measure as well
     // as any.
     let store = json!({
-        "bdev_name": asked.joined(), "lvs_name": asked.store(), "cluster_sz": lvol.cluster, "clear_method": "none",
+        "bdev_name": asked.joined_bdev(), "lvs_name": asked.store(), "cluster_sz": lvol.cluster, "clear_method": "none",
     });
     rpc.call("bdev_lvol_create_lvstore", store)?;
     let volume = json!({
@@ -275,23 +278,23 @@ fn make_volume(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
 }
 
 fn array_named(rpc: &mut Rpc, name: &str) -> Result<Option<Value>> {
-    let all = listed(rpc, "bdev_raid_get_bdevs", json!({"category": "all"}))?;
+    let all = list_objects(rpc, "bdev_raid_get_bdevs", json!({"category": "all"}))?;
     Ok(all.into_iter().find(|array| array["name"] == name))
 }
 
 fn store_named(rpc: &mut Rpc, name: &str) -> Result<Option<Value>> {
-    let all = listed(rpc, "bdev_lvol_get_lvstores", Value::Null)?;
+    let all = list_objects(rpc, "bdev_lvol_get_lvstores", Value::Null)?;
     Ok(all.into_iter().find(|store| store["name"] == name))
 }
 
 /// Returns the names of all parts that exist. An array that waits for its members is not a bdev.
-fn parts(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<Vec<String>> {
+fn existing_parts(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<Vec<String>> {
     let bdevs = Bdevs::look_up(rpc)?;
     let members = (0..asked.members.len()).flat_map(|at| [asked.member(at), asked.base(at)]);
-    let mut there: Vec<String> = members.filter(|name| bdevs.named(name).is_some()).collect();
+    let mut there: Vec<String> = members.filter(|name| bdevs.find_bdev(name).is_some()).collect();
     there.dedup();
-    if asked.raid.is_some() && array_named(rpc, &asked.joined())?.is_some() {
-        there.push(asked.joined());
+    if asked.raid.is_some() && array_named(rpc, &asked.joined_bdev())?.is_some() {
+        there.push(asked.joined_bdev());
     }
     if asked.lvol.is_some() && store_named(rpc, &asked.store())?.is_some() {
         there.push(asked.store());
@@ -305,7 +308,7 @@ fn parts(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<Vec<String>> {
 /// If the target does not answer, or a member cannot be read.
 pub fn is_there(asked: &JoinSpdk) -> Result<bool> {
     let in_target = match running(&asked.rpc)? {
-        Some(mut rpc) => !parts(asked, &mut rpc)?.is_empty(),
+        Some(mut rpc) => !existing_parts(asked, &mut rpc)?.is_empty(),
         None => false,
     };
     Ok(in_target || has_store(asked)?)
@@ -316,7 +319,7 @@ pub fn is_there(asked: &JoinSpdk) -> Result<bool> {
 /// # Errors
 /// [`NotOurs`] if something of a part's name is over something else. Fails too if the target
 /// refuses.
-pub fn unmake(asked: &JoinSpdk) -> Result<()> {
+pub fn unmake_joined_bdev(asked: &JoinSpdk) -> Result<()> {
     if let Some(mut rpc) = running(&asked.rpc)? {
         let bdevs = Bdevs::look_up(&mut rpc)?;
         let members = members(asked)?;
@@ -325,10 +328,10 @@ pub fn unmake(asked: &JoinSpdk) -> Result<()> {
         unmake_array(asked, &mut rpc)?;
         let bdevs = Bdevs::look_up(&mut rpc)?;
         for (at, member) in members.iter().enumerate() {
-            if asked.mib.is_some() && bdevs.named(&asked.base(at)).is_some() {
+            if asked.mib.is_some() && bdevs.find_bdev(&asked.base(at)).is_some() {
                 rpc.call("bdev_split_delete", json!({"base_bdev": asked.member(at)}))?;
             }
-            member.unmake(&mut rpc, &bdevs)?;
+            member.delete_file_bdev(&mut rpc, &bdevs)?;
         }
     }
     wipe_store(asked)
@@ -340,11 +343,11 @@ fn unmake_volume(asked: &JoinSpdk, rpc: &mut Rpc, bdevs: &Bdevs) -> Result<()> {
     }
     let Some(store) = store_named(rpc, &asked.store())? else { return Ok(()) };
     let below = store["base_bdev"].as_str().unwrap_or_default();
-    if below != asked.joined() {
+    if below != asked.joined_bdev() {
         let why = format!("the SPDK target's lvstore {} is on {below}: left alone", asked.store());
         return Err(NotOurs(why).into());
     }
-    if bdevs.named(&asked.bdev()).is_some() {
+    if bdevs.find_bdev(&asked.bdev()).is_some() {
         rpc.call("bdev_lvol_delete", json!({"name": asked.bdev()}))?;
     }
     rpc.call("bdev_lvol_delete_lvstore", json!({"lvs_name": asked.store()})).map(drop)?;
@@ -355,17 +358,19 @@ fn unmake_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     if asked.raid.is_none() {
         return Ok(());
     }
-    let Some(array) = array_named(rpc, &asked.joined())? else { return Ok(()) };
+    let Some(array) = array_named(rpc, &asked.joined_bdev())? else { return Ok(()) };
     let ours: Vec<String> = (0..asked.members.len()).map(|at| asked.base(at)).collect();
     let listed = array["base_bdevs_list"].as_array().into_iter().flatten();
     // A member that was removed from the array has no name there.
     let mut members = listed.filter_map(|member| member["name"].as_str());
     if let Some(other) = members.find(|name| ours.iter().all(|base| base != name)) {
-        let why =
-            format!("the SPDK target's array {} has {other} in it: left alone", asked.joined());
+        let why = format!(
+            "the SPDK target's array {} has {other} in it: left alone",
+            asked.joined_bdev()
+        );
         return Err(NotOurs(why).into());
     }
-    rpc.call("bdev_raid_delete", json!({"name": asked.joined()})).map(drop)?;
+    rpc.call("bdev_raid_delete", json!({"name": asked.joined_bdev()})).map(drop)?;
     Ok(())
 }
 
@@ -461,7 +466,7 @@ fn wipe(path: &Path) -> Result<()> {
     let is_device = std::fs::metadata(path)?.file_type().is_block_device();
     // A process that holds it exclusively by now uses what is on it.
     let _hold = is_device
-        .then(|| claim(path).map_err(|error| NotOurs(format!("{error:#}: left alone"))))
+        .then(|| claim_device(path).map_err(|error| NotOurs(format!("{error:#}: left alone"))))
         .transpose()?;
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     if start_of(&file)?.starts_with(MAGIC) {
@@ -520,14 +525,14 @@ pub fn split(asked: &SplitSpdk) -> Result<()> {
 pub fn is_split(asked: &SplitSpdk) -> Result<bool> {
     let (socket, base) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(false) };
-    Ok(Bdevs::look_up(&mut rpc)?.named(&format!("{base}p0")).is_some())
+    Ok(Bdevs::look_up(&mut rpc)?.find_bdev(&format!("{base}p0")).is_some())
 }
 
 pub fn unsplit(asked: &SplitSpdk) -> Result<()> {
     let (socket, base) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(()) };
     let bdevs = Bdevs::look_up(&mut rpc)?;
-    if bdevs.named(&format!("{base}p0")).is_some() {
+    if bdevs.find_bdev(&format!("{base}p0")).is_some() {
         rpc.call("bdev_split_delete", json!({"base_bdev": bdevs.real_name(base)?}))?;
     }
     Ok(())

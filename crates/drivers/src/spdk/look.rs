@@ -42,7 +42,7 @@ pub fn running(socket: &Path) -> Result<Option<Rpc>> {
 /// # Errors
 /// When the target does not answer.
 pub fn controller(rpc: &mut Rpc, name: &str) -> Result<Option<Controller>> {
-    let all = listed(rpc, "vhost_get_controllers", Value::Null)?;
+    let all = list_objects(rpc, "vhost_get_controllers", Value::Null)?;
     let Some(found) = all.into_iter().find(|one| one["ctrlr"] == name) else { return Ok(None) };
     let disk = &found["backend_specific"]["block"];
     Ok(Some(Controller {
@@ -56,12 +56,12 @@ pub struct Bdevs(Vec<Value>);
 
 impl Bdevs {
     pub fn look_up(rpc: &mut Rpc) -> Result<Bdevs> {
-        Ok(Bdevs(listed(rpc, "bdev_get_bdevs", Value::Null)?))
+        Ok(Bdevs(list_objects(rpc, "bdev_get_bdevs", Value::Null)?))
     }
 
     /// Returns the bdev of this name or alias. A volume of an lvstore is `STORE/VOLUME` by alias
     /// only, and so are its parts.
-    pub fn named(&self, name: &str) -> Option<&Value> {
+    pub fn find_bdev(&self, name: &str) -> Option<&Value> {
         let aliased = |bdev: &Value| {
             bdev["aliases"].as_array().is_some_and(|all| all.iter().any(|it| *it == name))
         };
@@ -74,7 +74,7 @@ impl Bdevs {
     fn part_named(&self, name: &str) -> Option<&Value> {
         let (whole, number) =
             name.rsplit_once('p').filter(|(_, number)| number.parse::<u32>().is_ok())?;
-        let real = format!("{}p{number}", self.named(whole)?["name"].as_str()?);
+        let real = format!("{}p{number}", self.find_bdev(whole)?["name"].as_str()?);
         self.0.iter().find(|bdev| bdev["name"] == real.as_str())
     }
 
@@ -83,14 +83,14 @@ impl Bdevs {
     /// # Errors
     /// If there is no such bdev.
     pub fn real_name(&self, name: &str) -> Result<&str> {
-        let found = self.named(name).and_then(|bdev| bdev["name"].as_str());
+        let found = self.find_bdev(name).and_then(|bdev| bdev["name"].as_str());
         found.with_context(|| format!("the SPDK target has no bdev {name}"))
     }
 
     /// Returns true if both names refer to the same bdev.
     pub fn are_one(&self, one: &str, other: &str) -> bool {
         one == other
-            || matches!((self.named(one), self.named(other)), (Some(a), Some(b)) if a["name"] == b["name"])
+            || matches!((self.find_bdev(one), self.find_bdev(other)), (Some(a), Some(b)) if a["name"] == b["name"])
     }
 
     pub fn files_below(&self, name: &str) -> Vec<PathBuf> {
@@ -98,7 +98,7 @@ impl Bdevs {
     }
 
     /// Returns the name of the bdev that is over this very file or device.
-    pub fn over(&self, path: &Path) -> Option<&str> {
+    pub fn bdev_over(&self, path: &Path) -> Option<&str> {
         let wanted = identity(path).ok()?;
         let is_over = |bdev: &&Value| {
             filename(bdev)
@@ -113,7 +113,7 @@ impl Bdevs {
     }
 
     fn array(&self, name: &str, deep: usize) -> Option<&Value> {
-        let bdev = self.named(name).filter(|_| deep > 0)?;
+        let bdev = self.find_bdev(name).filter(|_| deep > 0)?;
         match &bdev["driver_specific"]["raid"] {
             Value::Null => bases(bdev).into_iter().find_map(|base| self.array(base, deep - 1)),
             raid => Some(raid),
@@ -121,7 +121,7 @@ impl Bdevs {
     }
 
     fn files(&self, name: &str, deep: usize) -> Vec<PathBuf> {
-        let Some(bdev) = self.named(name).filter(|_| deep > 0) else { return Vec::new() };
+        let Some(bdev) = self.find_bdev(name).filter(|_| deep > 0) else { return Vec::new() };
         match filename(bdev) {
             Some(file) => vec![file.into()],
             None => bases(bdev).into_iter().flat_map(|base| self.files(base, deep - 1)).collect(),
@@ -147,7 +147,7 @@ pub fn filename(bdev: &Value) -> Option<&str> {
 ///
 /// # Errors
 /// If the target does not answer.
-pub fn listed(rpc: &mut Rpc, method: &str, params: Value) -> Result<Vec<Value>> {
+pub fn list_objects(rpc: &mut Rpc, method: &str, params: Value) -> Result<Vec<Value>> {
     match rpc.call(method, params)? {
         Value::Array(all) => Ok(all),
         _ => Ok(Vec::new()),

@@ -19,9 +19,9 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub use export::{export, find, read_back, unexport};
+pub use export::{export, find_export, read_back, unexport};
 pub use rpc::{LIMIT, Rpc, RpcError};
-pub use target::{SpdkConnection, answers, has};
+pub use target::{SpdkConnection, answers, check_target_methods};
 
 use crate::threads::{self, ServingThread};
 use anyhow::Result;

@@ -2,7 +2,7 @@
 //! made where the target lacks it, and stays: SPDK has no call that removes one. Refuses a
 //! subsystem that exists already.
 
-use super::look::{Bdevs, listed, running};
+use super::look::{Bdevs, list_objects, running};
 use super::rpc::{LIMIT, Rpc};
 
 use crate::path_ref::PathRef;
@@ -45,13 +45,13 @@ const NSID: u32 = 1;
 
 pub fn has_transport(asked: &ExportSpdkNvmf) -> Result<bool> {
     let (socket, _) = asked.bdev.bdev()?;
-    has(&mut Rpc::connect(socket, LIMIT)?, &asked.transport)
+    lists_transport(&mut Rpc::connect(socket, LIMIT)?, &asked.transport)
 }
 
 /// Returns true if the target lists that transport. It lists all of them, since asking for one that
 /// does not exist is an error.
-fn has(rpc: &mut Rpc, transport: &str) -> Result<bool> {
-    Ok(listed(rpc, "nvmf_get_transports", Value::Null)?
+fn lists_transport(rpc: &mut Rpc, transport: &str) -> Result<bool> {
+    Ok(list_objects(rpc, "nvmf_get_transports", Value::Null)?
         .iter()
         .any(|one| one["trtype"] == transport))
 }
@@ -68,7 +68,7 @@ pub fn export(asked: &ExportSpdkNvmf) -> Result<()> {
             anyhow!("the SPDK target has the subsystem {nqn} already, which this run did not make");
         return Err(why.context(NothingMade));
     }
-    if !has(&mut rpc, &asked.transport)? {
+    if !lists_transport(&mut rpc, &asked.transport)? {
         rpc.call("nvmf_create_transport", json!({"trtype": asked.transport}))?;
     }
     let new = json!({
@@ -93,7 +93,7 @@ fn listener(asked: &ExportSpdkNvmf) -> Value {
 }
 
 fn subsystem(rpc: &mut Rpc, nqn: &str) -> Result<Option<Value>> {
-    let all = listed(rpc, "nvmf_get_subsystems", Value::Null)?;
+    let all = list_objects(rpc, "nvmf_get_subsystems", Value::Null)?;
     Ok(all.into_iter().find(|one| one["nqn"] == *nqn))
 }
 

@@ -1,7 +1,7 @@
 //! Reads the state of an array of a target, takes members out and puts them back. Refuses to move a
 //! member that is not where it is expected.
 
-use super::look::{Bdevs, listed};
+use super::look::{Bdevs, list_objects};
 use super::rpc::{LIMIT, Rpc};
 use crate::spdk::names::{array_below, member as spdk_member};
 
@@ -75,7 +75,7 @@ impl Array {
         })
     }
 
-    fn state(&self) -> ArrayState {
+    fn to_array_state(&self) -> ArrayState {
         let missing = self.members.saturating_sub(self.there);
         match self.rebuilt {
             _ if self.word != "online" => ArrayState::Down { word: self.word.clone() },
@@ -88,16 +88,16 @@ impl Array {
 }
 
 fn raid_value(rpc: &mut Rpc, name: &str) -> Result<Value> {
-    let all = listed(rpc, "bdev_raid_get_bdevs", json!({"category": "all"}))?;
+    let all = list_objects(rpc, "bdev_raid_get_bdevs", json!({"category": "all"}))?;
     let array = all.into_iter().find(|one| one["name"] == name);
     array.with_context(|| format!("the SPDK target has no array {name}"))
 }
 
-pub fn state(socket: &Path, array: &str) -> Result<ArrayState> {
-    Ok(Array::look_up(&mut Rpc::connect(socket, LIMIT)?, array)?.state())
+pub fn raid_state(socket: &Path, array: &str) -> Result<ArrayState> {
+    Ok(Array::look_up(&mut Rpc::connect(socket, LIMIT)?, array)?.to_array_state())
 }
 
-pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
+pub fn raid_settings(socket: &Path, array: &str) -> Result<ThingSettings> {
     let reported = raid_value(&mut Rpc::connect(socket, LIMIT)?, array)?;
     let names = ["raid_level", "strip_size_kb", "num_base_bdevs", "superblock"];
     let known = names.iter().filter(|name| !reported[**name].is_null());
@@ -128,7 +128,7 @@ pub fn change(asked: &ChangeSpdkArray, progress: ProgressFn<'_>) -> Result<()> {
 fn member_of(rpc: &mut Rpc, bdev: &str, member: usize) -> Result<String> {
     let (whole, bdevs) = (spdk_member(bdev, member), Bdevs::look_up(rpc)?);
     let part = format!("{whole}p0");
-    let found = [part, whole].into_iter().find(|name| bdevs.named(name).is_some());
+    let found = [part, whole].into_iter().find(|name| bdevs.find_bdev(name).is_some());
     found.with_context(|| format!("the SPDK target has no member {} of {bdev}", member + 1))
 }
 
@@ -158,7 +158,7 @@ fn move_member(rpc: &mut Rpc, array: &str, member: &str, returns: bool) -> Resul
 
 fn await_whole(rpc: &mut Rpc, array: &str, progress: ProgressFn<'_>) -> Result<()> {
     loop {
-        let done = match Array::look_up(rpc, array)?.state() {
+        let done = match Array::look_up(rpc, array)?.to_array_state() {
             ArrayState::Healthy => return Ok(()),
             ArrayState::Rebuilding { done, .. } => done,
             other => bail!("the array {array} is {other}, and nothing is rebuilt"),

@@ -19,7 +19,7 @@ const LONGEST_REPLY: usize = 64 << 20;
 pub enum RpcError {
     #[error("no SPDK target listens on {socket}: {source}")]
     Absent { socket: PathBuf, source: std::io::Error },
-    #[error("the SPDK target at {socket} refused {method}: {words} ({code}){}", hint(.method, .code, .words))]
+    #[error("the SPDK target at {socket} refused {method}: {words} ({code}){}", refusal_hint(.method, .code, .words))]
     Refused {
         socket: PathBuf,
         method: String,
@@ -28,11 +28,11 @@ pub enum RpcError {
         words: String,
     },
     /// Reply that did not come, or was something other than a reply to the call.
-    #[error("{}", words(.socket, .method, .cause))]
+    #[error("{}", socket_failure_words(.socket, .method, .cause))]
     Socket { socket: PathBuf, method: String, cause: SocketError },
 }
 
-fn words(socket: &Path, method: &str, cause: &SocketError) -> String {
+fn socket_failure_words(socket: &Path, method: &str, cause: &SocketError) -> String {
     let socket = socket.display();
     match cause {
         SocketError::Closed => {
@@ -55,7 +55,7 @@ fn words(socket: &Path, method: &str, cause: &SocketError) -> String {
 
 /// Returns what a person could do about a refusal. Some methods give the errno as their code,
 /// others only in words.
-fn hint(method: &str, code: &i64, words: &str) -> &'static str {
+fn refusal_hint(method: &str, code: &i64, words: &str) -> &'static str {
     match (*code, words) {
         (METHOD_NOT_FOUND, _) => "; hint: its SPDK is too old for that, or was built without it",
         (-17, _) | (_, "File exists") => "; hint: it already has something of that name",

@@ -70,7 +70,7 @@ impl SpdkConnection {
         })
     }
 
-    fn lacks<'a>(&self, asked: &[&'a str]) -> Vec<&'a str> {
+    fn lacking_methods<'a>(&self, asked: &[&'a str]) -> Vec<&'a str> {
         asked.iter().copied().filter(|method| !self.methods.contains(*method)).collect()
     }
 }
@@ -93,16 +93,16 @@ impl Framework {
 /// # Errors
 /// A description of what is lacking.
 pub fn answers(socket: &Path, more: &[&str]) -> Result<(), String> {
-    has(socket, &[METHODS, more].concat())
+    check_target_methods(socket, &[METHODS, more].concat())
 }
 
 /// Checks that a target answers there that has these methods.
 ///
 /// # Errors
 /// A description of what is lacking.
-pub fn has(socket: &Path, methods: &[&str]) -> Result<(), String> {
+pub fn check_target_methods(socket: &Path, methods: &[&str]) -> Result<(), String> {
     let target = SpdkConnection::connect(socket).map_err(|error| error.to_string())?;
-    let lacks = target.lacks(methods);
+    let lacks = target.lacking_methods(methods);
     match lacks.is_empty() {
         true => Ok(()),
         false => Err(format!(

@@ -2,7 +2,7 @@
 //! keeps what it receives, and against the answers of a real one (`recorded.jsonl`).
 
 use super::fake::{FakeTarget, Pieces, reply, serve};
-use super::{Rpc, RpcError, SpdkConnection, answers, export, find, read_back, unexport};
+use super::{Rpc, RpcError, SpdkConnection, answers, export, find_export, read_back, unexport};
 use crate::json_socket::SocketError;
 use crate::path_ref::PathRef;
 use crate::refusal::NotOurs;
@@ -168,10 +168,10 @@ impl Rig {
 #[test]
 fn a_disk_is_made_found_read_back_and_taken_away() {
     let rig = rig();
-    assert_eq!(find(&rig.asked).unwrap(), None);
+    assert_eq!(find_export(&rig.asked).unwrap(), None);
     let socket = export(&rig.asked).unwrap();
     assert_eq!(socket, rig.folder.path().join("iotax-r-vm0-0"));
-    assert_eq!(find(&rig.asked).unwrap(), Some(Some(socket)));
+    assert_eq!(find_export(&rig.asked).unwrap(), Some(Some(socket)));
     let told = read_back(&rig.target.socket, &rig.asked.name).unwrap();
     let expected = [
         ("bdev", "AIO disk"),
@@ -197,7 +197,7 @@ fn a_half_made_disk_is_found_and_taken_away() {
         rig.target.state.lock().unwrap().without.push(without);
         let error = export(&rig.asked).unwrap_err().to_string();
         assert!(error.contains(&format!("refused {without}")), "{error}");
-        assert_eq!(find(&rig.asked).unwrap(), Some(None));
+        assert_eq!(find_export(&rig.asked).unwrap(), Some(None));
         unexport(&rig.asked).unwrap();
         assert!(rig.is_empty());
     }
@@ -236,11 +236,14 @@ fn a_target_that_sees_other_files_is_found_out_before_a_guest_has_them() {
 fn a_target_that_is_gone_has_nothing_left() {
     let rig = rig();
     let gone = ExportSpdk { rpc: rig.folder.path().join("gone"), ..rig.asked.clone() };
-    assert_eq!(find(&gone).unwrap(), None);
+    assert_eq!(find_export(&gone).unwrap(), None);
     unexport(&gone).unwrap();
     // A file that exists and is not a target is a different case.
     let file = ExportSpdk { rpc: rig.folder.path().to_owned(), ..rig.asked.clone() };
-    assert!(find(&file).is_ok_and(|found| found.is_none()), "connecting to a folder is refused");
+    assert!(
+        find_export(&file).is_ok_and(|found| found.is_none()),
+        "connecting to a folder is refused"
+    );
 }
 
 #[test]
@@ -256,7 +259,7 @@ fn what_a_target_lacks_is_named() {
     rig.target.state.lock().unwrap().in_interrupt = true;
     let facts = SpdkConnection::connect(&rig.target.socket).unwrap().facts;
     assert_eq!(
-        (facts.polled(), facts.describe_target().as_str()),
+        (facts.polled_processors(), facts.describe_target().as_str()),
         (vec![], "SPDK v0.1 made up, waits for interrupts on core 0")
     );
 }
@@ -301,7 +304,7 @@ fn a_real_target_was_asked_just_so_and_is_understood() {
         told["server"].starts_with("SPDK v") && told["server"].ends_with("polls on core 0"),
         "{told:?}"
     );
-    assert_eq!(find(&asked).unwrap(), Some(Some(made)));
+    assert_eq!(find_export(&asked).unwrap(), Some(Some(made)));
     unexport(&asked).unwrap();
-    assert_eq!(find(&asked).unwrap(), None);
+    assert_eq!(find_export(&asked).unwrap(), None);
 }

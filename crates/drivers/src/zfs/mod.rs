@@ -10,7 +10,7 @@ pub use arc::{ArcLimit, check_ddt};
 
 use super::tool::{all_of, checked_output, load_modules, output, settle, tool};
 use crate::refusal::{NotOurs, NothingMade};
-use crate::tool::run;
+use crate::tool::run_tool;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::fs;
@@ -45,14 +45,18 @@ impl Pool<'_> {
     ///
     /// # Errors
     /// The errors of zpool or zfs. A name that is taken is somebody else's: then nothing was made.
-    pub fn make(&self, commands: &[Vec<String>], volume: Option<&str>) -> Result<Option<PathBuf>> {
+    pub fn create_pool(
+        &self,
+        commands: &[Vec<String>],
+        volume: Option<&str>,
+    ) -> Result<Option<PathBuf>> {
         load().context(NothingMade)?;
         if self.is_imported()? {
             return Err(anyhow!("there is a pool {} already", self.name).context(NothingMade));
         }
         for words in commands {
             let [program, rest @ ..] = words.as_slice() else { continue };
-            run(&mut tool(program, rest))?;
+            run_tool(&mut tool(program, rest))?;
         }
         volume.map(|volume| self.device(volume)).transpose()
     }
@@ -75,7 +79,7 @@ impl Pool<'_> {
     ///
     /// # Errors
     /// If zpool cannot be asked.
-    pub fn find(&self, volume: Option<&str>) -> Result<Option<Option<PathBuf>>> {
+    pub fn find_pool(&self, volume: Option<&str>) -> Result<Option<Option<PathBuf>>> {
         let there = self.is_imported()? || any_is_ours(self.traces())?;
         Ok(there.then(|| volume.and_then(|volume| self.link(volume).canonicalize().ok())))
     }
@@ -86,13 +90,13 @@ impl Pool<'_> {
     /// # Errors
     /// [`NotOurs`] if a pool of that name is not of this run; the errors of zpool, if something is
     /// in use.
-    pub fn unmake(&self) -> Result<()> {
+    pub fn destroy_pool(&self) -> Result<()> {
         if self.is_imported()? {
             self.must_be_ours()?;
             let mut last = None;
             // A process that looks at new devices (udev) may have one open for a moment.
             let destroyed = wait_until(Duration::from_secs(10), || {
-                last = run(&mut tool("zpool", ["destroy", self.name])).err();
+                last = run_tool(&mut tool("zpool", ["destroy", self.name])).err();
                 last.is_none()
             });
             destroyed.map_err(|_| {
@@ -108,7 +112,7 @@ impl Pool<'_> {
     }
 
     fn must_be_ours(&self) -> Result<()> {
-        let owner = run(&mut tool("zfs", ["get", "-H", "-o", "value", PROPERTY, self.name]))?;
+        let owner = run_tool(&mut tool("zfs", ["get", "-H", "-o", "value", PROPERTY, self.name]))?;
         match owner.trim() == self.run_id {
             true => Ok(()),
             false => Err(NotOurs(format!(
@@ -126,7 +130,7 @@ impl Pool<'_> {
         if !Path::new("/sys/module/zfs").exists() {
             return Ok(false);
         }
-        let names = run(&mut tool("zpool", ["list", "-H", "-o", "name"]))?;
+        let names = run_tool(&mut tool("zpool", ["list", "-H", "-o", "name"]))?;
         Ok(names.lines().any(|name| name == self.name))
     }
 
@@ -163,10 +167,12 @@ impl Trace {
             load()?;
         }
         for device in &self.labelled {
-            run(tool("zpool", ["labelclear", "-f"]).arg(device))?;
+            run_tool(tool("zpool", ["labelclear", "-f"]).arg(device))?;
         }
         if self.partitioned {
-            run(tool("wipefs", ["--all", "--quiet", "--types", "gpt,PMBR"]).arg(&self.device))?;
+            run_tool(
+                tool("wipefs", ["--all", "--quiet", "--types", "gpt,PMBR"]).arg(&self.device),
+            )?;
         }
         Ok(())
     }
@@ -329,7 +335,7 @@ mod tests {
         }
         let pool =
             Pool { run_id: "r", name: "iotax-r-zfs0", members: vec![Path::new("/dev/no-such")] };
-        assert_eq!(pool.find(Some("vol")).unwrap(), None);
-        pool.unmake().unwrap();
+        assert_eq!(pool.find_pool(Some("vol")).unwrap(), None);
+        pool.destroy_pool().unwrap();
     }
 }

@@ -5,7 +5,7 @@
 use super::{Label, label_of, partition_of_zpools};
 use crate::settings::{self, ThingSettings};
 use crate::system::ProgressFn;
-use crate::tool::{run, tool};
+use crate::tool::{run_tool, tool};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_facts::array::ArrayState;
 use std::fs;
@@ -48,7 +48,7 @@ fn volumes() -> Vec<(PathBuf, PathBuf)> {
 /// The errors of ZFS.
 pub fn settings_of(pool: &str, content: &str) -> Result<ThingSettings> {
     let of = |program: &str, properties: &str, of: &str| {
-        run(&mut tool(program, ["get", "-H", "-p", "-o", "property,value", properties, of]))
+        run_tool(&mut tool(program, ["get", "-H", "-p", "-o", "property,value", properties, of]))
     };
     let pool = settings::properties(&of("zpool", "ashift,autotrim", pool)?);
     Ok(pool.into_iter().chain(settings::properties(&of("zfs", PROPERTIES, content)?)).collect())
@@ -60,7 +60,7 @@ pub fn settings_of(pool: &str, content: &str) -> Result<ThingSettings> {
 /// The errors of zpool, which says so if the pool cannot do without it.
 pub fn offline(made: &Path, member: &Path) -> Result<()> {
     let (pool, member) = (pool_of(made)?, real(member)?);
-    run(tool("zpool", ["offline", &pool]).arg(member)).map(drop)
+    run_tool(tool("zpool", ["offline", &pool]).arg(member)).map(drop)
 }
 
 /// Brings a member back as a drive that ZFS knows nothing about. The resilver goes on by itself.
@@ -75,14 +75,14 @@ pub fn replace(made: &Path, member: &Path) -> Result<()> {
         // With the label, ZFS would know what the drive has, and write only the rest. The drive is
         // offline, so nobody has it open.
         Label::Of(of) if of == pool => {
-            run(tool("zpool", ["labelclear", "-f"]).arg(&labelled)).map(drop)?
+            run_tool(tool("zpool", ["labelclear", "-f"]).arg(&labelled)).map(drop)?
         }
         Label::Of(of) => bail!("{} carries the label of the pool {of}", labelled.display()),
         Label::Nameless => {
             bail!("{} carries the label of a spare or cache of a pool", labelled.display())
         }
     }
-    run(tool("zpool", ["replace", "-f", &pool]).arg(&member)).map(drop)
+    run_tool(tool("zpool", ["replace", "-f", &pool]).arg(&member)).map(drop)
 }
 
 /// Waits until every member is whole. `progress` receives the share that is done, and may end the
@@ -117,7 +117,7 @@ fn real(member: &Path) -> Result<PathBuf> {
 /// # Errors
 /// If the output of zpool is not understood.
 pub fn state_of(pool: &str) -> Result<Option<ArrayState>> {
-    match run(&mut tool("zpool", ["status", "-P", pool])) {
+    match run_tool(&mut tool("zpool", ["status", "-P", pool])) {
         Ok(text) => of_status(&text)
             .map(Some)
             .with_context(|| format!("cannot understand zpool status {pool}")),
@@ -134,7 +134,7 @@ struct PoolRow<'a> {
 }
 
 fn of_status(text: &str) -> Result<ArrayState> {
-    let rows = rows(text);
+    let rows = device_rows(text);
     let pool = rows.first().context("it names no pool")?;
     if !["ONLINE", "DEGRADED"].contains(&pool.state) {
         return Ok(ArrayState::Down { word: pool.state.to_lowercase() });
@@ -167,7 +167,7 @@ fn missing(rows: &[PoolRow]) -> usize {
 }
 
 /// Returns the table under `config:`, which has a tab, then two spaces for each level.
-fn rows(text: &str) -> Vec<PoolRow<'_>> {
+fn device_rows(text: &str) -> Vec<PoolRow<'_>> {
     let table = text.lines().skip_while(|line| line.trim() != "config:").skip(1);
     table
         .filter_map(|line| row(line.strip_prefix('\t')?))

@@ -11,17 +11,17 @@ use std::path::Path;
 
 /// Blocks, written and read by several threads at once.
 pub trait BlockFile: Sync {
-    fn read(&self, block: u64, into: &mut [u8]) -> io::Result<()>;
+    fn read_block(&self, block: u64, into: &mut [u8]) -> io::Result<()>;
     /// Writes a block, which may be lost until a flush returns.
     ///
     /// # Errors
     /// The errors of the system.
-    fn write(&self, block: u64, data: &[u8]) -> io::Result<()>;
+    fn write_block(&self, block: u64, data: &[u8]) -> io::Result<()>;
     /// Flushes: once it returns, every write that had returned before is to stay.
     ///
     /// # Errors
     /// The errors of the system.
-    fn flush(&self) -> io::Result<()>;
+    fn flush_blocks(&self) -> io::Result<()>;
 }
 
 /// Block device or file, opened with O_DIRECT.
@@ -43,11 +43,11 @@ impl DirectDisk {
 }
 
 impl BlockFile for DirectDisk {
-    fn read(&self, block: u64, into: &mut [u8]) -> io::Result<()> {
+    fn read_block(&self, block: u64, into: &mut [u8]) -> io::Result<()> {
         self.0.read_exact_at(into, block * BLOCK as u64)
     }
 
-    fn write(&self, block: u64, data: &[u8]) -> io::Result<()> {
+    fn write_block(&self, block: u64, data: &[u8]) -> io::Result<()> {
         // A short write of one block is not continued: it would be two writes.
         match self.0.write_at(data, block * BLOCK as u64)? {
             written if written == data.len() => Ok(()),
@@ -58,7 +58,7 @@ impl BlockFile for DirectDisk {
         }
     }
 
-    fn flush(&self) -> io::Result<()> {
+    fn flush_blocks(&self) -> io::Result<()> {
         self.0.sync_data()
     }
 }
@@ -98,11 +98,11 @@ mod tests {
         let mut page = AlignedPage::default();
         assert_eq!(page.bytes().as_ptr().align_offset(BLOCK), 0);
         page.bytes().fill(7);
-        disk.write(3, page.bytes()).unwrap();
-        disk.flush().unwrap();
+        disk.write_block(3, page.bytes()).unwrap();
+        disk.flush_blocks().unwrap();
         page.bytes().fill(0);
-        disk.read(3, page.bytes()).unwrap();
+        disk.read_block(3, page.bytes()).unwrap();
         assert!(page.bytes().iter().all(|byte| *byte == 7));
-        assert!(disk.read(256, page.bytes()).is_err(), "behind the end");
+        assert!(disk.read_block(256, page.bytes()).is_err(), "behind the end");
     }
 }

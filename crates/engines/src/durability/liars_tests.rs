@@ -78,7 +78,7 @@ fn gone() -> io::Error {
 }
 
 impl BlockFile for FakeDisk {
-    fn read(&self, block: u64, into: &mut [u8]) -> io::Result<()> {
+    fn read_block(&self, block: u64, into: &mut [u8]) -> io::Result<()> {
         let inside = self.inside.lock().unwrap();
         match inside.stable.get(&block) {
             Some(data) if data.is_empty() => return Err(io::Error::other("medium error")),
@@ -88,7 +88,7 @@ impl BlockFile for FakeDisk {
         Ok(())
     }
 
-    fn write(&self, block: u64, data: &[u8]) -> io::Result<()> {
+    fn write_block(&self, block: u64, data: &[u8]) -> io::Result<()> {
         let mut inside = self.inside.lock().unwrap();
         inside.writes += 1;
         if inside.writes > self.dies_at {
@@ -101,7 +101,7 @@ impl BlockFile for FakeDisk {
         Ok(())
     }
 
-    fn flush(&self) -> io::Result<()> {
+    fn flush_blocks(&self) -> io::Result<()> {
         let mut inside = self.inside.lock().unwrap();
         if inside.writes > self.dies_at {
             return Err(gone());
@@ -226,7 +226,7 @@ proptest! {
     #[test]
     fn an_honest_disk_is_never_accused(seed in any::<u64>(), dies_at in 16u64..900) {
         let found = trial(Lie::None, seed, dies_at);
-        prop_assert_eq!(found.broken(), 0, "{:?}", found);
+        prop_assert_eq!(found.broken_blocks(), 0, "{:?}", found);
         prop_assert_eq!(found.kept, found.blocks);
         prop_assert!(found.examples.is_empty());
     }
@@ -235,15 +235,15 @@ proptest! {
     fn an_honest_disk_is_not_accused_of_what_a_liar_left_on_it(seed in any::<u64>(), batches in 32u64..56, lie in under_way()) {
         let disk = FakeDisk { lie, dies_at: 16 * batches + 7, inside: Mutex::default() };
         let (disk, lied) = trial_on(disk, &spec(seed), seed, &[]);
-        prop_assert!(lied.found.broken() > 0, "{:?}: {:?}", lie, lied);
+        prop_assert!(lied.found.broken_blocks() > 0, "{:?}: {:?}", lie, lied);
         // The same blocks are under way once more, and some of them stay as they were.
         let again = TrialSpec { trial: !seed, ..spec(seed) };
         let (disk, honest) = trial_on(disk.turned(Lie::None), &again, !seed, &lied.unreadable);
-        prop_assert_eq!(honest.found.broken(), 0, "{:?}: {:?}", lie, honest);
+        prop_assert_eq!(honest.found.broken_blocks(), 0, "{:?}: {:?}", lie, honest);
         // A lie on this disk is caught as on any other.
         let third = TrialSpec { trial: seed ^ 1, ..spec(!seed) };
         let (_, lied) = trial_on(disk.turned(lie), &third, seed ^ 1, &honest.unreadable);
-        prop_assert!(lied.found.broken() > 0, "{:?}: {:?}", lie, lied);
+        prop_assert!(lied.found.broken_blocks() > 0, "{:?}: {:?}", lie, lied);
     }
 
     #[test]
@@ -251,7 +251,7 @@ proptest! {
         // Something is under way when the disk dies.
         let dies_at = dies_at - dies_at % 16 + 7;
         let found = trial(lie, seed, dies_at);
-        prop_assert!(found.broken() > 0, "{:?}: {:?}", lie, found);
+        prop_assert!(found.broken_blocks() > 0, "{:?}: {:?}", lie, found);
         prop_assert!(!found.examples.is_empty() && found.examples.len() <= MOST_EXAMPLES);
         prop_assert_eq!(found.blocks, found.kept + found.lost + found.torn + found.unreadable);
     }

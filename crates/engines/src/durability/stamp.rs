@@ -57,7 +57,7 @@ fn marks(trial: u64, block: u64, sector: usize) -> impl Iterator<Item = [u8; 4]>
 
 /// Returns the content of a block's sectors. A sector is torn if that trial wrote part of it.
 pub fn sectors(bytes: &[u8], trial: u64, block: u64) -> impl Iterator<Item = Sector> + '_ {
-    let sector = move |(at, bytes)| match whole(bytes) {
+    let sector = move |(at, bytes)| match whole_sector(bytes) {
         Some((stamp, own)) => Sector::Whole(stamp, own),
         None if has_part_of(bytes, trial, marks(trial, block, at)) => Sector::Torn,
         None => Sector::Foreign,
@@ -65,7 +65,7 @@ pub fn sectors(bytes: &[u8], trial: u64, block: u64) -> impl Iterator<Item = Sec
     bytes.chunks_exact(SECTOR).enumerate().map(sector)
 }
 
-fn whole(bytes: &[u8]) -> Option<(Stamp, u32)> {
+fn whole_sector(bytes: &[u8]) -> Option<(Stamp, u32)> {
     let found = stamp::Stamp::from_sector(bytes)?;
     let (block, own) = (found.offset / BLOCK as u64, found.offset % BLOCK as u64 / SECTOR as u64);
     Some((Stamp { trial: found.writer, block, sequence: found.generation }, own as u32))

@@ -23,7 +23,7 @@ impl Verified {
     fn and(mut self, other: Verified) -> Verified {
         self.unreadable.extend(other.unreadable);
         self.unreadable.truncate(MOST_UNREADABLE);
-        Verified { found: self.found.and(other.found), ..self }
+        Verified { found: self.found.combine_results(other.found), ..self }
     }
 }
 
@@ -75,7 +75,7 @@ impl VerifyPass<'_> {
     fn read_all(&self, asked: &[AskedBlock]) -> Verified {
         let (mut verified, mut page) = (Verified::default(), AlignedPage::default());
         for asked in asked {
-            let judged = match self.disk.read(asked.block, page.bytes()) {
+            let judged = match self.disk.read_block(asked.block, page.bytes()) {
                 Ok(()) => judge(page.bytes(), self.spec, asked, self.acknowledged),
                 Err(_) if asked.expected.is_none() && self.unreadable.contains(&asked.block) => {
                     BlockVerdict::Kept { later: false }

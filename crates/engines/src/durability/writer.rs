@@ -41,7 +41,7 @@ fn lead(
     let mut acknowledged = 0;
     for batch in 0..spec.most_batches {
         crew.write_batch().with_context(|| format!("a write of batch {batch} failed"))?;
-        disk.flush().with_context(|| format!("the flush of batch {batch} failed"))?;
+        disk.flush_blocks().with_context(|| format!("the flush of batch {batch} failed"))?;
         acknowledged = spec.last_of(batch);
         if acknowledge(acknowledged).is_break() {
             break;
@@ -108,5 +108,5 @@ fn write_one(
 ) -> io::Result<()> {
     let stamp = Stamp { trial: spec.trial, block: write.block, sequence: write.sequence };
     stamp::fill(page.bytes(), &stamp);
-    disk.write(write.block, page.bytes())
+    disk.write_block(write.block, page.bytes())
 }

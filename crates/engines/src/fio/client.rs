@@ -38,7 +38,7 @@ impl Client {
     ///
     /// # Errors
     /// If the file is not ours alone, or does not say what it is of.
-    pub fn named(path: &Path) -> Result<Option<Client>, EngineError> {
+    pub fn read_client_file(path: &Path) -> Result<Option<Client>, EngineError> {
         let unfit =
             |why: String| EngineError::Unfit(format!("cannot read {}: {why}", path.display()));
         if path.extension().is_none_or(|ending| ending != ENDING) {
@@ -96,7 +96,7 @@ impl Client {
     ///
     /// # Errors
     /// If this engine would run the job as something else.
-    pub(super) fn fitted(&self, job: Job) -> Result<Job, EngineError> {
+    pub(super) fn fit_client_job(&self, job: Job) -> Result<Job, EngineError> {
         let refuse = |what: &str, hint: &str| {
             let why = format!(
                 "job \"{}\": fio's engine {} {what}; hint: {hint}",
@@ -184,14 +184,16 @@ mod tests {
         let path = folder.path().join("rados0.fio-target");
         std::fs::write(&path, serde_json::to_string(&objects()).unwrap()).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(Client::named(&path).unwrap(), Some(objects()));
-        assert_eq!(Client::named(Path::new("/srv/x.img")).unwrap(), None);
+        assert_eq!(Client::read_client_file(&path).unwrap(), Some(objects()));
+        assert_eq!(Client::read_client_file(Path::new("/srv/x.img")).unwrap(), None);
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(Client::named(&path).is_err(), "others may have written it");
+        assert!(Client::read_client_file(&path).is_err(), "others may have written it");
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let bad = Client { pool: "p\nioengine=external:/tmp/x.so".into(), ..objects() };
         std::fs::write(&path, serde_json::to_string(&bad).unwrap()).unwrap();
-        assert!(Client::named(&path).unwrap_err().to_string().contains("fio cannot take"));
+        assert!(
+            Client::read_client_file(&path).unwrap_err().to_string().contains("fio cannot take")
+        );
     }
 
     #[test]
@@ -203,7 +205,7 @@ mod tests {
             size: Some(30 << 20),
             ..Job::default()
         };
-        let fits = objects().fitted(job.clone()).unwrap();
+        let fits = objects().fit_client_job(job.clone()).unwrap();
         assert_eq!(fits.size, Some(28 << 20), "whole objects");
         let lines = objects().lines(&fits);
         for line in [
@@ -220,7 +222,7 @@ mod tests {
             (Job { bs: 8 << 20, ..job.clone() }, "object-size"),
             (Job { fsync: 1, ..job.clone() }, "no fsync"),
         ] {
-            assert!(objects().fitted(odd).unwrap_err().to_string().contains(what));
+            assert!(objects().fit_client_job(odd).unwrap_err().to_string().contains(what));
         }
         let image = Client { of: PoolPart::Image { name: "i".into() }, ..objects() };
         assert!(

@@ -3,7 +3,7 @@
 //! to standard output.
 
 use super::client::Client;
-use super::{EngineError, Filename, Ioengines, Site, fio_failed, named, system};
+use super::{EngineError, Filename, Ioengines, Site, fio_failed, system, version_name};
 use iotax_drivers::ceph::Cluster;
 use iotax_host::Missing;
 use iotax_load::{TargetSpec, clock};
@@ -28,7 +28,7 @@ impl Here {
     /// If one is named by a file that does not say what it is, or there are several and fio is a
     /// client of one.
     pub(super) fn for_targets(targets: &[TargetSpec]) -> Result<Here, EngineError> {
-        let clients = targets.iter().map(|target| Client::named(&target.path));
+        let clients = targets.iter().map(|target| Client::read_client_file(&target.path));
         let mut clients = clients.collect::<Result<Vec<_>, _>>()?;
         match (targets.len(), clients.iter().flatten().count()) {
             (_, 0) => Ok(Here::default()),
@@ -43,7 +43,7 @@ impl Here {
 }
 
 impl Site for Here {
-    fn version(&self) -> Result<String, EngineError> {
+    fn fio_version(&self) -> Result<String, EngineError> {
         version()
     }
 
@@ -51,31 +51,31 @@ impl Site for Here {
         Ioengines { at_depth_one: "psync", deeper: &["io_uring", "libaio"], has_disk_util: true }
     }
 
-    fn place(&self) -> (String, &'static str) {
+    fn reason_and_place(&self) -> (String, &'static str) {
         ("named by the user".into(), "here")
     }
 
-    fn bytes(&self, path: &Path) -> Result<u64, EngineError> {
+    fn target_size(&self, path: &Path) -> Result<u64, EngineError> {
         self.client.as_ref().map_or_else(|| target_bytes(path), |client| Ok(client.bytes))
     }
 
-    fn filename(&self, path: &Path) -> Result<Filename, EngineError> {
+    fn fio_filename(&self, path: &Path) -> Result<Filename, EngineError> {
         match self.client {
             Some(_) => Ok(Filename { text: String::new(), held: None }),
             None => Filename::from_path(path),
         }
     }
 
-    fn client(&self) -> Option<&Client> {
+    fn cluster_client(&self) -> Option<&Client> {
         self.client.as_ref()
     }
 
-    fn command(&self, options: &[String]) -> Vec<String> {
+    fn fio_command(&self, options: &[String]) -> Vec<String> {
         let conf = self.client.iter().flat_map(|client| ["env".to_owned(), conf_variable(client)]);
         conf.chain(["fio".to_owned()]).chain(options.iter().cloned()).collect()
     }
 
-    fn run(
+    fn run_fio(
         &self,
         options: &[String],
         job_file: &str,
@@ -111,7 +111,7 @@ impl Site for Here {
     }
 
     /// Flushes all at once, and returns when the last is flushed.
-    fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError> {
+    fn flush_targets(&self, paths: &[&Path]) -> Result<u64, EngineError> {
         // As a client, fio has flushed by itself.
         if self.client.is_some() {
             return Ok(0);
@@ -172,7 +172,9 @@ pub fn version() -> Result<String, EngineError> {
         }
         Err(source) => return Err(system("start", Path::new("fio"), source)),
     };
-    named(&output.stdout).filter(|_| output.status.success()).ok_or_else(|| fio_failed(&output))
+    version_name(&output.stdout)
+        .filter(|_| output.status.success())
+        .ok_or_else(|| fio_failed(&output))
 }
 
 pub fn missing() -> Missing {
@@ -217,5 +219,5 @@ fn monotonic_at(wall_ms: u64) -> u64 {
     let wall = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     let wall_ns = wall.tv_sec as u64 * 1_000_000_000 + wall.tv_nsec as u64;
     let ago = wall_ns.saturating_sub(wall_ms.saturating_mul(1_000_000));
-    clock::now().saturating_sub(ago)
+    clock::monotonic_ns().saturating_sub(ago)
 }

@@ -54,22 +54,22 @@ pub trait Site {
     ///
     /// # Errors
     /// What is missing, does not fit or failed there, as for all methods here.
-    fn version(&self) -> Result<String, EngineError>;
+    fn fio_version(&self) -> Result<String, EngineError>;
     fn ioengines(&self) -> Ioengines;
     /// Returns why fio runs, and where, for the record: `named by the user`, `here`.
-    fn place(&self) -> (String, &'static str);
-    fn bytes(&self, path: &Path) -> Result<u64, EngineError>;
+    fn reason_and_place(&self) -> (String, &'static str);
+    fn target_size(&self, path: &Path) -> Result<u64, EngineError>;
     /// Returns the name of a target as fio gets it.
     ///
     /// # Errors
     /// As above.
-    fn filename(&self, path: &Path) -> Result<Filename, EngineError>;
-    fn command(&self, options: &[String]) -> Vec<String>;
+    fn fio_filename(&self, path: &Path) -> Result<Filename, EngineError>;
+    fn fio_command(&self, options: &[String]) -> Vec<String>;
     /// Runs fio with the job on its standard input, and ends it at the limit.
     ///
     /// # Errors
     /// As above. The output shows if fio failed.
-    fn run(
+    fn run_fio(
         &self,
         options: &[String],
         job_file: &str,
@@ -79,12 +79,12 @@ pub trait Site {
     ///
     /// # Errors
     /// As above.
-    fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError>;
+    fn flush_targets(&self, paths: &[&Path]) -> Result<u64, EngineError>;
     /// Returns when a window began, on the clock of the agent's end. `report_ms` is the wall clock
     /// of fio's report.
     fn window_start(&self, report_ms: u64, window_ns: u64) -> u64;
     /// Returns the target that fio reaches as a client, where no file exists.
-    fn client(&self) -> Option<&Client> {
+    fn cluster_client(&self) -> Option<&Client> {
         None
     }
     /// Returns true if fio is out of our reach and must end by itself: after a set time, even if
@@ -138,7 +138,7 @@ impl Fio {
         targets: &[TargetSpec],
         jobs: &[Job],
     ) -> Result<Fio, EngineError> {
-        let version = site.version()?;
+        let version = site.fio_version()?;
         if targets.is_empty() {
             return Err(EngineError::Unfit("no target to run on".into()));
         }
@@ -168,7 +168,7 @@ impl Fio {
         line("clat_percentiles", &0);
         line("continue_on_error", &"all");
         // Only the client can make its flush, and the flush is part of the slice's time.
-        if spec.flush && self.site.client().is_some_and(Client::flushes) {
+        if spec.flush && self.site.cluster_client().is_some_and(Client::flushes) {
             line("end_fsync", &1);
         }
         match spec.bound {
@@ -194,7 +194,7 @@ impl Fio {
 
     fn section(&self, number: usize, member: &FioTarget, job: &Job, spec: &SliceSpec) -> String {
         let mut text = format!("[job{number}]\n");
-        match self.site.client() {
+        match self.site.cluster_client() {
             Some(client) => text += &client.lines(job),
             None => _ = writeln!(text, "filename={}", member.filename.text),
         }
@@ -264,8 +264,8 @@ impl Fio {
     }
 
     fn choose_ioengine(&self) -> Result<(&'static str, String), EngineError> {
-        let (why, place) = self.site.place();
-        if let Some(client) = self.site.client() {
+        let (why, place) = self.site.reason_and_place();
+        if let Some(client) = self.site.cluster_client() {
             let name = client.ioengine();
             let cache =
                 if client.flushes() { ", which caches unless rbd_cache is off" } else { "" };
@@ -308,7 +308,7 @@ impl Fio {
     }
 
     fn run(&self, job_file: &str, readonly: bool, limit: Duration) -> Result<Report, EngineError> {
-        let output = self.site.run(&options(readonly), job_file, limit)?;
+        let output = self.site.run_fio(&options(readonly), job_file, limit)?;
         match report::parse(&String::from_utf8_lossy(&output.stdout)) {
             Ok(report)
                 if output.status.success() || report.jobs.iter().any(|job| job.total_err > 0) =>
@@ -338,8 +338,8 @@ impl FioTarget {
         target: &TargetSpec,
         jobs: &[Job],
     ) -> Result<FioTarget, EngineError> {
-        let jobs = fitted(site, target, jobs)?;
-        Ok(FioTarget { target: target.clone(), filename: site.filename(&target.path)?, jobs })
+        let jobs = fit_jobs(site, target, jobs)?;
+        Ok(FioTarget { target: target.clone(), filename: site.fio_filename(&target.path)?, jobs })
     }
 }
 
@@ -348,13 +348,13 @@ impl LoadEngine for Fio {
         self.version.clone()
     }
 
-    fn why(&self) -> String {
+    fn choice_reason(&self) -> String {
         self.why.clone()
     }
 
-    fn command(&self) -> Option<Vec<String>> {
+    fn slice_command(&self) -> Option<Vec<String>> {
         let readonly = !self.members.iter().any(|member| member.target.writable);
-        let mut words = self.site.command(&options(readonly));
+        let mut words = self.site.fio_command(&options(readonly));
         // The job comes on standard input, so its text is part of the command.
         let spec = SliceSpec {
             bound: SliceBound::Time { ns: 1_000_000_000 },
@@ -367,7 +367,7 @@ impl LoadEngine for Fio {
     }
 
     /// Runs one slice. fio's millisecond is 0.1 % of a second.
-    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+    fn run_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
         self.slices += 1;
         let limit = limit_of(spec);
         let writes = self.jobs().any(|(_, job)| job.rw.writes());
@@ -383,7 +383,7 @@ impl LoadEngine for Fio {
         if spec.flush || self.jobs().any(|(_, job)| job.end_fsync) {
             let paths: Vec<&Path> =
                 self.members.iter().map(|member| member.target.path.as_path()).collect();
-            result.flush_ns = Some(self.site.flush(&paths)?);
+            result.flush_ns = Some(self.site.flush_targets(&paths)?);
         }
         Ok(result)
     }
@@ -395,7 +395,8 @@ impl LoadEngine for Fio {
 /// If fio cannot, or takes longer than a slow cluster would.
 pub fn fill(client: &Client) -> Result<(), EngineError> {
     let limit = Duration::from_secs(60 + client.bytes / SLOWEST_FILL);
-    let output = Here::client_of(client.clone()).run(&options(false), &client.filling(), limit)?;
+    let output =
+        Here::client_of(client.clone()).run_fio(&options(false), &client.filling(), limit)?;
     match report::parse(&String::from_utf8_lossy(&output.stdout)) {
         Ok(report) if output.status.success() => {
             let written = report::convert(&report)?.write.bytes;
@@ -429,7 +430,7 @@ pub fn has_ioengine(name: &str) -> Result<(), String> {
 /// # Errors
 /// If it is not installed, fails, or does not end within the limit.
 pub fn once(job_file: &str, limit: Duration) -> Result<SliceResult, EngineError> {
-    let output = Here::default().run(&options(true), job_file, limit)?;
+    let output = Here::default().run_fio(&options(true), job_file, limit)?;
     match report::parse(&String::from_utf8_lossy(&output.stdout)) {
         Ok(report) if output.status.success() => report::convert(&report),
         _ => Err(fio_failed(&output)),
@@ -454,7 +455,7 @@ fn options(readonly: bool) -> Vec<String> {
 }
 
 /// Returns `fio 3.33` from the output of `fio --version`.
-pub fn named(stdout: &[u8]) -> Option<String> {
+pub fn version_name(stdout: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(stdout);
     text.lines()
         .find_map(|line| line.trim().strip_prefix("fio-"))
@@ -462,7 +463,7 @@ pub fn named(stdout: &[u8]) -> Option<String> {
 }
 
 /// Returns the jobs with their region made explicit: fio would otherwise use or grow what it finds.
-fn fitted(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>, EngineError> {
+fn fit_jobs(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>, EngineError> {
     if !target.hold.is_none() {
         return Err(EngineError::Unfit(
             "fio cannot hold completions back; hint: use the engine sync or uring under the layer delay"
@@ -472,12 +473,12 @@ fn fitted(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>
     if jobs.is_empty() {
         return Err(EngineError::Unfit("no job to run".into()));
     }
-    let there = site.bytes(&target.path)?;
+    let there = site.target_size(&target.path)?;
     let usable = target.bytes.unwrap_or(there).min(there);
     // For jobs that move from thread to thread, fio would clip or refuse other regions than we do.
     let fitted = |job: Job| {
         let job = fitted_job(target, &job, usable)?;
-        site.client().map_or(Ok(job.clone()), |client| client.fitted(job))
+        site.cluster_client().map_or(Ok(job.clone()), |client| client.fit_client_job(job))
     };
     jobs.iter().flat_map(Job::apart).map(fitted).collect()
 }

@@ -42,7 +42,7 @@ fn the_real_fio_reads_a_slice() {
     let jobs = [Job::default(), Job { iodepth: 8, numjobs: 2, bs: 16384, ..Job::default() }];
     let mut fio = Fio::prepare(Box::new(Here::default()), &[target(&path, false)], &jobs).unwrap();
     assert!(fio.name().starts_with("fio 3."), "{}", fio.name());
-    let result = fio.slice(&time(200)).unwrap();
+    let result = fio.run_slice(&time(200)).unwrap();
     assert!((200_000_000..400_000_000).contains(&result.window_ns), "{}", result.window_ns);
     assert!(result.read.ios > 100 && result.read.bytes > result.read.ios * 4096, "{result:?}");
     // At the end of its ramp, fio counts what is in flight on one side only: 1 + 8 * 2 at most.
@@ -50,8 +50,8 @@ fn the_real_fio_reads_a_slice() {
     assert_eq!((result.write.ios, result.errors, result.flush_ns), (0, 0, None));
     assert!(result.cpu_system_ns > 0 && result.discarded_ns == 30_000_000);
     let end = result.window_start_ns + result.window_ns;
-    assert!(end <= clock::now() && clock::now() - end < 20_000_000_000);
-    let words = fio.command().unwrap();
+    assert!(end <= clock::monotonic_ns() && clock::monotonic_ns() - end < 20_000_000_000);
+    let words = fio.slice_command().unwrap();
     assert!(words.iter().any(|word| word == "--readonly"), "{words:?}");
     assert_eq!(
         std::fs::read(&path).unwrap(),
@@ -83,7 +83,7 @@ fn the_real_fio_writes_within_its_region_and_flushes() {
         flush: true,
         begin_ns: None,
     };
-    let result = fio.slice(&spec).unwrap();
+    let result = fio.run_slice(&spec).unwrap();
     assert_eq!((result.write.bytes, result.write.latency.count()), (2 << 20, 512));
     assert!(result.sync_latency.count() >= 16, "{}", result.sync_latency.count());
     assert!(result.flush_ns.is_some());
@@ -120,7 +120,7 @@ fn every_member_has_a_section_of_its_own_for_every_job() {
     }
     // Four of the six threads write, from the start of their file.
     let share = (1u64 << 20).div_ceil(6).div_ceil(4096) * 4096;
-    let result = fio.slice(&spec).unwrap();
+    let result = fio.run_slice(&spec).unwrap();
     assert_eq!((result.write.bytes, result.write.latency.count()), (4 * share, 4 * share / 4096));
     assert!(result.read.ios > 0 && result.flush_ns.is_some());
     for path in [&one, &two] {
@@ -140,7 +140,7 @@ fn slices_draw_different_offsets() {
         Fio::prepare(Box::new(Here::default()), &[target(&path, false)], &[Job::default()])
             .unwrap();
     let first = fio.job_file(&time(50));
-    fio.slice(&time(50)).unwrap();
+    fio.run_slice(&time(50)).unwrap();
     assert_ne!(first, fio.job_file(&time(50)));
 }
 
@@ -154,7 +154,7 @@ fn fio_words_come_through_when_it_fails() {
         Fio::prepare(Box::new(Here::default()), &[target(&path, false)], &[Job::default()])
             .unwrap();
     std::fs::remove_file(&path).unwrap();
-    let error = fio.slice(&time(50)).unwrap_err();
+    let error = fio.run_slice(&time(50)).unwrap_err();
     assert!(
         matches!(&error, EngineError::Fio { words, .. } if words.contains("No such file")),
         "{error}"
@@ -175,7 +175,7 @@ fn fio_is_ended_before_the_host_gives_up() {
 fn what_does_not_fit_is_refused_before_fio_runs() {
     let (_dir, path) = file_of(1 << 20, "x");
     let refused = |job: Job, target: &TargetSpec| {
-        let error = fitted(&Here::default(), target, &[job]).unwrap_err();
+        let error = fit_jobs(&Here::default(), target, &[job]).unwrap_err();
         assert_eq!(error.code(), iotax_units::exit::BAD_INPUT);
         error.to_string()
     };

@@ -1,7 +1,7 @@
 //! Finds the figures of a line.
 
 use super::unit::{self, NumberUnit, PrefixBase, cyrillic};
-use super::words::words;
+use super::words::number_words;
 use super::{NumberHedge, Quantity, rounded};
 use crate::TextSpan;
 
@@ -24,7 +24,7 @@ pub fn quantities_in(line: usize, text: &str, style: Style) -> Vec<Quantity> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(start) = next_digit(text, at) {
-        match read(line, text, start, style) {
+        match read_quantity(line, text, start, style) {
             Some((quantity, end)) => {
                 found.push(quantity);
                 at = end;
@@ -74,7 +74,7 @@ fn after_word(text: &str, at: usize) -> usize {
 }
 
 /// Returns the figure whose digits begin at `start`, and the byte after it.
-fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity, usize)> {
+fn read_quantity(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity, usize)> {
     let before = text[..start].chars().next_back();
     // `(QD=1):26.985 MB/s`; a colon after a letter or a digit belongs to a name or a time.
     let labelled = || {
@@ -87,7 +87,7 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
     }
     let digits = match Digits::spaced(&text[start..], style).filter(|_| !text.is_ascii()) {
         Some(spaced) => spaced,
-        None => Digits::read(&text[start..], style)?,
+        None => Digits::read_digits(&text[start..], style)?,
     };
     let mut end = start + digits.bytes;
     if is_date(&text[end..]) {
@@ -98,7 +98,7 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
     let space =
         text[end..].chars().next().filter(|next| matches!(next, ' ' | '\u{a0}' | '\u{202f}'));
     let from = end + space.map_or(0, char::len_utf8);
-    if let Some(read) = unit::read(&text[from..]) {
+    if let Some(read) = unit::read_unit(&text[from..]) {
         (unit, scale, base) = (read.unit, read.scale, read.base);
         end = from + read.bytes;
     } else if text[end..].starts_with(|next: char| next.is_ascii_alphabetic() || next == '_') {
@@ -160,8 +160,8 @@ struct Digits {
 impl Digits {
     /// Reads `1,234.5`, `1.234,5`, `1 234,5`, `12,5`; refuses versions (`7.9.2009`), dates, times
     /// and ranges of addresses.
-    fn read(text: &str, style: Style) -> Option<Digits> {
-        if let Some(plain) = Digits::plain(text, style) {
+    fn read_digits(text: &str, style: Style) -> Option<Digits> {
+        if let Some(plain) = Digits::read_plain_digits(text, style) {
             return Some(plain);
         }
         // All digits; the number of digits in each group; the signs between the groups.
@@ -214,15 +214,15 @@ impl Digits {
             && text[first..]
                 .strip_prefix(' ')
                 .is_some_and(|next| next.starts_with(|next: char| next.is_ascii_digit()));
-        let digits = Digits::read(text, Style { spaces: true, ..style })
+        let digits = Digits::read_digits(text, Style { spaces: true, ..style })
             .filter(|one| follows && one.bytes > first + 3)?;
         let after = text[digits.bytes..].trim_start_matches([' ', '\u{a0}']);
-        unit::read(after).is_some_and(|read| read.unit.is_rate()).then_some(digits)
+        unit::read_unit(after).is_some_and(|read| read.unit.is_rate()).then_some(digits)
     }
 
     /// Reads digits, perhaps a point and digits, quickly. Nothing that could continue the number
     /// may follow.
-    fn plain(text: &str, style: Style) -> Option<Digits> {
+    fn read_plain_digits(text: &str, style: Style) -> Option<Digits> {
         let bytes = text.as_bytes();
         let run =
             |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -319,7 +319,7 @@ pub fn shows(text: &str) -> DecimalSign {
 
 /// Returns true if a text is only a word that hedges the figure beside it.
 pub fn hedges(text: &str) -> bool {
-    words().hedges(text)
+    number_words().hedges(text)
 }
 
 fn hedge(before: &str, after: &str) -> NumberHedge {
@@ -329,5 +329,5 @@ fn hedge(before: &str, after: &str) -> NumberHedge {
         return NumberHedge::Plain;
     }
     let own = || after.trim_start().starts_with("左右").then_some(NumberHedge::About);
-    words().hedge(before).or_else(own).unwrap_or(NumberHedge::Plain)
+    number_words().hedge(before).or_else(own).unwrap_or(NumberHedge::Plain)
 }

@@ -1,6 +1,6 @@
 //! Units as people write them in Latin, Cyrillic and Chinese letters, with their sizes.
 
-use super::words::words;
+use super::words::number_words;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -76,23 +76,24 @@ const PREFIXES: &[(char, i32)] =
     &[('k', 1), ('K', 1), ('M', 2), ('m', 2), ('G', 3), ('g', 3), ('T', 4), ('t', 4)];
 
 /// Returns the unit of a text that is only a unit: the head of a column.
-pub fn whole(text: &str) -> Option<Measure> {
-    let read = read(text).filter(|read| read.bytes == text.len())?;
+pub fn whole_unit(text: &str) -> Option<Measure> {
+    let read = read_unit(text).filter(|read| read.bytes == text.len())?;
     Some(Measure { unit: read.unit, scale: read.scale, base: read.base })
 }
 
 /// Returns the unit that a text begins with; letters after it make it another word.
-pub(super) fn read(text: &str) -> Option<ReadUnit> {
+pub(super) fn read_unit(text: &str) -> Option<ReadUnit> {
     // Most texts after a figure are not units.
     if !text.starts_with(|next: char| next.is_alphabetic() || matches!(next, '%' | '％' | '×')) {
         return None;
     }
-    if let Some((word, factor)) = words().multiples.iter().find(|(word, _)| text.starts_with(word))
+    if let Some((word, factor)) =
+        number_words().multiples.iter().find(|(word, _)| text.starts_with(word))
     {
         let after = &text[word.len()..];
         let space = after.len() - after.trim_start_matches(' ').len();
         if let Some(read) =
-            read(&after[space..]).filter(|read| space < 2 && read.unit != NumberUnit::Percent)
+            read_unit(&after[space..]).filter(|read| space < 2 && read.unit != NumberUnit::Percent)
         {
             return Some(ReadUnit {
                 scale: read.scale * factor,
@@ -109,8 +110,8 @@ pub(super) fn read(text: &str) -> Option<ReadUnit> {
             bytes: word.len(),
         });
     }
-    word(text)
-        .or_else(|| counted(text).filter(|read| ends(text, read.bytes)))
+    unit_word(text)
+        .or_else(|| counted_unit(text).filter(|read| ends(text, read.bytes)))
         .or_else(|| per_second(text))
 }
 
@@ -125,10 +126,11 @@ fn ends(text: &str, at: usize) -> bool {
         .starts_with(|next: char| next.is_ascii_alphanumeric() || cyrillic(next) || next == '_')
 }
 
-fn word(text: &str) -> Option<ReadUnit> {
+fn unit_word(text: &str) -> Option<ReadUnit> {
     let begins =
         |name: &str| text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
-    for (name, (unit, scale)) in words().units(text).iter().filter(|(name, _)| begins(name)) {
+    for (name, (unit, scale)) in number_words().units(text).iter().filter(|(name, _)| begins(name))
+    {
         // Endings of `процентов`.
         let percent = *unit == NumberUnit::Percent;
         let rest = text[name.len()..]
@@ -166,7 +168,7 @@ fn per_second(text: &str) -> Option<ReadUnit> {
 }
 
 /// Reads a prefix of 1000 or 1024 and the counted unit: `k`, `KiB/s`, `Gbit/s`, `k IOPS`.
-fn counted(text: &str) -> Option<ReadUnit> {
+fn counted_unit(text: &str) -> Option<ReadUnit> {
     let latin = latin(text);
     let letter = |at: usize| latin.get(at).map(|(letter, _)| *letter);
     let prefix = PREFIXES.iter().find(|(prefix, _)| letter(0) == Some(*prefix));
@@ -177,7 +179,7 @@ fn counted(text: &str) -> Option<ReadUnit> {
         Some((_, power)) if binary => (1024f64.powi(*power), PrefixBase::Binary),
         Some((_, power)) => (1000f64.powi(*power), PrefixBase::Decimal),
     };
-    for (name, unit) in &words().counted {
+    for (name, unit) in &number_words().counted {
         let spaced = *unit == NumberUnit::PerSecond && letter(prefix_letters) == Some(' ');
         let from = prefix_letters + usize::from(spaced);
         let mut letters = latin.iter().skip(from).map(|(letter, _)| *letter);
@@ -207,7 +209,7 @@ fn latin(text: &str) -> Vec<(char, usize)> {
         let known = if letter.is_ascii() {
             None
         } else {
-            words().latin.iter().find(|(own, _)| rest.starts_with(own))
+            number_words().latin.iter().find(|(own, _)| rest.starts_with(own))
         };
         end += known.map_or(letter.len_utf8(), |(own, _)| own.len());
         match (letter, known) {

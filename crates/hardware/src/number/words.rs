@@ -24,13 +24,13 @@ fn words_of_byte<'w, T>(words: &'w ByByte<T>, byte: Option<&u8>) -> &'w [(&'stat
     byte.and_then(|byte| words.get(&byte.to_ascii_lowercase())).map_or(&[], Vec::as_slice)
 }
 
-pub(super) fn words() -> &'static NumberWords {
+pub(super) fn number_words() -> &'static NumberWords {
     static WORDS: OnceLock<NumberWords> = OnceLock::new();
-    WORDS.get_or_init(NumberWords::read)
+    WORDS.get_or_init(NumberWords::read_lists)
 }
 
 impl NumberWords {
-    fn read() -> NumberWords {
+    fn read_lists() -> NumberWords {
         let mut words = NumberWords::default();
         let lines = include_str!("words.txt").lines().filter(|line| !line.starts_with('#'));
         let lists = lines.filter_map(|line| line.split_once(": "));
@@ -48,12 +48,16 @@ impl NumberWords {
                     .hedges
                     .entry(bytes[bytes.len() - 1])
                     .or_default()
-                    .push((spelling, named(what))),
+                    .push((spelling, parse_stored_name(what))),
                 "unit" => {
                     let scale = number(name.next().unwrap_or(""));
-                    words.units.entry(bytes[0]).or_default().push((spelling, (named(what), scale)));
+                    words
+                        .units
+                        .entry(bytes[0])
+                        .or_default()
+                        .push((spelling, (parse_stored_name(what), scale)));
                 }
-                "counted" => words.counted.push((spelling, named(what))),
+                "counted" => words.counted.push((spelling, parse_stored_name(what))),
                 "multiple" => words.multiples.push((spelling, number(what))),
                 "latin" => words.latin.push((spelling, what)),
                 _ => words.parts.push(spelling),
@@ -91,6 +95,6 @@ impl NumberWords {
 }
 
 /// Parses one of the names by which units and hedges are stored.
-fn named<T: DeserializeOwned>(name: &str) -> T {
+fn parse_stored_name<T: DeserializeOwned>(name: &str) -> T {
     serde_json::from_value(name.into()).unwrap_or_else(|why| panic!("words.txt: {why}"))
 }

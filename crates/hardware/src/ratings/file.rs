@@ -65,7 +65,7 @@ fn hint(key: &str) -> &'static str {
 
 pub(super) fn drives(text: &str) -> Result<Vec<RatedDrive>, Fault> {
     let read = RatingReader(text);
-    let file: File = toml::from_str(text).map_err(|error| read.refused(&error))?;
+    let file: File = toml::from_str(text).map_err(|error| read.toml_fault(&error))?;
     let mut drives: Vec<RatedDrive> = Vec::new();
     let mut names: HashMap<String, String> = HashMap::new();
     for entry in &file.drive {
@@ -78,7 +78,8 @@ pub(super) fn drives(text: &str) -> Result<Vec<RatedDrive>, Fault> {
             return Err(read.fault(entry.span(), "name", why));
         }
         for model in drive.models.iter().chain(drive.sizes.iter().flat_map(|size| &size.parts)) {
-            let words: Vec<String> = name::words(model).into_iter().map(|(word, _)| word).collect();
+            let words: Vec<String> =
+                name::words_with_spans(model).into_iter().map(|(word, _)| word).collect();
             let owner = names.entry(words.join(" ")).or_insert_with(|| drive.name.clone());
             if *owner != drive.name {
                 let why = format!(
@@ -103,7 +104,7 @@ impl RatingReader<'_> {
     }
 
     /// Returns the fault for text that is not TOML, has an unknown key or a value of another type.
-    fn refused(&self, error: &toml::de::Error) -> Fault {
+    fn toml_fault(&self, error: &toml::de::Error) -> Fault {
         let (message, span) = (error.message(), error.span().unwrap_or_default());
         let named = message.split('`').nth(1).unwrap_or("");
         let known = message.split_once(", expected ").map_or("", |(_, known)| known);
@@ -122,14 +123,14 @@ impl RatingReader<'_> {
     fn drive(&self, entry: &Spanned<RatingEntry>) -> Result<RatedDrive, Fault> {
         let RatingEntry { media, rpm, writes, .. } = *entry.get_ref();
         let own = entry.get_ref();
-        let interface =
-            HardwareLink::named(own.interface.get_ref()).filter(|link| !link.is_network());
+        let interface = HardwareLink::parse_link_name(own.interface.get_ref())
+            .filter(|link| !link.is_network());
         let (interface, name, source) = (
             interface.ok_or_else(|| {
                 self.unfit("interface", "is not a known value", own.interface.span())
             })?,
-            self.text("name", &own.name)?,
-            self.text("source", &own.source)?,
+            self.non_empty_text("name", &own.name)?,
+            self.non_empty_text("source", &own.source)?,
         );
         let models = |text: &Text| self.model("models", text.span(), text.get_ref());
         let models: Vec<String> = own.models.iter().map(models).collect::<Result<_, _>>()?;
@@ -155,7 +156,7 @@ impl RatingReader<'_> {
     }
 
     /// Returns a text, which must not be empty.
-    fn text(&self, key: &str, value: &Text) -> Result<String, Fault> {
+    fn non_empty_text(&self, key: &str, value: &Text) -> Result<String, Fault> {
         match value.get_ref().trim() {
             "" => Err(self.unfit(key, "is empty", value.span())),
             text => Ok(text.to_owned()),

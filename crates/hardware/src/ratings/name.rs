@@ -14,7 +14,7 @@ const HEAD: usize = 4;
 pub type Word = (String, Range<usize>);
 
 /// Returns the words of a text: runs of ASCII letters and digits, in lower case.
-pub fn words(text: &str) -> Vec<Word> {
+pub fn words_with_spans(text: &str) -> Vec<Word> {
     let pieces =
         text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let place = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
@@ -51,7 +51,8 @@ impl DriveNames {
             let parts =
                 sizes.flat_map(|(size, one)| one.parts.iter().map(move |part| (part, Some(size))));
             for (model, size) in models.chain(parts) {
-                let words: Vec<String> = words(model).into_iter().map(|(word, _)| word).collect();
+                let words: Vec<String> =
+                    words_with_spans(model).into_iter().map(|(word, _)| word).collect();
                 let Some(first) = words.first() else { continue };
                 let key = head(first).to_owned();
                 let name =
@@ -66,7 +67,7 @@ impl DriveNames {
     /// and of names that overlap the one that ends later (`Samsung SSD 980 PRO` is not a `Samsung
     /// SSD 980`).
     pub(super) fn find(&self, text: &str) -> Vec<NamedDrive> {
-        let words = words(text);
+        let words = words_with_spans(text);
         let mut found = Vec::new();
         let mut at = 0;
         while at < words.len() {
@@ -88,7 +89,7 @@ impl DriveNames {
 
     fn find_at(&self, words: &[Word]) -> Option<(&Name, Option<u32>)> {
         let (first, _) = words.first()?;
-        let (count, bare) = counted(first);
+        let (count, bare) = split_count(first);
         [(None, first.as_str()), (count, bare)].into_iter().find_map(|(count, first)| {
             let mine = self.0.get(head(first)).into_iter().flatten();
             let rank =
@@ -115,7 +116,7 @@ impl Name {
 }
 
 /// Splits `6xpm9a3` into `6` and the rest.
-fn counted(word: &str) -> (Option<u32>, &str) {
+fn split_count(word: &str) -> (Option<u32>, &str) {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     match word[digits..].strip_prefix('x') {
         Some(rest) if (1..=3).contains(&digits) && !rest.is_empty() => {

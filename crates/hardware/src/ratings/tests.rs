@@ -27,13 +27,13 @@ fn every_drive_has_a_source_names_and_sane_figures() {
 
 #[test]
 fn a_capacity_picks_the_figures_and_without_one_they_are_bounds() {
-    let of = |model, bytes| known().rating_of(model, bytes).unwrap();
+    let of = |model, bytes| builtin_ratings().rating_of(model, bytes).unwrap();
     assert_eq!(
         of("Samsung SSD 980 PRO", Some(250_059_350_016.0)).most(DriveRatings::RandreadIops),
         Some(500e3)
     );
     assert_eq!(of("Samsung SSD 980 PRO 1TB", None).sizes[0].capacity, Some(1e12), "as it is named");
-    let two = known().rating_of("Samsung 980 PRO and Samsung 990 PRO", None);
+    let two = builtin_ratings().rating_of("Samsung 980 PRO and Samsung 990 PRO", None);
     assert!(two.is_none(), "two drives are no drive");
     let any = of("Samsung SSD 980 PRO", None);
     assert_eq!(
@@ -41,7 +41,7 @@ fn a_capacity_picks_the_figures_and_without_one_they_are_bounds() {
         (Some(500e3), Some(7e9))
     );
     assert!(
-        known().rating_of("Samsung SSD 980 PRO", Some(8e12)).is_none(),
+        builtin_ratings().rating_of("Samsung SSD 980 PRO", Some(8e12)).is_none(),
         "there is none of 8 TB"
     );
     assert_eq!(
@@ -69,20 +69,20 @@ sizes = [{ capacity = "1TB", read = "7000MB/s", randread_latency = "70us" }]
 fn users_lay_their_own_over_it() {
     let named =
         |ratings: &Ratings, model: &str| Some(ratings.rating_of(model, None)?.drive.name.clone());
-    let own = shipped().with(OWN).unwrap();
+    let own = shipped().with_user_file(OWN).unwrap();
     assert_eq!(own.drives().len(), shipped().drives().len() + 1);
-    let again = own.with(&OWN.replace("7000MB/s", "6 GB/s")).unwrap();
+    let again = own.with_user_file(&OWN.replace("7000MB/s", "6 GB/s")).unwrap();
     assert_eq!(again.drives().len(), own.drives().len(), "the same name replaces");
     assert_eq!(again.rating_of("OWN1000GTX", None).unwrap().most(DriveRatings::Read), Some(6e9));
     // Ours knows it by more letters of that word: MZQL21T9*.
     let file = |models: &str| OWN.replace("OWN1000*", models);
-    let own = shipped().with(&file("MZQL2*")).unwrap();
+    let own = shipped().with_user_file(&file("MZQL2*")).unwrap();
     assert_eq!(named(&own, "SAMSUNG MZQL21T9HCJR-00A07").as_deref(), Some("Own 1"));
     // A file over another keeps the entries of both above ours.
-    let later = own.with(&file("OWN2000").replace("Own 1", "Own 2")).unwrap();
+    let later = own.with_user_file(&file("OWN2000").replace("Own 1", "Own 2")).unwrap();
     assert_eq!(named(&later, "SAMSUNG MZQL21T9HCJR-00A07").as_deref(), Some("Own 1"));
     // More words are another drive.
-    let own = shipped().with(&file("970 EVO")).unwrap();
+    let own = shipped().with_user_file(&file("970 EVO")).unwrap();
     assert_eq!(
         named(&own, "Samsung SSD 970 EVO Plus 2TB").as_deref(),
         Some("Samsung 970 EVO Plus")

@@ -30,7 +30,7 @@ pub struct Admission {
 pub struct Admitted(Vec<(PathBuf, Identity)>);
 
 impl Admitted {
-    pub fn add(&mut self, path: &Path, identity: Identity) {
+    pub fn add_device(&mut self, path: &Path, identity: Identity) {
         self.0.push((path.to_owned(), identity));
     }
 
@@ -38,7 +38,7 @@ impl Admitted {
     ///
     /// # Errors
     /// When it cannot be looked at.
-    pub fn knows(&self, path: &Path) -> Result<bool> {
+    pub fn is_admitted(&self, path: &Path) -> Result<bool> {
         let mut known = self.0.iter().filter(|(known, _)| known == path).peekable();
         if known.peek().is_none() {
             return Ok(false);
@@ -67,7 +67,7 @@ pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admissi
     let inspection = inspect_as(path, depth)?;
     let permit = judge(&inspection, intent, consent).map_err(Failed::from)?;
     let is_device = matches!(inspection.kind, InspectedKind::Disk | InspectedKind::Partition(_));
-    let hold = (is_device && intent == Intent::Write).then(|| claim(path)).transpose()?;
+    let hold = (is_device && intent == Intent::Write).then(|| claim_device(path)).transpose()?;
     Ok(Admission { inspection, permit, hold })
 }
 
@@ -78,14 +78,14 @@ pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admissi
 /// Exit code 2 with every reason, when it is refused or not there.
 pub fn claim_free(path: &Path) -> Result<Hold> {
     judge_free(&inspect_as(path, Depth::Quick)?).map_err(Failed::from)?;
-    claim(path)
+    claim_device(path)
 }
 
 /// Claims a block device.
 ///
 /// # Errors
 /// When it is in use since it was looked at, or is no block device.
-pub fn claim(path: &Path) -> Result<Hold> {
+pub fn claim_device(path: &Path) -> Result<Hold> {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let refuse = |why: String| Failed::input(format!("cannot claim {}: {why}", path.display()));
     let fd =
@@ -108,14 +108,14 @@ mod tests {
         let Some(device) = Loop::with_size(1 << 20) else {
             return;
         };
-        let hold = claim(&device.path).expect("claim");
-        assert!(claim(&device.path).unwrap_err().to_string().contains("busy"));
+        let hold = claim_device(&device.path).expect("claim");
+        assert!(claim_device(&device.path).unwrap_err().to_string().contains("busy"));
         assert!(File::options().write(true).open(&device.path).is_ok(), "plain opens go on");
         drop(hold);
         // A child that another test starts holds a copy of the file from its fork to its exec.
         let is_free = (0..100).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
-            claim(&device.path).is_ok()
+            claim_device(&device.path).is_ok()
         });
         assert!(is_free);
     }
@@ -124,13 +124,13 @@ mod tests {
     fn files_are_admitted_by_their_marker() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let (ours, theirs) = (folder.path().join("a"), folder.path().join("b"));
-        marker::create(&ours, 1 << 20, "run-1").expect("create");
+        marker::create_marked_file(&ours, 1 << 20, "run-1").expect("create");
         std::fs::write(&theirs, "precious").expect("write");
         assert!(admit(&ours, Intent::Write, &[]).expect("ours").hold.is_none());
         assert!(admit(&theirs, Intent::Read, &[]).is_ok());
         let error = admit(&theirs, Intent::Write, &[]).expect_err("theirs");
         assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
-        assert!(claim(&ours).unwrap_err().to_string().contains("not a block device"));
+        assert!(claim_device(&ours).unwrap_err().to_string().contains("not a block device"));
     }
 
     #[test]

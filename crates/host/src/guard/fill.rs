@@ -41,7 +41,7 @@ pub fn fill(
     data: DataKind,
     progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<FilledRange> {
-    let marker = marker::read(path)?.ok_or_else(|| marker::not_ours(path))?;
+    let marker = marker::read_marker(path)?.ok_or_else(|| marker::not_ours(path))?;
     marker::set_filled(path, false)?;
     let file = open_for_fill(path, &marker)?;
     let stream = Stream::new(data, seed);
@@ -76,7 +76,7 @@ pub fn restore(
     seed: u64,
     progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<FilledRange> {
-    let marker = marker::read(path)?.ok_or_else(|| marker::not_ours(path))?;
+    let marker = marker::read_marker(path)?.ok_or_else(|| marker::not_ours(path))?;
     let ranges = unwritten_ranges(path, marker.bytes).unwrap_or_default();
     if ranges.is_empty() {
         return Ok(FilledRange::Whole);
@@ -192,13 +192,13 @@ fn write_error(path: &Path, error: &std::io::Error) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::marker::{TRAILER, create, read};
+    use crate::guard::marker::{TRAILER, create_marked_file, read_marker};
     use iotax_units::GIB;
 
     fn ours(bytes: u64) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().expect("temporary folder");
         let path = folder.path().join("x.img");
-        create(&path, bytes, "run-1").expect("create");
+        create_marked_file(&path, bytes, "run-1").expect("create");
         (folder, path)
     }
 
@@ -210,7 +210,7 @@ mod tests {
     fn what_a_layer_has_zeroed_or_discarded_is_written_again() {
         let folder = tempfile::tempdir_in("/var/tmp").expect("a folder on a disk");
         let path = folder.path().join("x.img");
-        create(&path, 4 * MIB, "run-1").expect("create");
+        create_marked_file(&path, 4 * MIB, "run-1").expect("create");
         fill(&path, 1, DataKind::default(), &mut go_on).expect("fill");
         let unwritten = || unwritten_ranges(&path, 4 * MIB);
         match unwritten() {
@@ -236,7 +236,7 @@ mod tests {
         assert!(
             after[1 << 20..2 << 20].chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0))
         );
-        assert!(read(&path).expect("read").expect("ours").filled);
+        assert!(read_marker(&path).expect("read").expect("ours").filled);
     }
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
         });
         assert_eq!(filled.expect("fill"), FilledRange::Whole);
         assert_eq!(last, 2 * MIB + 8192);
-        assert!(read(&path).expect("read").expect("ours").filled);
+        assert!(read_marker(&path).expect("read").expect("ours").filled);
         let data = std::fs::read(&path).expect("read");
         assert_eq!(data.len() as u64, 2 * MIB + 8192 + TRAILER);
         let blocks: std::collections::HashSet<&[u8]> = data.chunks(4096).collect();
@@ -269,7 +269,7 @@ mod tests {
         let blocks: std::collections::HashSet<&[u8]> = data.chunks(4096).collect();
         // Of 1024 blocks: four standard deviations are 55.
         assert!(blocks.len().abs_diff(768) < 56, "{} different ones", blocks.len());
-        assert!(!read(&path).expect("read").expect("ours").filled);
+        assert!(!read_marker(&path).expect("read").expect("ours").filled);
     }
 
     #[test]
@@ -292,10 +292,12 @@ mod tests {
         let hole = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
         rustix::fs::fallocate(&file, hole, 0, 4 << 20).expect("punch");
         assert!(holes(&path).expect("look") >= 4 << 20);
-        assert!(!read(&path).expect("read").expect("ours, the marker lies behind it").filled);
+        assert!(
+            !read_marker(&path).expect("read").expect("ours, the marker lies behind it").filled
+        );
         seed(2);
         assert_eq!(holes(&path).expect("look"), 0);
-        assert!(read(&path).expect("read").expect("ours").filled);
+        assert!(read_marker(&path).expect("read").expect("ours").filled);
     }
 
     #[test]
@@ -304,7 +306,7 @@ mod tests {
         let stopped =
             fill(&path, 1, DataKind::default(), &mut |_| ControlFlow::Break(())).expect("fill");
         assert_eq!(stopped, FilledRange::Stopped(MIB));
-        assert!(!read(&path).expect("read").expect("ours").filled);
+        assert!(!read_marker(&path).expect("read").expect("ours").filled);
     }
 
     #[test]

@@ -110,7 +110,7 @@ pub enum InspectionCheck {
 
 impl Inspection {
     /// Returns the inspection of a path of which nothing is known yet.
-    pub fn blank(path: &Path) -> Inspection {
+    pub fn blank_at(path: &Path) -> Inspection {
         Inspection {
             path: path.to_owned(),
             kind: InspectedKind::File,

@@ -41,7 +41,7 @@ pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
     let probe = Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED);
     let link = path.symlink_metadata().map_err(|error| not_there(path, &error))?;
     let meta = path.metadata().map_err(|error| not_there(path, &error))?;
-    let mut found = Inspection { symlink: link.is_symlink(), ..Inspection::blank(path) };
+    let mut found = Inspection { symlink: link.is_symlink(), ..Inspection::blank_at(path) };
     if let Some(kind) = made_up::file_system(path) {
         found.kind = InspectedKind::Other(format!("a file that the kernel makes up ({kind})"));
     } else if meta.file_type().is_block_device() {
@@ -64,7 +64,7 @@ pub fn identity_of(path: &Path) -> Result<Identity> {
         return Ok(Identity { inode: Some(meta.ino()), ..Identity::default() });
     }
     let probe = Probe::of_files(Path::new("/"));
-    let node = block::node(&probe, meta.rdev());
+    let node = block::node_by_number(&probe, meta.rdev());
     let node = node.with_context(|| format!("cannot find {} in /sys/dev/block", path.display()))?;
     Ok(block::identity(&probe, &node))
 }
@@ -75,7 +75,7 @@ fn not_there(path: &Path, error: &std::io::Error) -> anyhow::Error {
 
 impl InspectionCheck {
     /// Returns the word for a consent: `unseen=open`.
-    pub fn word(self) -> &'static str {
+    pub fn unseen_word(self) -> &'static str {
         match self {
             InspectionCheck::Mounts => "mounts",
             InspectionCheck::Open => "open",
@@ -98,7 +98,7 @@ fn other_kind(meta: &Metadata) -> &'static str {
 }
 
 fn inspect_device(probe: &Probe, found: &mut Inspection, rdev: u64, depth: Depth) -> Result<()> {
-    let node = block::node(probe, rdev)
+    let node = block::node_by_number(probe, rdev)
         .with_context(|| format!("cannot find {} in /sys/dev/block", found.path.display()))?;
     found.kind = node.parent.clone().map_or(InspectedKind::Disk, InspectedKind::Partition);
     found.bytes = node.bytes;
@@ -119,7 +119,7 @@ fn inspect_device(probe: &Probe, found: &mut Inspection, rdev: u64, depth: Depth
 fn inspect_file(probe: &Probe, found: &mut Inspection, meta: &Metadata) -> Result<()> {
     found.identity.inode = Some(meta.ino());
     found.bytes = meta.len();
-    found.marker = marker::read(&found.path)?;
+    found.marker = marker::read_marker(&found.path)?;
     if let Some(marker) = &found.marker {
         found.bytes = marker.bytes;
     }
@@ -155,7 +155,7 @@ fn find_users(probe: &Probe, found: &mut Inspection, target: &openers::OpenTarge
             .extend(blind.map(|why| UncheckedPoint { check: InspectionCheck::Mounts, why }));
     }
     found.occupied.extend(kernel_users::swap(probe, target));
-    let (open, blind) = openers::find(probe, target);
+    let (open, blind) = openers::find_openers(probe, target);
     found.occupied.extend(open);
     found.unchecked.extend(blind.map(|why| UncheckedPoint { check: InspectionCheck::Open, why }));
 }
@@ -243,7 +243,7 @@ fn read_content(probe: &Probe, found: &mut Inspection, node: &BlockNode, depth: 
 }
 
 fn sample_content(found: &mut Inspection, bytes: u64) {
-    let sample = sample::take(&found.path, bytes);
+    let sample = sample::sample_device(&found.path, bytes);
     if let Some(failed) = &sample.first_failure {
         let why = format!(
             "{} of {} reads failed, first: {failed}",

@@ -110,7 +110,7 @@ fn judge_file(found: &Inspection) -> GuardVerdict {
                 .into(),
         );
     }
-    reasons.extend(used(&found.occupied));
+    reasons.extend(use_reasons(&found.occupied));
     let hint = match found.marker.as_ref().filter(|_| ours) {
         None => {
             "to only read this file, leave size= out; to have a file created, name a path that does not exist, with size=4GiB".into()
@@ -170,7 +170,7 @@ pub fn judge_free(found: &Inspection) -> Result<(), Refusal> {
 const TAKE: &str = "take away";
 
 fn not_free(found: &Inspection) -> Vec<String> {
-    let mut reasons = used(&found.occupied);
+    let mut reasons = use_reasons(&found.occupied);
     reasons.extend(not_seen(found, |check| {
         matches!(check, InspectionCheck::Open | InspectionCheck::Exclusive)
     }));
@@ -205,9 +205,9 @@ fn not_seen(
 }
 
 fn judge_device(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
-    let mut reasons = used(&found.occupied);
+    let mut reasons = use_reasons(&found.occupied);
     let accepted = |check: InspectionCheck| {
-        found.afar && consented(found, consent).any(|given| accepts(given, check))
+        found.afar && matching_consents(found, consent).any(|given| accepts(given, check))
     };
     let mut unseen: Vec<String> =
         not_seen(found, |check| is_vital(check) && !accepted(check)).collect();
@@ -239,7 +239,7 @@ fn judge_device(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     judge_consent(found, consent)
 }
 
-fn consented<'a>(
+fn matching_consents<'a>(
     found: &'a Inspection,
     consent: &'a [Consent],
 ) -> impl Iterator<Item = &'a Consent> {
@@ -247,7 +247,7 @@ fn consented<'a>(
 }
 
 fn accepts(given: &Consent, check: InspectionCheck) -> bool {
-    given.unseen.iter().any(|word| word.eq_ignore_ascii_case(check.word()))
+    given.unseen.iter().any(|word| word.eq_ignore_ascii_case(check.unseen_word()))
 }
 
 /// Hints at the consent for checks that could not be made. Over SSH some never can be; a user who
@@ -256,7 +256,7 @@ fn unseen_hint(found: &Inspection) -> Option<String> {
     let names = found.signatures.iter().map(|signature| signature.name.as_str()).collect();
     let blind = found.unchecked.iter().map(|blind| blind.check).filter(|check| is_vital(*check));
     let content = found.sample.is_none().then_some(InspectionCheck::Content);
-    let checks: BTreeSet<&str> = blind.chain(content).map(InspectionCheck::word).collect();
+    let checks: BTreeSet<&str> = blind.chain(content).map(InspectionCheck::unseen_word).collect();
     let words: String = checks.iter().map(|word| format!(",unseen={word}")).collect();
     let word = consent_word(&found.identity)?;
     let option = destroy_option(&format!("{word}{words}"), &names);
@@ -276,12 +276,12 @@ fn judge_consent(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     let Some(given) = consent.iter().find(|given| names_device(&found.identity, &given.serial))
     else {
         let mut reasons = vec!["its destruction is not consented to".to_owned()];
-        reasons.extend(carried(found, &names));
+        reasons.extend(content_reason(found, &names));
         return conclude(reasons, hint, found);
     };
     let unnamed: BTreeSet<&str> =
         names.iter().copied().filter(|name| !gives_up(given, name)).collect();
-    let reasons = carried(found, &unnamed).into_iter().collect();
+    let reasons = content_reason(found, &unnamed).into_iter().collect();
     conclude(reasons, hint, found)
 }
 
@@ -296,7 +296,7 @@ fn conclude(reasons: Vec<String>, hint: Option<String>, found: &Inspection) -> G
     Ok(Permit { warnings: warnings.collect() })
 }
 
-fn used(occupied: &[Finding]) -> Vec<String> {
+fn use_reasons(occupied: &[Finding]) -> Vec<String> {
     occupied.iter().map(|finding| finding.text.clone()).collect()
 }
 
@@ -312,7 +312,7 @@ fn is_vital(check: InspectionCheck) -> bool {
 
 /// Describes the content of the target: `it carries gpt (at byte 512), ext4 (in partition sdb1 at
 /// byte 1080)`.
-fn carried(found: &Inspection, names: &BTreeSet<&str>) -> Option<String> {
+fn content_reason(found: &Inspection, names: &BTreeSet<&str>) -> Option<String> {
     let listed: Vec<String> = names
         .iter()
         .filter_map(|name| found.signatures.iter().find(|signature| signature.name == **name))
@@ -392,7 +392,7 @@ mod tests {
                 ..Identity::default()
             },
             sample: Some(BlockSample { blocks: 1000, ..BlockSample::default() }),
-            ..Inspection::blank(Path::new("/dev/sdb"))
+            ..Inspection::blank_at(Path::new("/dev/sdb"))
         }
     }
 

@@ -17,7 +17,7 @@ fn finding(kind: TargetUse, text: String) -> Finding {
 
 /// Finds swap space on the target: /proc/swaps lists files and devices.
 pub fn swap(probe: &Probe, target: &OpenTarget) -> Vec<Finding> {
-    let swaps = probe.read("/proc/swaps").unwrap_or_default();
+    let swaps = probe.read_trimmed("/proc/swaps").unwrap_or_default();
     let of_target = |line: &str| {
         let path = unescape(line.split_whitespace().next()?);
         let meta = std::fs::metadata(probe.path_below(&path)).ok()?;
@@ -58,7 +58,7 @@ fn same_device(probe: &Probe, node: &BlockNode, other: &Path) -> bool {
 
 fn holders(probe: &Probe, devnum: &str, name: &str) -> Vec<Finding> {
     probe
-        .names(format!("/sys/dev/block/{devnum}/holders"))
+        .folder_names(format!("/sys/dev/block/{devnum}/holders"))
         .iter()
         .map(|holder| describe_holder(probe, name, holder))
         .collect()
@@ -66,8 +66,8 @@ fn holders(probe: &Probe, devnum: &str, name: &str) -> Vec<Finding> {
 
 fn describe_holder(probe: &Probe, name: &str, holder: &str) -> Finding {
     let dir = block::sys_block(holder);
-    let mapped = probe.read(dir.join("dm/name")).unwrap_or_default();
-    let uuid = probe.read(dir.join("dm/uuid")).unwrap_or_default();
+    let mapped = probe.read_trimmed(dir.join("dm/name")).unwrap_or_default();
+    let uuid = probe.read_trimmed(dir.join("dm/uuid")).unwrap_or_default();
     // device-mapper's users prefix the uuid with their name: LVM-, CRYPT-, mpath-.
     match uuid.split('-').next().unwrap_or_default() {
         "mpath" => finding(
@@ -85,7 +85,7 @@ fn describe_holder(probe: &Probe, name: &str, holder: &str) -> Finding {
             TargetUse::Holder,
             format!("{name} is held by device-mapper {holder} ({mapped})"),
         ),
-        _ => match probe.read(dir.join("md/level")) {
+        _ => match probe.read_trimmed(dir.join("md/level")) {
             Some(level) => finding(
                 TargetUse::Holder,
                 format!("{name} is a member of software RAID {holder} ({level})"),
@@ -113,16 +113,17 @@ fn other_ways(probe: &Probe, node: &BlockNode, wwn: &str) -> Vec<Finding> {
 /// Finds loop devices whose backing file satisfies `is_target`, with where they are mounted.
 fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     let mut found = Vec::new();
-    for name in probe.names("/sys/block").into_iter().filter(|name| name.starts_with("loop")) {
+    for name in probe.folder_names("/sys/block").into_iter().filter(|name| name.starts_with("loop"))
+    {
         let dir = block::sys_block(&name);
-        let Some(backing) = probe.read(dir.join("loop/backing_file")) else {
+        let Some(backing) = probe.read_trimmed(dir.join("loop/backing_file")) else {
             continue;
         };
         let backing = PathBuf::from(unescape(&backing));
         if !is_target(&backing) {
             continue;
         }
-        let numbers = block::disk(probe, &name)
+        let numbers = block::disk_by_name(probe, &name)
             .map_or_else(Vec::new, |node| block::numbers_in_question(probe, &node));
         let (mounted, _) = mounts::of_devices(probe, &numbers);
         let also: String = mounted.iter().map(|mount| format!("; {}", mount.text)).collect();
@@ -134,17 +135,20 @@ fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
 /// Finds kernel targets that export the path: LIO's backstores and nvmet's namespaces, in configfs.
 fn exports(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     let lio = two_down(probe, "/sys/kernel/config/target/core", "udev_path");
-    let nvmet =
-        probe.names("/sys/kernel/config/nvmet/subsystems").into_iter().flat_map(|subsystem| {
+    let nvmet = probe.folder_names("/sys/kernel/config/nvmet/subsystems").into_iter().flat_map(
+        |subsystem| {
             let dir = format!("/sys/kernel/config/nvmet/subsystems/{subsystem}/namespaces");
             probe
-                .names(&dir)
+                .folder_names(&dir)
                 .into_iter()
                 .map(move |id| PathBuf::from(format!("{dir}/{id}/device_path")))
-        });
+        },
+    );
     lio.into_iter()
         .chain(nvmet)
-        .filter(|attribute| probe.read(attribute).is_some_and(|path| is_target(Path::new(&path))))
+        .filter(|attribute| {
+            probe.read_trimmed(attribute).is_some_and(|path| is_target(Path::new(&path)))
+        })
         .map(|attribute| {
             finding(
                 TargetUse::Exported,
@@ -156,11 +160,14 @@ fn exports(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
 
 fn two_down(probe: &Probe, dir: &str, attribute: &str) -> Vec<PathBuf> {
     probe
-        .names(dir)
+        .folder_names(dir)
         .into_iter()
         .flat_map(|first| {
             let inner = Path::new(dir).join(first);
-            probe.names(&inner).into_iter().map(move |second| inner.join(second).join(attribute))
+            probe
+                .folder_names(&inner)
+                .into_iter()
+                .map(move |second| inner.join(second).join(attribute))
         })
         .collect()
 }
@@ -171,7 +178,7 @@ mod tests {
     use crate::made_up::server;
 
     fn users(probe: &Probe, name: &str) -> Vec<(TargetUse, String)> {
-        let node = block::disk(probe, name).expect("disk");
+        let node = block::disk_by_name(probe, name).expect("disk");
         let wwn = block::wwn(probe, name);
         of_device(probe, &node, wwn.as_deref())
             .into_iter()

@@ -73,7 +73,7 @@ mod tests {
         let error = marker::check_room(&into.join("x.img"), 1 << 20).unwrap_err();
         assert!(error.to_string().contains("the kernel makes up what is in"), "{error}");
         assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
-        assert!(marker::create(&into.join("x.img"), 1 << 20, "r").is_err());
+        assert!(marker::create_marked_file(&into.join("x.img"), 1 << 20, "r").is_err());
         assert_eq!(file_system(folder.path()), None);
         assert_eq!(file_system(Path::new("/dev/null")), None, "what it is decides there");
     }

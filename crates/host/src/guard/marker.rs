@@ -53,7 +53,7 @@ pub enum Removal {
 /// # Errors
 /// When something is at `path` already, the folder is missing, less than 10 % would stay free, or
 /// the file system cannot allocate. Nothing is left.
-pub fn create(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
+pub fn create_marked_file(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
     check_size(path, bytes)?;
     check_run_id(run_id)?;
     refuse_existing(path)?;
@@ -76,7 +76,7 @@ pub fn create(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
 ///
 /// # Errors
 /// When the file cannot be opened or read.
-pub fn read(path: &Path) -> Result<Option<Marker>> {
+pub fn read_marker(path: &Path) -> Result<Option<Marker>> {
     Ok(open_ours(path, false)?.map(|(_, marker)| marker))
 }
 
@@ -272,7 +272,7 @@ fn refuse_existing(path: &Path) -> Result<()> {
     let what = if meta.is_symlink() {
         "is a symbolic link; hint: name the file itself".to_owned()
     } else {
-        match read(path) {
+        match read_marker(path) {
             Ok(Some(marker)) => format!(
                 "exists already, made by iotax run {} with {}; hint: it can be reused at that size, or remove it",
                 marker.run_id,
@@ -490,13 +490,13 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = folder();
         let path = folder.path().join("x.img");
-        let marker = create(&path, MIB, "run-1").expect("create");
+        let marker = create_marked_file(&path, MIB, "run-1").expect("create");
         let meta = path.metadata().expect("metadata");
         assert_eq!((meta.len(), meta.permissions().mode() & 0o777), (MIB + TRAILER, 0o600));
         assert!(meta.blocks() * 512 >= MIB, "allocated in full");
-        assert_eq!(read(&path).expect("read"), Some(marker.clone()));
+        assert_eq!(read_marker(&path).expect("read"), Some(marker.clone()));
         set_filled(&path, true).expect("set filled");
-        assert!(read(&path).expect("read").expect("ours").filled);
+        assert!(read_marker(&path).expect("read").expect("ours").filled);
         assert_eq!(remove_if_ours(&path, marker.inode, "run-1").expect("remove"), Removal::Removed);
         assert_eq!(
             remove_if_ours(&path, marker.inode, "run-1").expect("remove"),
@@ -510,9 +510,9 @@ mod tests {
         let (theirs, ours, link) =
             (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
         std::fs::write(&theirs, "precious").expect("write");
-        create(&ours, MIB, "run-1").expect("create");
+        create_marked_file(&ours, MIB, "run-1").expect("create");
         std::os::unix::fs::symlink(folder.path().join("nowhere"), &link).expect("link");
-        let error = |path: &Path| create(path, MIB, "run-2").unwrap_err().to_string();
+        let error = |path: &Path| create_marked_file(path, MIB, "run-2").unwrap_err().to_string();
         assert!(error(&theirs).contains("not a file of iotax"), "{}", error(&theirs));
         assert!(error(&ours).contains("made by iotax run run-1"), "{}", error(&ours));
         assert!(error(&link).contains("symbolic link"), "{}", error(&link));
@@ -530,7 +530,7 @@ mod tests {
             remove_if_ours(&theirs, inode, "run-1").expect("look"),
             Removal::Refused(_)
         ));
-        let marker = create(&ours, MIB, "run-1").expect("create");
+        let marker = create_marked_file(&ours, MIB, "run-1").expect("create");
         assert!(matches!(
             remove_if_ours(&ours, marker.inode + 1, "run-1").expect("look"),
             Removal::Refused(_)
@@ -543,7 +543,7 @@ mod tests {
     fn a_file_that_another_run_works_on_is_not_removed() {
         let folder = folder();
         let path = folder.path().join("x.img");
-        let marker = create(&path, MIB, "run-1").expect("create");
+        let marker = create_marked_file(&path, MIB, "run-1").expect("create");
         // Another open file description, as another process has.
         let theirs = File::open(&path).expect("open");
         assert!(lock(&theirs).expect("lock"));
@@ -552,7 +552,7 @@ mod tests {
             matches!(&refused, Removal::Refused(why) if why.contains("in use by another run")),
             "{refused:?}"
         );
-        assert_eq!(read(&path).expect("read"), Some(marker.clone()));
+        assert_eq!(read_marker(&path).expect("read"), Some(marker.clone()));
         drop(theirs);
         assert_eq!(remove_if_ours(&path, marker.inode, "run-1").expect("remove"), Removal::Removed);
     }
@@ -562,23 +562,23 @@ mod tests {
         let folder = folder();
         let (ours, copy, link) =
             (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
-        create(&ours, MIB, "run-1").expect("create");
+        create_marked_file(&ours, MIB, "run-1").expect("create");
         std::fs::copy(&ours, &copy).expect("copy");
         std::os::unix::fs::symlink(&ours, &link).expect("link");
         let fifo = folder.path().join("fifo");
         rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("fifo");
         for path in [&copy, &link, &fifo, &folder.path().to_owned(), &folder.path().join("none")] {
-            assert_eq!(read(path).expect("read"), None, "{}", path.display());
+            assert_eq!(read_marker(path).expect("read"), None, "{}", path.display());
             assert!(set_filled(path, true).is_err(), "{}", path.display());
         }
         File::options().write(true).open(&ours).expect("open").set_len(2 * MIB).expect("grow");
-        assert_eq!(read(&ours).expect("read"), None);
+        assert_eq!(read_marker(&ours).expect("read"), None);
     }
 
     #[test]
     fn size_folder_and_room_are_checked() {
         let folder = folder();
-        let error = |path: &Path, bytes| create(path, bytes, "run-1").unwrap_err();
+        let error = |path: &Path, bytes| create_marked_file(path, bytes, "run-1").unwrap_err();
         let path = folder.path().join("x");
         assert!(error(&path, 1000).to_string().contains("multiple of 4 KiB"));
         assert!(error(&folder.path().join("no/x"), MIB).to_string().contains("hint: mkdir -p"));
@@ -594,7 +594,7 @@ mod tests {
             return;
         };
         let path = mount.path().join("x");
-        let error = create(&path, 8 * MIB, "run-1").unwrap_err();
+        let error = create_marked_file(&path, 8 * MIB, "run-1").unwrap_err();
         assert!(error.to_string().contains("stay free"), "{error}");
         // Room for the check, none for the allocation: the check is not the only line of defence.
         let file = open_unnamed(mount.path()).expect("open").expect("tmpfs has unnamed files");

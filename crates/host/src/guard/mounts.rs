@@ -3,7 +3,7 @@
 use super::found::{Finding, TargetUse};
 use crate::mounts::{Mount, parse};
 use crate::probe::Probe;
-use iotax_units::counted;
+use iotax_units::count_noun;
 use std::collections::BTreeMap;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
@@ -58,7 +58,7 @@ fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>
             Ok(link) => {
                 let key = link.to_string_lossy().into_owned();
                 if let (false, Some(text)) =
-                    (seen.contains_key(&key), probe.read(format!("{dir}/mountinfo")))
+                    (seen.contains_key(&key), probe.read_trimmed(format!("{dir}/mountinfo")))
                 {
                     seen.insert(key, (pid, text));
                 }
@@ -69,17 +69,19 @@ fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>
     }
     if seen.is_empty() {
         // The machine is made up, or its kernel has no namespaces.
-        seen.extend(probe.read("/proc/self/mountinfo").map(|text| ("own".to_owned(), (0, text))));
+        seen.extend(
+            probe.read_trimmed("/proc/self/mountinfo").map(|text| ("own".to_owned(), (0, text))),
+        );
     }
     let why = (blind > 0).then(|| {
-        let of = counted(blind as u64, "process", "processes");
+        let of = count_noun(blind as u64, "process", "processes");
         format!("the mount namespaces of {of} that we may not look into")
     });
     (seen, why.or_else(|| beyond_pid_namespace(probe)))
 }
 
 pub(super) fn pids(probe: &Probe) -> Vec<u32> {
-    probe.names("/proc").iter().filter_map(|name| name.parse().ok()).collect()
+    probe.folder_names("/proc").iter().filter_map(|name| name.parse().ok()).collect()
 }
 
 /// Names the processes that a container hides: there, /proc shows only the container's own. The

@@ -39,10 +39,10 @@ impl OpenTarget {
 }
 
 /// Finds other processes that have the target open, and why some could not be examined.
-pub fn find(probe: &Probe, target: &OpenTarget) -> (Vec<Finding>, Option<String>) {
+pub fn find_openers(probe: &Probe, target: &OpenTarget) -> (Vec<Finding>, Option<String>) {
     let (mut found, mut blind) = (Vec::new(), Vec::new());
     for pid in pids(probe).into_iter().filter(|pid| *pid != std::process::id()) {
-        let comm = || probe.read(format!("/proc/{pid}/comm")).unwrap_or_else(|| "?".into());
+        let comm = || probe.read_trimmed(format!("/proc/{pid}/comm")).unwrap_or_else(|| "?".into());
         match opened_by(probe, pid, target) {
             Ok(Some(name)) => {
                 let text = format!("{name} is open in process {pid} ({})", comm());

@@ -208,7 +208,7 @@ fn swap() {
 fn a_swap_file_with_our_marker() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("x.img");
-    marker::create(&path, 16 * MIB, "run-1").expect("create");
+    marker::create_marked_file(&path, 16 * MIB, "run-1").expect("create");
     let name = path.to_str().expect("utf-8");
     // mkswap truncates nothing; it takes the size that it is given.
     if !root() || run(&["mkswap", name, "16384"]).is_none() || run(&["swapon", name]).is_none() {
@@ -348,7 +348,7 @@ fn anothers_file_and_a_symbolic_link() {
     let (theirs, ours, link) =
         (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
     std::fs::write(&theirs, vec![7; 65536]).expect("write");
-    marker::create(&ours, MIB, "run-1").expect("create");
+    marker::create_marked_file(&ours, MIB, "run-1").expect("create");
     std::os::unix::fs::symlink(&ours, &link).expect("link");
     assert!(refused(&theirs).contains("not a file of iotax"));
     assert!(refused(&link).contains("symbolic link"));
@@ -366,7 +366,7 @@ fn anothers_file_and_a_symbolic_link() {
 fn a_file_open_in_another_process() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("x.img");
-    marker::create(&path, MIB, "run-1").expect("create");
+    marker::create_marked_file(&path, MIB, "run-1").expect("create");
     // Under another name: the inode counts.
     let other = folder.path().join("other-name");
     std::fs::hard_link(&path, &other).expect("hard link");
@@ -400,7 +400,7 @@ fn a_device_open_in_another_process() {
 fn a_file_open_in_a_running_qemu() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("x.img");
-    marker::create(&path, 4 * MIB, "run-1").expect("create");
+    marker::create_marked_file(&path, 4 * MIB, "run-1").expect("create");
     let drive = format!("file={},format=raw,if=virtio,cache=none", path.display());
     let words = [
         "qemu-system-x86_64",

@@ -23,7 +23,7 @@ pub struct BlockSample {
 }
 
 /// Samples a device of `bytes` bytes.
-pub fn take(path: &Path, bytes: u64) -> BlockSample {
+pub fn sample_device(path: &Path, bytes: u64) -> BlockSample {
     let mut sample = BlockSample::default();
     // Past the page cache, which may hold what another machine wrote over since.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -125,9 +125,9 @@ mod tests {
         let mut data = vec![0; 1 << 20];
         data[777_777] = 1;
         std::fs::write(&path, &data).expect("write");
-        let sample = take(&path, 1 << 20);
+        let sample = sample_device(&path, 1 << 20);
         assert_eq!((sample.blocks, sample.nonzero, sample.failed), (256, 1, 0));
-        let short = take(&path, 2 << 20);
+        let short = sample_device(&path, 2 << 20);
         assert_eq!((short.blocks, short.failed), (256, 256));
     }
 }

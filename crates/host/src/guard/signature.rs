@@ -31,11 +31,11 @@ pub enum SignaturePlace {
     End(u64),
 }
 
-const fn start(name: &'static str, at: u64, magic: &'static [u8]) -> SignatureKind {
+const fn magic_at_start(name: &'static str, at: u64, magic: &'static [u8]) -> SignatureKind {
     SignatureKind { name, at: SignaturePlace::Start(at), magic }
 }
 
-const fn end(name: &'static str, before: u64, magic: &'static [u8]) -> SignatureKind {
+const fn magic_before_end(name: &'static str, before: u64, magic: &'static [u8]) -> SignatureKind {
     SignatureKind { name, at: SignaturePlace::End(before), magic }
 }
 
@@ -45,70 +45,78 @@ const ZFS_UBERBLOCK: &[u8] = b"\x0c\xb1\xba\x00\x00\x00\x00\x00";
 
 /// Magics at a fixed position; [`COMPUTED`] has those whose position or name must be computed.
 pub const ALL: &[SignatureKind] = &[
-    start("xfs", 0, b"XFSB"),
-    start("btrfs", 0x1_0040, b"_BHRfS_M"),
-    start("f2fs", 1024, b"\x10\x20\xf5\xf2"),
-    start("vfat", 54, b"FAT12   "),
-    start("vfat", 54, b"FAT16   "),
-    start("vfat", 82, b"FAT32   "),
-    start("ntfs", 3, b"NTFS    "),
-    start("exfat", 3, b"EXFAT   "),
-    start("BitLocker", 3, b"-FVE-FS-"),
-    start("iso9660", 0x8001, b"CD001"),
-    start("udf", 0x8001, b"BEA01"),
-    start("squashfs", 0, b"hsqs"),
-    start("cramfs", 0, b"\x45\x3d\xcd\x28"),
-    start("romfs", 0, b"-rom1fs-"),
-    start("erofs", 1024, b"\xe2\xe1\xf5\xe0"),
-    start("zonefs", 0, b"SFOZ"),
-    start("reiserfs", 0x1_0034, b"ReIsErFs"),
-    start("reiserfs", 0x1_0034, b"ReIsEr2Fs"),
-    start("jfs", 0x8000, b"JFS1"),
-    start("gfs2", 0x1_0000, b"\x01\x16\x19\x70"),
-    start("ocfs2", 1024, b"OCFSV2"),
-    start("ocfs2", 2048, b"OCFSV2"),
-    start("ocfs2", 4096, b"OCFSV2"),
-    start("ocfs2", 8192, b"OCFSV2"),
-    start("apfs", 32, b"NXSB"),
-    start("hfsplus", 1024, b"H+\x00\x04"),
-    start("hfsplus", 1024, b"HX\x00\x05"),
-    start("VMFS_volume_member", 0x10_0000, b"\x0d\xd0\x01\xc0"),
-    start("VMFS", 0x20_0000, b"\x5e\xf1\xab\x2f"),
-    start("bcachefs", 4120, b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef"),
-    start("bcache", 4120, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81"),
-    start("ceph_bluestore", 0, b"bluestore block device"),
-    start("stratis", 516, b"!Stra0tis\x86\xff\x02^\x41rh"),
-    start("vdo", 0, b"dmvdo001"),
+    magic_at_start("xfs", 0, b"XFSB"),
+    magic_at_start("btrfs", 0x1_0040, b"_BHRfS_M"),
+    magic_at_start("f2fs", 1024, b"\x10\x20\xf5\xf2"),
+    magic_at_start("vfat", 54, b"FAT12   "),
+    magic_at_start("vfat", 54, b"FAT16   "),
+    magic_at_start("vfat", 82, b"FAT32   "),
+    magic_at_start("ntfs", 3, b"NTFS    "),
+    magic_at_start("exfat", 3, b"EXFAT   "),
+    magic_at_start("BitLocker", 3, b"-FVE-FS-"),
+    magic_at_start("iso9660", 0x8001, b"CD001"),
+    magic_at_start("udf", 0x8001, b"BEA01"),
+    magic_at_start("squashfs", 0, b"hsqs"),
+    magic_at_start("cramfs", 0, b"\x45\x3d\xcd\x28"),
+    magic_at_start("romfs", 0, b"-rom1fs-"),
+    magic_at_start("erofs", 1024, b"\xe2\xe1\xf5\xe0"),
+    magic_at_start("zonefs", 0, b"SFOZ"),
+    magic_at_start("reiserfs", 0x1_0034, b"ReIsErFs"),
+    magic_at_start("reiserfs", 0x1_0034, b"ReIsEr2Fs"),
+    magic_at_start("jfs", 0x8000, b"JFS1"),
+    magic_at_start("gfs2", 0x1_0000, b"\x01\x16\x19\x70"),
+    magic_at_start("ocfs2", 1024, b"OCFSV2"),
+    magic_at_start("ocfs2", 2048, b"OCFSV2"),
+    magic_at_start("ocfs2", 4096, b"OCFSV2"),
+    magic_at_start("ocfs2", 8192, b"OCFSV2"),
+    magic_at_start("apfs", 32, b"NXSB"),
+    magic_at_start("hfsplus", 1024, b"H+\x00\x04"),
+    magic_at_start("hfsplus", 1024, b"HX\x00\x05"),
+    magic_at_start("VMFS_volume_member", 0x10_0000, b"\x0d\xd0\x01\xc0"),
+    magic_at_start("VMFS", 0x20_0000, b"\x5e\xf1\xab\x2f"),
+    magic_at_start(
+        "bcachefs",
+        4120,
+        b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef",
+    ),
+    magic_at_start(
+        "bcache",
+        4120,
+        b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
+    ),
+    magic_at_start("ceph_bluestore", 0, b"bluestore block device"),
+    magic_at_start("stratis", 516, b"!Stra0tis\x86\xff\x02^\x41rh"),
+    magic_at_start("vdo", 0, b"dmvdo001"),
     // The type within the label of one of the first four sectors: wipefs takes that and leaves
     // LABELONE before it.
-    start("LVM2_member", 24, b"LVM2 001"),
-    start("LVM2_member", 536, b"LVM2 001"),
-    start("LVM2_member", 1048, b"LVM2 001"),
-    start("LVM2_member", 1560, b"LVM2 001"),
-    start("crypto_LUKS", 0, b"LUKS\xba\xbe"),
+    magic_at_start("LVM2_member", 24, b"LVM2 001"),
+    magic_at_start("LVM2_member", 536, b"LVM2 001"),
+    magic_at_start("LVM2_member", 1048, b"LVM2 001"),
+    magic_at_start("LVM2_member", 1560, b"LVM2 001"),
+    magic_at_start("crypto_LUKS", 0, b"LUKS\xba\xbe"),
     // The second header of LUKS2 survives a wipe of the first; its place depends on the metadata's
     // size.
-    start("crypto_LUKS", 0x4000, b"SKUL\xba\xbe"),
-    start("crypto_LUKS", 0x8000, b"SKUL\xba\xbe"),
-    start("crypto_LUKS", 0x1_0000, b"SKUL\xba\xbe"),
-    start("linux_raid_member", 0, MD),
-    start("linux_raid_member", 4096, MD),
+    magic_at_start("crypto_LUKS", 0x4000, b"SKUL\xba\xbe"),
+    magic_at_start("crypto_LUKS", 0x8000, b"SKUL\xba\xbe"),
+    magic_at_start("crypto_LUKS", 0x1_0000, b"SKUL\xba\xbe"),
+    magic_at_start("linux_raid_member", 0, MD),
+    magic_at_start("linux_raid_member", 4096, MD),
     // Swap's magic ends the first page: of 4, 8, 16, 32 or 64 KiB.
-    start("swap", 0x0ff6, b"SWAPSPACE2"),
-    start("swap", 0x1ff6, b"SWAPSPACE2"),
-    start("swap", 0x3ff6, b"SWAPSPACE2"),
-    start("swap", 0x7ff6, b"SWAPSPACE2"),
-    start("swap", 0xfff6, b"SWAPSPACE2"),
-    start("swap", 0x0ff6, b"SWAP-SPACE"),
-    start("swsuspend", 0x0ff6, b"S1SUSPEND"),
-    start("swsuspend", 0x0ff6, b"S2SUSPEND"),
-    start("swsuspend", 0x0ff6, b"LINHIB0001"),
-    start("qcow2", 0, b"QFI\xfb"),
-    start("vmdk", 0, b"KDMV"),
-    start("vhdx", 0, b"vhdxfile"),
-    start("vdi", 64, b"\x7f\x10\xda\xbe"),
-    end("ddf_raid_member", 512, b"\xde\x11\xde\x11"),
-    end("isw_raid_member", 1024, b"Intel Raid ISM Cfg Sig. "),
+    magic_at_start("swap", 0x0ff6, b"SWAPSPACE2"),
+    magic_at_start("swap", 0x1ff6, b"SWAPSPACE2"),
+    magic_at_start("swap", 0x3ff6, b"SWAPSPACE2"),
+    magic_at_start("swap", 0x7ff6, b"SWAPSPACE2"),
+    magic_at_start("swap", 0xfff6, b"SWAPSPACE2"),
+    magic_at_start("swap", 0x0ff6, b"SWAP-SPACE"),
+    magic_at_start("swsuspend", 0x0ff6, b"S1SUSPEND"),
+    magic_at_start("swsuspend", 0x0ff6, b"S2SUSPEND"),
+    magic_at_start("swsuspend", 0x0ff6, b"LINHIB0001"),
+    magic_at_start("qcow2", 0, b"QFI\xfb"),
+    magic_at_start("vmdk", 0, b"KDMV"),
+    magic_at_start("vhdx", 0, b"vhdxfile"),
+    magic_at_start("vdi", 64, b"\x7f\x10\xda\xbe"),
+    magic_before_end("ddf_raid_member", 512, b"\xde\x11\xde\x11"),
+    magic_before_end("isw_raid_member", 1024, b"Intel Raid ISM Cfg Sig. "),
 ];
 
 /// Recognises a signature by more than one position; returns its name and position.
@@ -149,8 +157,9 @@ pub fn scan(
     // ignored.
     let _ = rustix::fs::fadvise(file, base, None, rustix::fs::Advice::DontNeed);
     let area = Area { bytes, block, head, tail };
-    let fixed =
-        ALL.iter().filter_map(|kind| area.holds(kind.at, kind.magic).map(|at| (kind.name, at)));
+    let fixed = ALL
+        .iter()
+        .filter_map(|kind| area.magic_position(kind.at, kind.magic).map(|at| (kind.name, at)));
     let computed = COMPUTED.iter().filter_map(|find| find(&area));
     let signatures = fixed
         .chain(computed)
@@ -186,12 +195,12 @@ impl Area {
         part.get(from..from.checked_add(length)?)
     }
 
-    fn word(&self, offset: u64) -> Option<u32> {
+    fn read_u32(&self, offset: u64) -> Option<u32> {
         Some(u32::from_le_bytes(self.bytes_at(offset, 4)?.try_into().ok()?))
     }
 
     /// Returns the position of a magic, if it is there.
-    fn holds(&self, at: SignaturePlace, magic: &[u8]) -> Option<u64> {
+    fn magic_position(&self, at: SignaturePlace, magic: &[u8]) -> Option<u64> {
         let offset = match at {
             SignaturePlace::Start(offset) => offset,
             SignaturePlace::End(before) => self.bytes.checked_sub(before)?,
@@ -205,9 +214,9 @@ impl Area {
 fn ext(area: &Area) -> Option<(&'static str, u64)> {
     const EXT3_INCOMPAT: u32 = 0x02 | 0x04 | 0x10;
     const EXT3_RO_COMPAT: u32 = 0x01 | 0x02 | 0x04;
-    let at = area.holds(SignaturePlace::Start(1080), b"\x53\xef")?;
+    let at = area.magic_position(SignaturePlace::Start(1080), b"\x53\xef")?;
     let (compat, incompat, ro_compat) =
-        (area.word(1024 + 92)?, area.word(1024 + 96)?, area.word(1024 + 100)?);
+        (area.read_u32(1024 + 92)?, area.read_u32(1024 + 96)?, area.read_u32(1024 + 100)?);
     let name = match () {
         () if incompat & 0x08 != 0 => "jbd",
         () if incompat & !EXT3_INCOMPAT != 0 || ro_compat & !EXT3_RO_COMPAT != 0 => "ext4",
@@ -223,26 +232,25 @@ const GPT: &[u8] = b"EFI PART";
 fn gpt_first(area: &Area) -> Option<(&'static str, u64)> {
     [area.block, 512, 4096]
         .into_iter()
-        .find_map(|block| Some(("gpt", area.holds(SignaturePlace::Start(block), GPT)?)))
+        .find_map(|block| Some(("gpt", area.magic_position(SignaturePlace::Start(block), GPT)?)))
 }
 
 /// Finds the copy in the last block, which survives a wipe of the first table.
 fn gpt_last(area: &Area) -> Option<(&'static str, u64)> {
     [area.block, 512, 4096]
         .into_iter()
-        .find_map(|block| Some(("gpt", area.holds(SignaturePlace::End(block), GPT)?)))
+        .find_map(|block| Some(("gpt", area.magic_position(SignaturePlace::End(block), GPT)?)))
 }
 
 /// Finds a partition table. 55 AA also ends the boot sectors of FAT and NTFS; a partition table has
 /// four entries whose first byte is 0 or 0x80. The protective one of a GPT (type EE) is part of
 /// that.
 fn dos(area: &Area) -> Option<(&'static str, u64)> {
-    area.holds(SignaturePlace::Start(510), b"\x55\xaa")?;
+    area.magic_position(SignaturePlace::Start(510), b"\x55\xaa")?;
     let boot_sector = ["vfat", "ntfs", "exfat", "BitLocker"];
-    if ALL
-        .iter()
-        .any(|kind| boot_sector.contains(&kind.name) && area.holds(kind.at, kind.magic).is_some())
-    {
+    if ALL.iter().any(|kind| {
+        boot_sector.contains(&kind.name) && area.magic_position(kind.at, kind.magic).is_some()
+    }) {
         return None;
     }
     let entries: Vec<&[u8]> = area.bytes_at(446, 64)?.chunks(16).collect();
@@ -254,13 +262,13 @@ fn dos(area: &Area) -> Option<(&'static str, u64)> {
 /// Finds md 0.90: 64 KiB before the end, rounded down to 64 KiB.
 fn md_0_90(area: &Area) -> Option<(&'static str, u64)> {
     let at = (area.bytes & !0xffff).checked_sub(0x1_0000)?;
-    Some(("linux_raid_member", area.holds(SignaturePlace::Start(at), MD)?))
+    Some(("linux_raid_member", area.magic_position(SignaturePlace::Start(at), MD)?))
 }
 
 /// Finds md 1.0: at least 8 KiB before the end, rounded down to 4 KiB.
 fn md_1_0(area: &Area) -> Option<(&'static str, u64)> {
     let at = ((area.bytes / 512).checked_sub(16)? & !7) * 512;
-    Some(("linux_raid_member", area.holds(SignaturePlace::Start(at), MD)?))
+    Some(("linux_raid_member", area.magic_position(SignaturePlace::Start(at), MD)?))
 }
 
 /// Finds DRBD's internal metadata: the last whole block of 4 KiB. Its magic shows the format (8.4
@@ -274,9 +282,9 @@ fn drbd(area: &Area) -> Option<(&'static str, u64)> {
 /// Finds ZFS: four labels of 256 KiB, two at either end; the second half of each is a ring of
 /// uberblocks.
 fn zfs(area: &Area) -> Option<(&'static str, u64)> {
-    uberblocks(area.bytes)
-        .flat_map(|ring| ring.step_by(1 << 10))
-        .find_map(|at| Some(("zfs_member", area.holds(SignaturePlace::Start(at), ZFS_UBERBLOCK)?)))
+    uberblocks(area.bytes).flat_map(|ring| ring.step_by(1 << 10)).find_map(|at| {
+        Some(("zfs_member", area.magic_position(SignaturePlace::Start(at), ZFS_UBERBLOCK)?))
+    })
 }
 
 /// Returns the rings of uberblocks on a device of that size, in bytes from its start.

@@ -1,7 +1,7 @@
 //! `iscsi`: iSCSI or iSER, by the kernel's target (LIO) and open-iscsi.
 
 use super::{FabricEnds, FabricTransport, only, qualified, rdma_needs};
-use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, required_number};
 use anyhow::{Result, ensure};
 use iotax_drivers::iscsi::ConnectIscsi;
 use iotax_facts::place::Place;
@@ -64,9 +64,9 @@ impl Layer for Iscsi {
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
         let backing = only(spec, below)?.clone();
-        let settings = settings(spec)?;
+        let settings = session_settings(spec)?;
         let wire = if iser(spec) { FabricTransport::Rdma } else { FabricTransport::Tcp };
-        let ends = FabricEnds::plan(spec, below, wire, PORT, context)?;
+        let ends = FabricEnds::plan_ends(spec, below, wire, PORT, context)?;
         let portal = SocketAddr::from(ends.addressed(spec)?);
         let instance = context.instance("iscsi");
         let name = format!("iotax-{}-{instance}", context.tag.run_id);
@@ -107,11 +107,11 @@ fn start_iscsid(iser: bool, place: &Place, context: &mut PlanContext) {
     }
 }
 
-fn settings(spec: &LayerSpec) -> Result<Vec<(String, String)>> {
+fn session_settings(spec: &LayerSpec) -> Result<Vec<(String, String)>> {
     if !spec.options.contains_key("queue-depth") {
         return Ok(Vec::new());
     }
-    let depth = number::<u32>(spec, "queue-depth")?;
+    let depth = required_number::<u32>(spec, "queue-depth")?;
     ensure!(
         (1..=1024).contains(&depth),
         "{}: queue-depth = {depth}, and open-iscsi takes 1 to 1024",

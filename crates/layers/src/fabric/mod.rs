@@ -45,7 +45,7 @@ impl FabricEnds {
     ///
     /// # Errors
     /// Fails when the address is missing, or does not fit both ends.
-    fn plan(
+    fn plan_ends(
         spec: &LayerSpec,
         below: &ExposedDevice,
         wire: FabricTransport,
@@ -229,7 +229,7 @@ fn only<'a>(spec: &LayerSpec, below: &'a ExposedDevice) -> Result<&'a PathRef> {
         spec.origin,
         spec.name
     );
-    below.path(spec)
+    below.only_path(spec)
 }
 
 /// Returns a UUID for `what` that only this run knows.

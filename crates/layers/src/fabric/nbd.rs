@@ -1,7 +1,7 @@
 //! `nbd`: a qemu-nbd with direct I/O, and the kernel's NBD device over it.
 
 use super::{FabricEnds, FabricTransport, only};
-use crate::{Claim, ExposedDevice, Layer, PlanContext, guest, number};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, guest, required_number};
 use anyhow::{Context, Result, ensure};
 use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::LayerHelp;
@@ -44,7 +44,7 @@ impl Layer for Nbd {
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
         let backing = only(spec, below)?.clone();
-        let connections = number::<u32>(spec, "connections")?;
+        let connections = required_number::<u32>(spec, "connections")?;
         ensure!(
             connections <= 16,
             "{}: connections = {connections}, at most 16 are made",
@@ -55,7 +55,7 @@ impl Layer for Nbd {
         } else {
             FabricTransport::Tcp
         };
-        let ends = FabricEnds::plan(spec, below, wire, PORT, context)?;
+        let ends = FabricEnds::plan_ends(spec, below, wire, PORT, context)?;
         let instance = context.instance("nbd");
         let name = format!("iotax-{}-{instance}", context.tag.run_id);
         let directory = context.directory_in(&ends.near);
@@ -106,7 +106,7 @@ fn argv(
     let image = match &below.paths[..] {
         // The path has its commas doubled. A path that a step yields has none, and is known later.
         [PathRef::Path(path)] => image.set("file.filename", word_of(path)?),
-        _ => image.set("file.filename", guest::below(0)),
+        _ => image.set("file.filename", guest::below_placeholder(0)),
     };
     let mut argv: Vec<String> =
         ["qemu-nbd", "--persistent", "--cache=none", "--aio=native"].map(String::from).into();

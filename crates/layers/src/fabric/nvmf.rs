@@ -2,7 +2,9 @@
 //! SPDK target, and the kernel's host.
 
 use super::{FabricEnds, FabricTransport, digest, only, qualified, rdma_needs, uuid};
-use crate::{Claim, ExposedDevice, Layer, PlanContext, flag, needs, number, word};
+use crate::{
+    Claim, ExposedDevice, Layer, PlanContext, flag, needs, required_number, required_word,
+};
 use anyhow::{Result, ensure};
 use iotax_drivers::nvmet::ExportNvmf;
 use iotax_drivers::nvmf::ConnectNvmf;
@@ -46,10 +48,12 @@ impl Layer for Nvmf {
         }
     }
 
-    fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
+    fn missing_on_host(&self, spec: &LayerSpec) -> Vec<Missing> {
         let socket = spec.option("spdk").filter(|_| is_spdks(spec));
-        let what = socket.and_then(|socket| spdk::has(Path::new(socket), &SPDK_NVMF_METHODS).err());
-        what.and_then(|what| needs::lacking("spdk", what)).into_iter().collect()
+        let what = socket.and_then(|socket| {
+            spdk::check_target_methods(Path::new(socket), &SPDK_NVMF_METHODS).err()
+        });
+        what.and_then(|what| needs::need_as_missing("spdk", what)).into_iter().collect()
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
@@ -84,11 +88,11 @@ impl Layer for Nvmf {
         let (wire, options) = (wire(spec), options(spec)?);
         check_target(spec, &device, wire)?;
         let inline_data_size = inline_data_size(spec, wire)?;
-        let ends = FabricEnds::plan(spec, below, wire, PORT, context)?;
+        let ends = FabricEnds::plan_ends(spec, below, wire, PORT, context)?;
         let name = context.instance("nvmf");
         let (nqn, host_id) = (qualified("nqn", &name, context), uuid(context, &name));
         let host_nqn = format!("nqn.2014-08.org.nvmexpress:uuid:{host_id}");
-        let transport = word(spec, "transport")?.to_owned();
+        let transport = required_word(spec, "transport")?.to_owned();
         let export = match is_spdks(spec) {
             true => Op::ExportSpdkNvmf(ExportSpdkNvmf {
                 bdev: device,
@@ -165,10 +169,10 @@ fn port_id(nqn: &str) -> u16 {
 fn options(spec: &LayerSpec) -> Result<Vec<String>> {
     let mut options = Vec::new();
     if spec.option("nr-io-queues").is_some() {
-        options.push(format!("nr_io_queues={}", number::<u32>(spec, "nr-io-queues")?));
+        options.push(format!("nr_io_queues={}", required_number::<u32>(spec, "nr-io-queues")?));
     }
     if spec.options.contains_key("queue-size") {
-        let size = number::<u32>(spec, "queue-size")?;
+        let size = required_number::<u32>(spec, "queue-size")?;
         ensure!(
             (16..=1024).contains(&size),
             "{}: queue-size = {size}, and the kernel takes 16 to 1024",

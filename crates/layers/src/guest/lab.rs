@@ -63,7 +63,11 @@ const EMULATED: &str = "emulated: the drives of a lab are files behind QEMU's NV
 ///
 /// # Errors
 /// Bad input: QEMU would not take the guest; the error says where it was asked for.
-pub fn plan(context: &mut PlanContext, parts: &GuestParts, wish: &LabWish) -> Result<GuestPlan> {
+pub fn plan_lab(
+    context: &mut PlanContext,
+    parts: &GuestParts,
+    wish: &LabWish,
+) -> Result<GuestPlan> {
     let directory = context.tag.run_dir.clone();
     let initrd = directory.join(format!("{}.initramfs", wish.place));
     let guest = GuestSpec {
@@ -75,7 +79,7 @@ pub fn plan(context: &mut PlanContext, parts: &GuestParts, wish: &LabWish) -> Re
         firmware: None,
         accel: parts.accel,
         tsc_khz: parts.tsc_khz,
-        disks: wish.drives.iter().map(disk).collect::<Result<_>>()?,
+        disks: wish.drives.iter().map(lab_disk_spec).collect::<Result<_>>()?,
         card: None,
         start: GuestStart::Kernel {
             kernel: parts.image.clone(),
@@ -94,8 +98,8 @@ pub fn plan(context: &mut PlanContext, parts: &GuestParts, wish: &LabWish) -> Re
         modules: parts.kernel.modules.clone(),
         more: modules(parts),
     };
-    steps.push(context.add("write the lab's initramfs", Op::BuildInitramfs(build)));
-    steps.push(context.add("start the lab", Op::Spawn(spawn)));
+    steps.push(context.add_step("write the lab's initramfs", Op::BuildInitramfs(build)));
+    steps.push(context.add_step("start the lab", Op::Spawn(spawn)));
     Ok(GuestPlan {
         place: wish.place.clone(),
         origin: wish.origin.clone(),
@@ -127,12 +131,12 @@ fn make(drive: &LabDrive, context: &mut PlanContext) -> [StepId; 2] {
     let fill = context.fill_of(&Place::Host, &path, bytes);
     let file = MakeFile { path, bytes, keep: false, inside_mount: false };
     [
-        context.add("make a drive of the lab", Op::MakeFile(file)),
-        context.add("fill a drive of the lab", Op::FillFile(fill)),
+        context.add_step("make a drive of the lab", Op::MakeFile(file)),
+        context.add_step("fill a drive of the lab", Op::FillFile(fill)),
     ]
 }
 
-fn disk(drive: &LabDrive) -> Result<DiskSpec> {
+fn lab_disk_spec(drive: &LabDrive) -> Result<DiskSpec> {
     let way = attach::by_name("nvme").context("no way nvme")?;
     // I/O bypasses the host's page cache if its file system can do that: the latency of a drive is
     // then that of a disk.
@@ -175,7 +179,7 @@ fn takes_direct(file: &Path) -> bool {
 pub(super) fn modules(parts: &GuestParts) -> Vec<String> {
     // The modules of a kernel that is still to be fetched are not known.
     let tree = Tree::open(&parts.kernel.modules).ok();
-    let there = |name: &&&str| tree.as_ref().is_some_and(|tree| tree.has(name));
+    let there = |name: &&&str| tree.as_ref().is_some_and(|tree| tree.has_module(name));
     let wished = root::MODULES_IF_THERE.iter().filter(there);
     root::MODULES.iter().chain(wished).map(|name| (*name).to_owned()).collect()
 }
@@ -225,7 +229,7 @@ mod tests {
             origin: "scenario x.toml, line 3".into(),
             drives: drives.iter().map(drive).collect(),
             vcpus: 2,
-            memory: Memory::plain(1 << 30),
+            memory: Memory::plain_memory(1 << 30),
             root_image: "/cache/lab/1/root.ext4".into(),
         }
     }
@@ -233,7 +237,7 @@ mod tests {
     fn planned(wish: &LabWish) -> Result<(PlanContext, GuestPlan)> {
         let parts = GuestParts::made_up();
         let mut context = PlanContext::new(RunTag::of_none(), Some(parts.clone()), 1);
-        let guest = plan(&mut context, &parts, wish)?;
+        let guest = plan_lab(&mut context, &parts, wish)?;
         Ok((context, guest))
     }
 
@@ -257,7 +261,7 @@ mod tests {
         for drives in [&["d0", "d0"][..], &["iotax-root"], &["a,b"], &["a-name-of-21-letters-"]] {
             let parts = GuestParts::made_up();
             let mut context = PlanContext::new(RunTag::of_none(), None, 1);
-            let error = plan(&mut context, &parts, &wish(drives)).unwrap_err();
+            let error = plan_lab(&mut context, &parts, &wish(drives)).unwrap_err();
             assert!(
                 format!("{error:#}").starts_with("scenario x.toml, line 3: guest \"lab\": "),
                 "{error:#}"
@@ -269,7 +273,7 @@ mod tests {
 
     #[test]
     fn only_a_lab_has_an_agent_for_steps() {
-        let plan = GuestPlan::made_up("vm0", Memory::plain(1 << 30));
+        let plan = GuestPlan::made_up("vm0", Memory::plain_memory(1 << 30));
         let error = reach_steps(&plan).err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), Some("guest vm0 has one agent only"));
     }

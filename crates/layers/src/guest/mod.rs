@@ -13,6 +13,7 @@ pub const ALL: &[&dyn super::Layer] = &[&VirtualMachine];
 pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
 
 pub use vm::{
-    FINDINGS, GuestDraft, GuestParts, GuestPlan, NETWORK_NEEDS, VirtualMachine, below, finish,
-    gives_drive_to_stranger, is_dead_kvm, named, put_on_processors, reach, requested,
+    FINDINGS, GuestDraft, GuestParts, GuestPlan, NETWORK_NEEDS, VirtualMachine, below_placeholder,
+    draft_named_guest, finish, gives_drive_to_stranger, is_dead_kvm, put_on_processors, reach,
+    requested,
 };

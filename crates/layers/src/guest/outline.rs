@@ -4,7 +4,7 @@
 
 use super::vm::GuestPlan;
 use iotax_qemu::accel::Accel;
-use iotax_units::{counted, show_bytes};
+use iotax_units::{count_noun, show_bytes};
 
 impl GuestPlan {
     /// Describes the size of the guest: `2 vCPUs, 512 MiB of memory, emulated (tcg)`
@@ -19,7 +19,7 @@ impl GuestPlan {
             Accel::Tcg => "emulated (tcg)",
         };
         let parts = [
-            Some(counted(u64::from(self.vcpus), "vCPU", "vCPUs")),
+            Some(count_noun(u64::from(self.vcpus), "vCPU", "vCPUs")),
             Some(format!(
                 "{size} of memory{}{}",
                 page.unwrap_or_default(),
@@ -52,13 +52,14 @@ mod tests {
 
     fn guest(disks: Vec<DiskSpec>) -> GuestPlan {
         let below = vec![PathRef::Path("/srv/x.img".into()); disks.len()];
-        GuestPlan { disks, below, ..GuestPlan::made_up("vm0", Memory::plain(512 << 20)) }
+        GuestPlan { disks, below, ..GuestPlan::made_up("vm0", Memory::plain_memory(512 << 20)) }
     }
 
     #[test]
     fn a_guest_says_what_it_takes_of_the_host() {
         assert_eq!(guest(Vec::new()).outline(), "2 vCPUs, 512 MiB of memory, KVM");
-        let memory = Memory { huge_page: Some(2 << 20), node: Some(1), ..Memory::plain(16 << 30) };
+        let memory =
+            Memory { huge_page: Some(2 << 20), node: Some(1), ..Memory::plain_memory(16 << 30) };
         let pin = Some(Pin { vcpus: vec![vec![0]], others: vec![0] });
         let large =
             GuestPlan { vcpus: 1, accel: Accel::Tcg, uefi: true, pin, memory, ..guest(Vec::new()) };

@@ -12,7 +12,7 @@ use iotax_qemu::disk::DiskServer;
 use iotax_qemu::pin::{self, CacheGroup, Pin};
 use iotax_qemu::qcow2::Qcow2;
 use iotax_units::exit::Failed;
-use iotax_units::{counted, show_bytes, show_names};
+use iotax_units::{count_noun, show_bytes, show_names};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Memory and processors of a machine.
@@ -50,7 +50,7 @@ impl Room {
         Room {
             memory: memory_bytes(probe, "MemAvailable"),
             huge_pages: huge_pages(probe),
-            nodes: probe.names("/sys/devices/system/node").iter().filter_map(node).collect(),
+            nodes: probe.folder_names("/sys/devices/system/node").iter().filter_map(node).collect(),
             groups: pin::groups(&cpu(probe)),
             processors: std::thread::available_parallelism().ok().map(std::num::NonZero::get),
         }
@@ -61,7 +61,7 @@ impl Room {
     /// # Errors
     /// An unmet need: memory, a node or processors that are not there, or huge pages, with the
     /// command that makes them.
-    pub fn check(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
+    pub fn check_guests_fit(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         self.check_nodes(guests)?;
         self.check_processors(guests)?;
         self.check_huge_pages(guests)?;
@@ -98,9 +98,9 @@ impl Room {
                 format!(
                     "{}: overcommitted, {} and {} share {processors} {of}; lower vcpus=, or expect waiting time in \
                      the results",
-                    named(guests),
-                    counted(vcpus.into(), "vCPU", "vCPUs"),
-                    counted(serving.into(), "I/O thread", "I/O threads")
+                    guests_phrase(guests),
+                    count_noun(vcpus.into(), "vCPU", "vCPUs"),
+                    count_noun(serving.into(), "I/O thread", "I/O threads")
                 )
             })
         };
@@ -120,7 +120,7 @@ impl Room {
         let known = |number: u32| self.nodes.iter().any(|node| node.number == number);
         let missing = |guest: &&GuestPlan| guest.memory.node.is_some_and(|node| !known(node));
         let Some(guest) = guests.iter().find(missing) else {
-            return self.nodes.iter().try_for_each(|node| node.check(guests));
+            return self.nodes.iter().try_for_each(|node| node.check_bound_guests(guests));
         };
         let known = match self.nodes.as_slice() {
             [] => "; it reports none".to_owned(),
@@ -162,7 +162,7 @@ impl Room {
                 guest.origin,
                 guest.place,
                 guest.vcpus,
-                counted(processors as u64, "processor", "processors")
+                count_noun(processors as u64, "processor", "processors")
             ))),
             None => Ok(()),
         }
@@ -175,7 +175,7 @@ impl Room {
                 known.map_or((0, 0), |known| (available(known), known.total.unwrap_or(0)));
             if free < pages {
                 let all = guests.iter().collect::<Vec<_>>();
-                return Err(lacking(
+                return Err(huge_pages_error(
                     &all,
                     page,
                     pages,
@@ -204,7 +204,7 @@ impl NumaNode {
         }
     }
 
-    fn check(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
+    fn check_bound_guests(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         let bound = |guest: &&GuestPlan| guest.memory.node == Some(self.number);
         let (huge, plain): (Vec<&GuestPlan>, Vec<&GuestPlan>) =
             guests.iter().filter(bound).partition(|guest| guest.memory.huge_page.is_some());
@@ -229,7 +229,7 @@ impl NumaNode {
                     format!("/sys/devices/system/node/node{}/hugepages", self.number),
                 );
                 let there = format!(" on NUMA node {node}");
-                return Err(lacking(&huge, page, pages, free, total, &there, &folder));
+                return Err(huge_pages_error(&huge, page, pages, free, total, &there, &folder));
             }
         }
         Ok(())
@@ -256,7 +256,7 @@ fn available(pages: &HugePages) -> u64 {
 }
 
 /// Returns the error for lacking huge pages, with the command that makes the total that is needed.
-fn lacking(
+fn huge_pages_error(
     guests: &[&GuestPlan],
     page: u64,
     pages: u64,
@@ -308,12 +308,12 @@ fn hint(lacking: u64, tables: u64) -> &'static str {
 fn needing(guests: &[&GuestPlan]) -> String {
     match guests {
         [one] => format!("{}: guest {} needs", one.origin, one.place),
-        _ => format!("{} need", named(guests)),
+        _ => format!("{} need", guests_phrase(guests)),
     }
 }
 
 /// Formats guests: `guest vm0`, or `the 16 guests vm0 to vm15`.
-fn named(guests: &[&GuestPlan]) -> String {
+fn guests_phrase(guests: &[&GuestPlan]) -> String {
     match guests {
         [] => "no guests".to_owned(),
         [one] => format!("guest {}", one.place),
@@ -347,25 +347,26 @@ mod tests {
 
     #[test]
     fn guests_that_do_not_fit_are_refused_before_they_start() {
-        let plain = Memory::plain(1 << 30);
-        assert!(room().check(&guests(6, plain)).is_ok());
-        let refused = room().check(&guests(7, plain)).unwrap_err();
+        let plain = Memory::plain_memory(1 << 30);
+        assert!(room().check_guests_fit(&guests(6, plain)).is_ok());
+        let refused = room().check_guests_fit(&guests(7, plain)).unwrap_err();
         assert_eq!(refused.code, iotax_units::exit::UNMET_NEED);
         assert_eq!(
             refused.message,
             "the 7 guests vm0 to vm6 need 7.66 GiB of memory with QEMU's own, and this host can give 7.20 GiB; hint: less memory, or fewer guests"
         );
-        let one = room().check(&guests(1, Memory::plain(8 << 30))).unwrap_err();
+        let one = room().check_guests_fit(&guests(1, Memory::plain_memory(8 << 30))).unwrap_err();
         assert!(
             one.message.starts_with("here: guest vm0 needs 8.09 GiB of memory"),
             "{}",
             one.message
         );
         assert!(
-            Room { memory: None, ..room() }.check(&guests(99, plain)).is_ok(),
+            Room { memory: None, ..room() }.check_guests_fit(&guests(99, plain)).is_ok(),
             "not known, not refused"
         );
-        let elsewhere = room().check(&guests(1, Memory { node: Some(3), ..plain })).unwrap_err();
+        let elsewhere =
+            room().check_guests_fit(&guests(1, Memory { node: Some(3), ..plain })).unwrap_err();
         assert_eq!(elsewhere.message, "here: this host has no NUMA node 3, only 0");
     }
 
@@ -373,17 +374,17 @@ mod tests {
     fn tables_of_images_count_for_each_image() {
         use iotax_qemu::disk::DiskSpec;
         use iotax_qemu::qcow2::{Span, USUAL_CLUSTER};
-        let mut guests = guests(6, Memory::plain(1 << 30));
+        let mut guests = guests(6, Memory::plain_memory(1 << 30));
         let spans = vec![Span { offset: 0, bytes: 0 }; 4];
         let (bytes, cluster) = (1 << 40, USUAL_CLUSTER);
         let chain = Qcow2 { spans, bytes, cluster, lazy_refcounts: false, l2_cache: None };
         guests[0].disks.push(DiskSpec { qcow2: Some(chain.clone()), ..made_up_disk() });
-        assert!(room().check(&guests).is_ok(), "129 MiB more");
+        assert!(room().check_guests_fit(&guests).is_ok(), "129 MiB more");
         guests.iter_mut().skip(1).for_each(|guest| {
             guest.disks.push(DiskSpec { qcow2: Some(chain.clone()), ..made_up_disk() });
         });
         assert_eq!(
-            room().check(&guests).unwrap_err().message,
+            room().check_guests_fit(&guests).unwrap_err().message,
             "the 6 guests vm0 to vm5 need 7.32 GiB of memory with QEMU's own (774 MiB for tables of qcow2 images), and this host can give 7.20 GiB; hint: less memory, fewer guests, or a smaller l2-cache-size"
         );
     }
@@ -392,22 +393,22 @@ mod tests {
     fn processors_that_are_not_there_are_refused() {
         let groups = vec![CacheGroup::single(0..4, None)];
         let room = Room { groups, ..room() };
-        let mut guests = guests(1, Memory::plain(256 << 20));
+        let mut guests = guests(1, Memory::plain_memory(256 << 20));
         let pin = |cpus: &[u32]| Some(Pin { vcpus: vec![cpus.to_vec(); 2], others: cpus.to_vec() });
         guests[0].pin = pin(&[2, 3]);
-        assert!(room.check(&guests).is_ok());
+        assert!(room.check_guests_fit(&guests).is_ok());
         guests[0].pin = pin(&[3, 99]);
         assert_eq!(
-            room.check(&guests).unwrap_err().message,
+            room.check_guests_fit(&guests).unwrap_err().message,
             "here: cpus: this host has no processor 99, only 0 to 3"
         );
     }
 
     #[test]
     fn huge_pages_are_a_need_with_the_command_that_makes_them() {
-        let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain(512 << 20) };
-        assert!(room().check(&guests(2, huge)).is_ok());
-        let lacking = room().check(&guests(3, huge)).unwrap_err();
+        let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain_memory(512 << 20) };
+        assert!(room().check_guests_fit(&guests(2, huge)).is_ok());
+        let lacking = room().check_guests_fit(&guests(3, huge)).unwrap_err();
         assert_eq!(lacking.code, iotax_units::exit::UNMET_NEED);
         assert!(
             lacking.message.contains("need 768 huge pages of 2 MiB, and 512 are free"),
@@ -423,11 +424,12 @@ mod tests {
 
     #[test]
     fn huge_pages_that_are_promised_are_not_free() {
-        let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain(512 << 20) };
+        let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain_memory(512 << 20) };
         let pages =
             HugePages { size: 2 << 20, total: Some(600), free: Some(512), reserved: Some(100) };
-        let lacking =
-            Room { huge_pages: vec![pages], ..room() }.check(&guests(2, huge)).unwrap_err();
+        let lacking = Room { huge_pages: vec![pages], ..room() }
+            .check_guests_fit(&guests(2, huge))
+            .unwrap_err();
         assert!(
             lacking.message.contains("need 512 huge pages of 2 MiB, and 412 are free"),
             "{}",
@@ -447,9 +449,9 @@ mod tests {
         };
         let room = Room { nodes: vec![node(0, 6 << 30, 256), node(1, 2 << 30, 256)], ..room() };
         let on = |number, memory| Memory { node: Some(number), ..memory };
-        let plain = Memory::plain(1 << 30);
-        assert!(room.check(&guests(2, on(0, plain))).is_ok());
-        let refused = room.check(&guests(2, on(1, plain))).unwrap_err();
+        let plain = Memory::plain_memory(1 << 30);
+        assert!(room.check_guests_fit(&guests(2, on(0, plain))).is_ok());
+        let refused = room.check_guests_fit(&guests(2, on(1, plain))).unwrap_err();
         assert_eq!(refused.code, iotax_units::exit::UNMET_NEED);
         assert_eq!(
             refused.message,
@@ -457,10 +459,13 @@ mod tests {
         );
         let unknown =
             Room { nodes: vec![NumaNode { number: 1, ..NumaNode::default() }], ..room.clone() };
-        assert!(unknown.check(&guests(2, on(1, plain))).is_ok(), "not known, not refused");
-        let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain(512 << 20) };
-        assert!(room.check(&guests(2, huge)).is_ok(), "on any node");
-        let lacking = room.check(&guests(2, on(1, huge))).unwrap_err();
+        assert!(
+            unknown.check_guests_fit(&guests(2, on(1, plain))).is_ok(),
+            "not known, not refused"
+        );
+        let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain_memory(512 << 20) };
+        assert!(room.check_guests_fit(&guests(2, huge)).is_ok(), "on any node");
+        let lacking = room.check_guests_fit(&guests(2, on(1, huge))).unwrap_err();
         assert_eq!(lacking.code, iotax_units::exit::UNMET_NEED);
         assert!(
             lacking.message.ends_with(
@@ -484,27 +489,27 @@ mod tests {
 
     #[test]
     fn a_guest_larger_than_the_host_is_refused_where_it_would_be_real() {
-        let mut large = guests(1, Memory::plain(256 << 20));
+        let mut large = guests(1, Memory::plain_memory(256 << 20));
         large[0].vcpus = 5;
-        let refused = room().check(&large).unwrap_err();
+        let refused = room().check_guests_fit(&large).unwrap_err();
         assert_eq!(refused.code, iotax_units::exit::UNMET_NEED);
         assert_eq!(
             refused.message,
             "here: guest vm0 has 5 vCPUs, and this host 4 processors; hint: vcpus=4 at most"
         );
         assert!(
-            Room { processors: None, ..room() }.check(&large).is_ok(),
+            Room { processors: None, ..room() }.check_guests_fit(&large).is_ok(),
             "not known, not refused"
         );
         large[0].accel = Accel::Tcg;
-        assert!(room().check(&large).is_ok());
+        assert!(room().check_guests_fit(&large).is_ok());
         assert_eq!(room().warnings(&large.iter().collect::<Vec<_>>()).len(), 1);
     }
 
     #[test]
     fn more_threads_than_processors_are_a_warning() {
         use iotax_qemu::disk::DiskSpec;
-        let mut guests = guests(2, Memory::plain(256 << 20));
+        let mut guests = guests(2, Memory::plain_memory(256 << 20));
         let warned = |guests: &[GuestPlan]| room().warnings(&guests.iter().collect::<Vec<_>>());
         assert_eq!(warned(&guests), Vec::<String>::new());
         let disk = |iothreads, server| DiskSpec { iothreads, server, ..made_up_disk() };

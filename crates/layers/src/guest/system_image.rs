@@ -33,12 +33,12 @@ pub fn inspect_images(scenario: &Scenario) -> Result<Images> {
         let refuse = |why: String| {
             Failed::input(format!("{}: image {}: {why}", spec.origin, path.display()))
         };
-        let image = look(path).map_err(refuse)?;
+        let image = inspect_image(path).map_err(refuse)?;
         let mut media = scenario.stacks.iter().flat_map(|stack| stack.medium.members());
         if let Some(medium) = media.find(|medium| is_under_test(path, medium)) {
             let why = format!(
                 "it is under test itself, as {}; hint: measure another file",
-                medium.text()
+                medium.medium_text()
             );
             return Err(refuse(why).into());
         }
@@ -61,7 +61,7 @@ const MAGICS: &[(&[u8], &str)] = &[
 const SECTOR: usize = 512;
 const SECTOR_END: [u8; 2] = [0x55, 0xaa];
 
-fn look(path: &Path) -> Result<SystemImage, String> {
+fn inspect_image(path: &Path) -> Result<SystemImage, String> {
     const HINT: &str = "hint: name the file of a disk, raw or qcow2";
     let is = std::fs::metadata(path).map_err(|error| format!("{error}; {HINT}"))?;
     if !is.is_file() {

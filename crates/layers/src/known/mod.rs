@@ -1,7 +1,7 @@
 //! Layers of known cost, to measure the ruler: null (A against A), delay, and another load
 //! generator.
 
-use super::{ExposedDevice, Layer, PlanContext, word};
+use super::{ExposedDevice, Layer, PlanContext, required_word};
 use anyhow::{Error, Result, anyhow};
 use iotax_load::Hold;
 use iotax_model::layer::{LayerHelp, delay, engine, microseconds_as_ns, null, percent_as_ppm};
@@ -69,8 +69,8 @@ impl Layer for EngineLayer {
         below: &ExposedDevice,
         _: &mut PlanContext,
     ) -> Result<ExposedDevice> {
-        let engine =
-            parse_engine(word(spec, "name")?).map_err(|fault| option_error(spec, fault))?;
+        let engine = parse_engine(required_word(spec, "name")?)
+            .map_err(|fault| option_error(spec, fault))?;
         Ok(ExposedDevice { engine, ..below.clone() })
     }
 }

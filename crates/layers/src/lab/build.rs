@@ -45,7 +45,7 @@ impl Build<'_> {
     /// # Errors
     /// Unmet needs, each with its command; a failed program, with its last lines; an interruption.
     /// Nothing unfinished remains.
-    pub fn run(&mut self) -> Result<(Image, bool)> {
+    pub fn build_image(&mut self) -> Result<(Image, bool)> {
         let suite = sources::suite()?;
         let kernel = kernel::obtain()?;
         if let Some(image) = current(&suite, &kernel.version).filter(|_| !self.again) {
@@ -78,7 +78,8 @@ impl Build<'_> {
     }
 
     fn check_needs(&self) -> Result<()> {
-        let lacking: Vec<_> = NEEDS.iter().filter(|(program, _)| sources::lacks(program)).collect();
+        let lacking: Vec<_> =
+            NEEDS.iter().filter(|(program, _)| sources::lacks_program(program)).collect();
         if !lacking.is_empty() {
             let names = |part: fn(&(&'static str, &'static str)) -> &'static str| {
                 lacking.iter().map(|need| part(need)).collect::<Vec<_>>().join(" ")
@@ -127,7 +128,7 @@ impl Build<'_> {
     }
 
     fn make(&mut self, work: &BuildFolder) -> Result<(ZfsModules, BTreeMap<String, String>)> {
-        let recipe = Recipe::ours()?;
+        let recipe = Recipe::built_in()?;
         let kept = if self.again { None } else { work.kept_zfs()? };
         if let Some(version) = kept {
             self.report(&format!(
@@ -171,13 +172,13 @@ impl Build<'_> {
     /// interrupted build leaves no image.
     fn zfs(&mut self, work: &BuildFolder, recipe: &Recipe) -> Result<ZfsModules> {
         let version = &work.kernel.version;
-        if Tree::open(&work.kernel.modules)?.has("zfs") {
+        if Tree::open(&work.kernel.modules)?.has_module("zfs") {
             return Ok(ZfsModules::OfKernel);
         }
         self.report(&format!("compiling ZFS's modules for {version} (some minutes)"));
         match self.program(work, "zfs.sh", &mut work.compile_zfs(recipe)?) {
             Ok(()) => {
-                let printed = read_text(&work.path("zfs.version"))
+                let printed = read_text(&work.work_path("zfs.version"))
                     .context("ZFS's modules report no version")?;
                 Ok(ZfsModules::Compiled { version: printed.trim().to_owned() })
             }
@@ -194,7 +195,7 @@ impl Build<'_> {
     }
 
     fn program(&self, work: &BuildFolder, name: &str, command: &mut Command) -> Result<()> {
-        child::run(name, command, work.work.path(), self.stop)
+        child::run_to_end(name, command, work.work.path(), self.stop)
     }
 
     fn report(&mut self, line: &str) {
@@ -216,14 +217,14 @@ struct BuildFolder {
 }
 
 impl BuildFolder {
-    fn path(&self, name: &str) -> PathBuf {
+    fn work_path(&self, name: &str) -> PathBuf {
         self.work.path().join(name)
     }
 
     /// Returns the command for mmdebstrap. Paths are relative to the folder of the build, in which
     /// it runs.
     fn mmdebstrap(&self, list: &str, further: bool) -> Result<Command> {
-        let path = self.path(list);
+        let path = self.work_path(list);
         std::fs::write(&path, sources::list(&self.sources, further))
             .with_context(|| format!("cannot write {}", path.display()))?;
         // Without root, mmdebstrap makes its own namespaces, with mapped ids.
@@ -244,7 +245,7 @@ impl BuildFolder {
     /// Copies ZFS's modules from another image of this kernel and release, and returns their
     /// version.
     fn kept_zfs(&self) -> Result<Option<String>> {
-        let images = image::all(&self.cache).into_iter().filter_map(|(_, image)| image.ok());
+        let images = image::all_images(&self.cache).into_iter().filter_map(|(_, image)| image.ok());
         let fits = |image: &Image| {
             let record = &image.record;
             let same = record.kernel == self.kernel.version && record.suite == self.suite;
@@ -257,14 +258,14 @@ impl BuildFolder {
         };
         let found = images.filter_map(|image| fits(&image)).find(|(path, _)| path.exists());
         let Some((path, version)) = found else { return Ok(None) };
-        std::fs::copy(&path, self.path(MODULES))
+        std::fs::copy(&path, self.work_path(MODULES))
             .with_context(|| format!("cannot copy {}", path.display()))?;
         Ok(Some(version))
     }
 
     fn compile_zfs(&self, recipe: &Recipe) -> Result<Command> {
         let (zfs, version) = (&recipe.zfs, &self.kernel.version);
-        let script = self.path("zfs.sh");
+        let script = self.work_path("zfs.sh");
         std::fs::write(&script, COMPILE_ZFS)
             .with_context(|| format!("cannot write {}", script.display()))?;
         let mut command = self.mmdebstrap("zfs.list", true)?;
@@ -280,7 +281,7 @@ impl BuildFolder {
     }
 
     fn root(&self, packages: &[&str]) -> Result<Command> {
-        let mut command = self.mmdebstrap("root.list", self.path(MODULES).exists())?;
+        let mut command = self.mmdebstrap("root.list", self.work_path(MODULES).exists())?;
         for folder in ["man", "doc", "locale", "info"] {
             command.arg(format!("--dpkgopt=path-exclude=/usr/share/{folder}/*"));
         }
@@ -300,7 +301,7 @@ impl BuildFolder {
     }
 
     fn packages(&self) -> Result<BTreeMap<String, String>> {
-        let path = self.path("packages");
+        let path = self.work_path("packages");
         let text = read_text(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let pair = |line: &str| {
             line.split_once(' ').map(|(name, version)| (name.to_owned(), version.to_owned()))
@@ -316,7 +317,7 @@ impl BuildFolder {
         packages: BTreeMap<String, String>,
         seconds: u64,
     ) -> Result<Image> {
-        let name = recipe::name(&self.suite, &self.kernel.version);
+        let name = recipe::image_name(&self.suite, &self.kernel.version);
         let record = ImageRecord {
             name: name.clone(),
             built: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -327,20 +328,20 @@ impl BuildFolder {
             packages,
             seconds,
         };
-        let (fresh, target) = (self.path("fresh"), self.cache.join(&name));
+        let (fresh, target) = (self.work_path("fresh"), self.cache.join(&name));
         let moved = |from: &Path, to: &Path| {
             std::fs::rename(from, to)
                 .with_context(|| format!("cannot move {} to {}", from.display(), to.display()))
         };
         std::fs::create_dir(&fresh)
             .with_context(|| format!("cannot create {}", fresh.display()))?;
-        moved(&self.path("root.ext4"), &fresh.join("root.ext4"))?;
+        moved(&self.work_path("root.ext4"), &fresh.join("root.ext4"))?;
         if matches!(record.zfs, ZfsModules::Compiled { .. }) {
-            moved(&self.path(MODULES), &fresh.join(MODULES))?;
+            moved(&self.work_path(MODULES), &fresh.join(MODULES))?;
         }
-        Image::write(&fresh, record.clone())?;
+        Image::write_record(&fresh, record.clone())?;
         if target.exists() {
-            moved(&target, &self.path("before"))?;
+            moved(&target, &self.work_path("before"))?;
         }
         moved(&fresh, &target)?;
         Ok(Image { folder: target, record })

@@ -24,7 +24,12 @@ const LAST_LINES: usize = 12;
 /// # Errors
 /// A failed measurement: it was interrupted. Otherwise: it cannot be started or ended badly, with
 /// its last words.
-pub fn run(name: &str, command: &mut Command, folder: &Path, stop: &AtomicBool) -> Result<()> {
+pub fn run_to_end(
+    name: &str,
+    command: &mut Command,
+    folder: &Path,
+    stop: &AtomicBool,
+) -> Result<()> {
     let path = log(folder, name);
     let words = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
     command.current_dir(folder).env("LC_ALL", "C").env("DEBIAN_FRONTEND", "noninteractive");
@@ -69,13 +74,13 @@ fn await_end(child: &mut Child, stop: &AtomicBool) -> Result<Option<ExitStatus>>
             return Ok((!stop.load(Ordering::Relaxed)).then_some(status));
         }
         if stop.load(Ordering::Relaxed) {
-            end(child)?;
+            end_child(child)?;
             return Ok(None);
         }
     }
 }
 
-fn end(child: &mut Child) -> Result<()> {
+fn end_child(child: &mut Child) -> Result<()> {
     let group = Pid::from_child(child);
     signal_all(child, Signal::INT);
     ended_within(child, PATIENCE)?;
@@ -104,15 +109,16 @@ mod tests {
     fn what_a_program_said_last_is_in_its_error() {
         let folder = tempfile::tempdir().unwrap();
         let stop = AtomicBool::new(false);
-        let shell =
-            |script: &str| run("sh", Command::new("sh").args(["-c", script]), folder.path(), &stop);
+        let shell = |script: &str| {
+            run_to_end("sh", Command::new("sh").args(["-c", script]), folder.path(), &stop)
+        };
         shell("pwd > here").unwrap();
         assert!(folder.path().join("here").exists(), "it runs in the folder");
         let error = shell("seq 1 40; echo no room >&2; exit 3").unwrap_err().to_string();
         assert!(error.starts_with("sh ended with exit status: 3\n    30\n"), "{error}");
         assert!(error.ends_with("    40\n    no room"), "{error}");
-        let lacking =
-            run("x", &mut Command::new("no-such-program"), folder.path(), &stop).unwrap_err();
+        let lacking = run_to_end("x", &mut Command::new("no-such-program"), folder.path(), &stop)
+            .unwrap_err();
         assert_eq!(lacking.to_string(), "cannot run no-such-program");
     }
 
@@ -143,8 +149,9 @@ mod tests {
         let started = folder.path().join("started");
         let error = std::thread::scope(|scope| {
             let script = "sleep 600 & echo $! > pid; mv pid started; wait";
-            let running = scope
-                .spawn(|| run("sh", Command::new("sh").args(["-c", script]), folder.path(), &stop));
+            let running = scope.spawn(|| {
+                run_to_end("sh", Command::new("sh").args(["-c", script]), folder.path(), &stop)
+            });
             while !started.exists() {
                 std::thread::sleep(Duration::from_millis(5));
             }

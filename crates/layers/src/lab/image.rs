@@ -72,13 +72,13 @@ impl Image {
     }
 
     /// Returns the bytes that the image takes on disk; it has holes.
-    pub fn bytes(&self) -> Option<u64> {
+    pub fn bytes_on_disk(&self) -> Option<u64> {
         Some(self.path().metadata().ok()?.blocks() * 512)
     }
 
     /// Returns true if this program would build the same image for its release and kernel.
     pub fn is_of_our_recipe(&self) -> bool {
-        recipe::name(&self.record.suite, &self.record.kernel) == self.record.name
+        recipe::image_name(&self.record.suite, &self.record.kernel) == self.record.name
     }
 
     fn read(folder: &Path) -> Result<Image> {
@@ -96,7 +96,7 @@ impl Image {
         Ok(image)
     }
 
-    pub(super) fn write(folder: &Path, record: ImageRecord) -> Result<()> {
+    pub(super) fn write_record(folder: &Path, record: ImageRecord) -> Result<()> {
         let path = folder.join(RECORD);
         std::fs::write(&path, serde_json::to_vec_pretty(&record)?)
             .with_context(|| format!("cannot write {}", path.display()))
@@ -111,13 +111,13 @@ pub fn cache_directory() -> Option<PathBuf> {
 
 /// Returns the image for a release and a kernel, if it is built.
 pub fn current(suite: &str, kernel: &str) -> Option<Image> {
-    Image::read(&cache_directory()?.join(recipe::name(suite, kernel))).ok()
+    Image::read(&cache_directory()?.join(recipe::image_name(suite, kernel))).ok()
 }
 
 /// Returns every image of the cache, or the error with its folder; by name.
-pub fn all(cache: &Path) -> Vec<(PathBuf, Result<Image>)> {
+pub fn all_images(cache: &Path) -> Vec<(PathBuf, Result<Image>)> {
     let mut folders = kernel::entries(cache);
-    folders.retain(|path| path.is_dir() && !kernel::hidden(path));
+    folders.retain(|path| path.is_dir() && !kernel::is_hidden(path));
     folders.sort();
     folders.into_iter().map(|folder| (folder.clone(), Image::read(&folder))).collect()
 }
@@ -133,7 +133,9 @@ pub fn remove_others(cache: &Path, kept: Option<&Path>) -> Result<Vec<PathBuf>> 
     };
     remove_leftovers(cache)?;
     let mut removed = Vec::new();
-    for (folder, _) in all(cache).into_iter().filter(|(folder, _)| Some(folder.as_path()) != kept) {
+    for (folder, _) in
+        all_images(cache).into_iter().filter(|(folder, _)| Some(folder.as_path()) != kept)
+    {
         std::fs::remove_dir_all(&folder)
             .with_context(|| format!("cannot remove {}", folder.display()))?;
         removed.push(folder);
@@ -214,19 +216,19 @@ mod tests {
     #[test]
     fn only_a_whole_image_is_one() {
         let cache = tempfile::tempdir().unwrap();
-        let name = recipe::name("bookworm", "6.1.0-56-amd64");
+        let name = recipe::image_name("bookworm", "6.1.0-56-amd64");
         let folder = |name: &str| {
             let folder = cache.path().join(name);
             std::fs::create_dir(&folder).unwrap();
             folder
         };
         let (good, torn) = (folder(&name), folder("torn"));
-        Image::write(&good, record(&name)).unwrap();
+        Image::write_record(&good, record(&name)).unwrap();
         assert!(Image::read(&good).is_err(), "no image in it");
         std::fs::write(good.join(IMAGE), "x").unwrap();
         std::fs::write(torn.join(RECORD), "{}").unwrap();
         folder(".new-x");
-        let found = all(cache.path());
+        let found = all_images(cache.path());
         let told: Vec<_> =
             found.iter().map(|(_, image)| image.as_ref().ok().map(|image| &image.record)).collect();
         assert_eq!(told.len(), 2);

@@ -9,7 +9,9 @@ mod recipe;
 mod sources;
 
 pub use build::Build;
-pub use image::{Image, ImageRecord, ZfsModules, all, cache_directory, current, remove_others};
+pub use image::{
+    Image, ImageRecord, ZfsModules, all_images, cache_directory, current, remove_others,
+};
 
 use anyhow::Result;
 use iotax_qemu::kernel::{self, Kernel, KernelSource};
@@ -32,9 +34,9 @@ pub fn root_image(kernel: &Kernel) -> Result<PathBuf> {
 ///
 /// # Errors
 /// Says why there is no image.
-pub fn state() -> Result<(), String> {
+pub fn check_lab_image() -> Result<(), String> {
     let suite = sources::suite().map_err(|failed| failed.message)?;
-    let version = match kernel::look()? {
+    let version = match kernel::find_kernel_source()? {
         KernelSource::Ready(kernel) => kernel.version,
         KernelSource::Packages(packages) => packages.join(" and "),
     };

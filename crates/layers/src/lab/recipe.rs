@@ -35,7 +35,7 @@ impl Recipe {
     ///
     /// # Errors
     /// Never in practice: a test reads the recipe.
-    pub fn ours() -> Result<Recipe> {
+    pub fn built_in() -> Result<Recipe> {
         let mut recipe: Recipe = toml::from_str(RECIPE).context("the recipe of the lab's image")?;
         for (package, why) in of_layers() {
             // ZFS has a part of its own.
@@ -60,7 +60,7 @@ fn of_layers() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Returns the name of the image of this recipe for a kernel and a release.
-pub fn name(suite: &str, kernel: &str) -> String {
+pub fn image_name(suite: &str, kernel: &str) -> String {
     let packages = of_layers().map(|(package, _)| package).collect::<Vec<_>>().join(" ");
     let parts = [RECIPE, &packages, ASSEMBLE, COMPILE_ZFS, suite, kernel];
     format!("{:08x}", crc32fast::hash(parts.join("\0").as_bytes()))
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn every_package_says_what_it_is_for() {
-        let recipe = Recipe::ours().unwrap();
+        let recipe = Recipe::built_in().unwrap();
         for (package, purpose) in &recipe.packages {
             let is_name =
                 |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+.".contains(c);
@@ -90,9 +90,9 @@ mod tests {
     #[test]
     fn another_kernel_or_release_is_another_image() {
         let names = [
-            name("bookworm", "6.1.0-56-amd64"),
-            name("bookworm", "6.1.0-57-amd64"),
-            name("trixie", "6.1.0-56-amd64"),
+            image_name("bookworm", "6.1.0-56-amd64"),
+            image_name("bookworm", "6.1.0-57-amd64"),
+            image_name("trixie", "6.1.0-56-amd64"),
         ];
         assert!(names.iter().all(|name| name.len() == 8));
         assert!(names[0] != names[1] && names[0] != names[2] && names[1] != names[2], "{names:?}");

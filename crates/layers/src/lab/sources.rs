@@ -25,7 +25,7 @@ pub struct ReleaseSource {
 
 impl ReleaseSource {
     /// Formats the source as a line of apt's list; `further` adds the component with ZFS.
-    fn line(&self, further: bool) -> String {
+    fn apt_list_line(&self, further: bool) -> String {
         let signed_by =
             self.signed_by.as_ref().map_or_else(String::new, |keys| format!("[signed-by={keys}] "));
         let mut components = self.components.clone();
@@ -37,7 +37,7 @@ impl ReleaseSource {
 }
 
 pub fn list(sources: &[ReleaseSource], further: bool) -> String {
-    sources.iter().map(|source| source.line(further)).collect()
+    sources.iter().map(|source| source.apt_list_line(further)).collect()
 }
 
 /// Returns the code name of this machine's release. For a derivative, it is the name of the release
@@ -194,7 +194,7 @@ fn options_of(dump: &str) -> Vec<String> {
 }
 
 /// Returns true if a program is in no folder for programs.
-pub fn lacks(program: &str) -> bool {
+pub fn lacks_program(program: &str) -> bool {
     let path = std::env::var("PATH").unwrap_or_default();
     !path
         .split(':')

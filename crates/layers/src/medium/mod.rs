@@ -27,7 +27,7 @@ pub struct FoundMedium {
 
 impl FoundMedium {
     /// Returns a medium without a signature.
-    pub fn bare(bytes: u64, block: bool, exists: bool) -> FoundMedium {
+    pub fn without_signature(bytes: u64, block: bool, exists: bool) -> FoundMedium {
         FoundMedium { bytes, block, exists, signatures: Vec::new(), disk: None }
     }
 }
@@ -38,18 +38,20 @@ impl FoundMedium {
 ///
 /// # Errors
 /// When there is no member, or nothing is known of one.
-pub fn plan(
+pub fn plan_bottom(
     medium: &Medium,
     found: &[FoundMedium],
     sibling: Option<usize>,
     context: &PlanContext,
 ) -> Result<ExposedDevice> {
     let members = medium.members();
-    ensure!(members.len() == found.len(), "{} was not looked at as a whole", medium.text());
-    let shown =
-        members.iter().zip(found).map(|(member, found)| shown(member, found, sibling, context));
+    ensure!(members.len() == found.len(), "{} was not looked at as a whole", medium.medium_text());
+    let shown = members
+        .iter()
+        .zip(found)
+        .map(|(member, found)| member_device(member, found, sibling, context));
     let mut all = shown.collect::<Result<Vec<_>>>()?.into_iter();
-    let first = all.next().with_context(|| format!("{} has no member", medium.text()))?;
+    let first = all.next().with_context(|| format!("{} has no member", medium.medium_text()))?;
     Ok(all.fold(first, join_exposed))
 }
 
@@ -63,7 +65,7 @@ pub fn plan_member(
     sibling: Option<usize>,
     context: &mut PlanContext,
 ) -> Result<ExposedDevice> {
-    let shown = shown(member, found, sibling, context)?;
+    let shown = member_device(member, found, sibling, context)?;
     match member {
         Medium::File { path, keep, .. } if !found.exists => {
             make_file(&Place::Host, &sibling_path(path, sibling), *keep, found.bytes, context);
@@ -73,7 +75,7 @@ pub fn plan_member(
         }
         Medium::Remote { host, path, .. } if !found.exists => {
             let file = MakeFileAfar { host: host.clone(), path: path.clone(), bytes: found.bytes };
-            context.add("create the file under test there", Op::MakeFileAfar(file));
+            context.add_step("create the file under test there", Op::MakeFileAfar(file));
         }
         // Only files of ours are written at all, and their marker must not say that they are full.
         Medium::File { .. } | Medium::Remote { .. } if context.trims && !found.block => {
@@ -105,7 +107,7 @@ pub fn made_file(member: &Medium, sibling: Option<usize>) -> Option<(Place, Path
     }
 }
 
-fn shown(
+fn member_device(
     member: &Medium,
     found: &FoundMedium,
     sibling: Option<usize>,
@@ -138,7 +140,7 @@ fn shown(
             let image = RbdImage { conf, pool, image };
             Ok(ExposedDevice { paths: vec![PathRef::Rbd(Box::new(image))], ..there })
         }
-        Medium::Many { .. } => bail!("{} is a list within a list", member.text()),
+        Medium::Many { .. } => bail!("{} is a list within a list", member.medium_text()),
     }
 }
 

@@ -1,7 +1,10 @@
 //! `bcache`: a cache on the last of two members for the first. Its bytes are computed here, so that
 //! the size of the device is known before anything is made.
 
-use crate::{Claim, ExposedDevice, Layer, OwnCache, PlanContext, bytes, number, size, word};
+use crate::{
+    Claim, ExposedDevice, Layer, OwnCache, PlanContext, optional_bytes, required_bytes,
+    required_number, required_word,
+};
 use anyhow::{Result, bail, ensure};
 use iotax_drivers::dm::{MakeLinear, Stretch};
 use iotax_drivers::drives::Drives;
@@ -50,7 +53,7 @@ impl Layer for Bcache {
         _: Option<&Probe>,
     ) -> Option<OwnCache> {
         let writes_back = spec.option("mode") == Some("writeback");
-        let bytes = spec.size("cache-size").or(each).filter(|_| writes_back)?;
+        let bytes = spec.option_bytes("cache-size").or(each).filter(|_| writes_back)?;
         let name = "the cache of bcache, which writes back".to_owned();
         Some(OwnCache { cache: WriteCache { name, bytes, stacks: Vec::new() }, flushed: false })
     }
@@ -76,18 +79,19 @@ impl Layer for Bcache {
                 below.paths.len()
             )
         };
-        let (block, bucket) = (bytes(spec, "block-size")?, bytes(spec, "bucket-size")?);
+        let (block, bucket) =
+            (required_bytes(spec, "block-size")?, required_bytes(spec, "bucket-size")?);
         ensure!(
             block.is_power_of_two() && (512..=4 * KIB).contains(&block),
             "{origin}: block-size={} is not a power of two from 512B to 4KiB",
-            word(spec, "block-size")?
+            required_word(spec, "block-size")?
         );
         ensure!(
             bucket.is_power_of_two() && (4 * KIB..=16 * MIB).contains(&bucket),
             "{origin}: bucket-size={} is not a power of two from 4KiB to 16MiB",
-            word(spec, "bucket-size")?
+            required_word(spec, "bucket-size")?
         );
-        let cache = size(spec, "cache-size")?.unwrap_or(below.bytes) / MIB * MIB;
+        let cache = optional_bytes(spec, "cache-size")?.unwrap_or(below.bytes) / MIB * MIB;
         ensure!(
             (LEAST_BUCKETS * bucket..=below.bytes).contains(&cache),
             "{origin}: a cache of {} is not between {} and the {} that each member has room for",
@@ -102,7 +106,7 @@ impl Layer for Bcache {
             Some(_) => {
                 let stretches = vec![Stretch { device: fast.clone(), offset: 0, bytes: cache }];
                 let part = MakeLinear { name: format!("{name}-part"), stretches, read_only: false };
-                let step = context.add("take a part of the fast drive", Op::MakeLinear(part));
+                let step = context.add_step("take a part of the fast drive", Op::MakeLinear(part));
                 (PathRef::Yield(step), Some(fast.clone()))
             }
         };
@@ -111,14 +115,17 @@ impl Layer for Bcache {
             slow: slow.clone(),
             fast,
             drive,
-            mode: word(spec, "mode")?.to_owned(),
+            mode: required_word(spec, "mode")?.to_owned(),
             block,
             bucket,
-            sequential_cutoff: bytes(spec, "sequential-cutoff")?,
-            congested_us: [number(spec, "congested-read")?, number(spec, "congested-write")?],
+            sequential_cutoff: required_bytes(spec, "sequential-cutoff")?,
+            congested_us: [
+                required_number(spec, "congested-read")?,
+                required_number(spec, "congested-write")?,
+            ],
             drives: Drives::default(),
         };
-        let step = context.add("put the cache before the slow drive", Op::MakeBcache(make));
+        let step = context.add_step("put the cache before the slow drive", Op::MakeBcache(make));
         Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             bytes: (below.bytes - DATA_OFFSET) / MIB * MIB,

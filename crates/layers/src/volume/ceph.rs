@@ -5,7 +5,8 @@
 use super::array_of;
 use crate::state::StateMove;
 use crate::{
-    Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, needs, number, size, word,
+    Claim, ExposedDevice, FirstWrites, Layer, PlanContext, needs, optional_bytes, required_bytes,
+    required_number, required_word,
 };
 use anyhow::{Result, bail, ensure};
 use iotax_drivers::ceph;
@@ -37,9 +38,9 @@ impl Layer for Ceph {
         vec!["root", "ceph", "ceph-common", "losetup", "loop-devices"]
     }
 
-    fn missing(&self, _: &LayerSpec) -> Vec<Missing> {
+    fn missing_on_host(&self, _: &LayerSpec) -> Vec<Missing> {
         let what = ceph::qemu_has_driver().err();
-        what.and_then(|what| needs::lacking("qemu-rbd", what)).into_iter().collect()
+        what.and_then(|what| needs::need_as_missing("qemu-rbd", what)).into_iter().collect()
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
@@ -54,7 +55,13 @@ impl Layer for Ceph {
         true
     }
 
-    fn moved(&self, _: &LayerSpec, made: &PathRef, _: &[PathRef], step: StateMove) -> Result<Op> {
+    fn state_move_op(
+        &self,
+        _: &LayerSpec,
+        made: &PathRef,
+        _: &[PathRef],
+        step: StateMove,
+    ) -> Result<Op> {
         let change = match step {
             StateMove::Fail(at) => CephChange::Ends(at),
             StateMove::Return(at) => CephChange::Returns(at),
@@ -88,23 +95,23 @@ impl Layer for Ceph {
         let order = object_order(spec)?;
         let instance = context.instance("ceph");
         let directory = context.directory().join(&instance);
-        let members = members(below, context);
+        let members = member_devices(below, context);
         let make = MakeCeph {
             name: format!("iotax-{}-{instance}", context.tag.run_id),
             directory,
             members,
-            size: number(spec, "size")?,
+            size: required_number(spec, "size")?,
             min_size: min_size(spec) as u32,
-            pg: number(spec, "pg")?,
-            memory: self::bytes(spec, "osd-memory")?,
-            cache_policy: word(spec, "cache-policy")?.to_owned(),
+            pg: required_number(spec, "pg")?,
+            memory: self::required_bytes(spec, "osd-memory")?,
+            cache_policy: required_word(spec, "cache-policy")?.to_owned(),
             order,
             drives: Drives::default(),
         };
         let conf = make.conf();
         can_be_sockets([&ceph::longest_socket(&conf)])?;
         let pool = PathRef::RbdPool { conf: conf.clone(), pool: make.name.clone() };
-        let step = context.add("make the Ceph cluster", Op::MakeCeph(make));
+        let step = context.add_step("make the Ceph cluster", Op::MakeCeph(make));
         Ok(ExposedDevice {
             paths: vec![pool],
             bytes,
@@ -121,7 +128,7 @@ impl Layer for Ceph {
 }
 
 /// Returns block devices, one per member: loop devices over files.
-fn members(below: &ExposedDevice, context: &mut PlanContext) -> Vec<PathRef> {
+fn member_devices(below: &ExposedDevice, context: &mut PlanContext) -> Vec<PathRef> {
     if below.block {
         return below.paths.clone();
     }
@@ -133,7 +140,7 @@ fn members(below: &ExposedDevice, context: &mut PlanContext) -> Vec<PathRef> {
             read_only: false,
             file: None,
         };
-        PathRef::Yield(context.add("attach a loop device for an OSD", Op::AttachLoop(attach)))
+        PathRef::Yield(context.add_step("attach a loop device for an OSD", Op::AttachLoop(attach)))
     };
     below.paths.iter().map(&mut attached).collect()
 }
@@ -142,7 +149,7 @@ fn members(below: &ExposedDevice, context: &mut PlanContext) -> Vec<PathRef> {
 /// may come near its limit (85 %).
 fn image_bytes(spec: &LayerSpec, below: &ExposedDevice, images: u32) -> Result<u64> {
     let (origin, members) = (&spec.origin, below.paths.len() as u64);
-    let (copies, least) = (number::<u64>(spec, "size")?, min_size(spec));
+    let (copies, least) = (required_number::<u64>(spec, "size")?, min_size(spec));
     ensure!(
         (1..=members).contains(&copies),
         "{origin}: size={copies} needs {copies} OSDs, but there {}; hint: add members, or write size={members}",
@@ -162,9 +169,9 @@ fn image_bytes(spec: &LayerSpec, below: &ExposedDevice, images: u32) -> Result<u
     let even = if members == copies { (1, 1) } else { (2, 3) };
     let of_member = (below.bytes / 4 * 3 - OWN_BYTES) / even.1 * even.0;
     let part = of_member * members / copies / u64::from(images);
-    let unit = bytes(spec, "object-size")?.max(MIB);
+    let unit = required_bytes(spec, "object-size")?.max(MIB);
     let most = part / unit * unit;
-    let wanted = size(spec, "image-size")?.map_or(most, |wanted| wanted / MIB * MIB);
+    let wanted = optional_bytes(spec, "image-size")?.map_or(most, |wanted| wanted / MIB * MIB);
     ensure!(
         (MIB..=most).contains(&wanted),
         "{origin}: {images} images of {} in a pool that has room for {} of each; hint: larger members{}",
@@ -177,12 +184,12 @@ fn image_bytes(spec: &LayerSpec, below: &ExposedDevice, images: u32) -> Result<u
 
 /// Returns the order of objects, which is the power of two of their size in bytes.
 fn object_order(spec: &LayerSpec) -> Result<u32> {
-    let bytes = bytes(spec, "object-size")?;
+    let bytes = required_bytes(spec, "object-size")?;
     ensure!(
         bytes.is_power_of_two() && (4 * KIB..=32 * MIB).contains(&bytes),
         "{}: object-size={} is not a power of two from 4KiB to 32MiB",
         spec.origin,
-        word(spec, "object-size")?
+        required_word(spec, "object-size")?
     );
     Ok(bytes.ilog2())
 }
@@ -200,7 +207,7 @@ pub fn images(below: &ExposedDevice, count: u32, context: &mut PlanContext) -> E
             bytes: below.bytes,
             run: context.tag.run_id.clone(),
         };
-        context.add("make an image in the pool", Op::MakeRbdImage(make));
+        context.add_step("make an image in the pool", Op::MakeRbdImage(make));
         PathRef::Rbd(Box::new(RbdImage { conf, pool, image }))
     };
     ExposedDevice { paths: (0..count).map(&mut image).collect(), split: count > 1, ..below.clone() }
@@ -211,7 +218,7 @@ pub fn images(below: &ExposedDevice, count: u32, context: &mut PlanContext) -> E
 /// # Errors
 /// When it is not an RBD image.
 pub fn image<'a>(spec: &LayerSpec, below: &'a ExposedDevice) -> Result<&'a RbdImage> {
-    match below.path(spec)? {
+    match below.only_path(spec)? {
         PathRef::Rbd(rbd) => Ok(rbd),
         other => bail!(
             "{}: {} requires an RBD image, but below it is {other}; hint: put ceph(...) below it",

@@ -34,7 +34,7 @@ impl Layer for Domain {
         below: &ExposedDevice,
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
-        let (place, path) = (&below.place, below.path(spec)?);
+        let (place, path) = (&below.place, below.only_path(spec)?);
         let machine = context.machines.get(place).with_context(|| {
             let host = place.ssh_host().unwrap_or("vm1");
             format!(
@@ -61,7 +61,7 @@ impl Layer for Domain {
         );
         let known = hypervisor::changeable(vm.manager);
         if let Some(option) = spec.options.keys().find(|option| !known.contains(&option.as_str())) {
-            let (manager, known) = (vm.manager.word(), known.join(", "));
+            let (manager, known) = (vm.manager.manager_word(), known.join(", "));
             anyhow::bail!(
                 "{}: {manager} has no {option} to change; hint: it has {known}",
                 spec.origin

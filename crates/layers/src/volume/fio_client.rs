@@ -2,7 +2,7 @@
 //! to a kernel: a file of the run gives fio its load.
 
 use super::ceph;
-use crate::{Claim, ExposedDevice, Layer, PlanContext, bytes, needs};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, needs, required_bytes};
 use anyhow::{Result, bail, ensure};
 use iotax_drivers::path_ref::{PathRef, RbdImage};
 use iotax_engines::fio::{Client, ENDING, PoolPart, has_ioengine};
@@ -30,8 +30,8 @@ impl Layer for Rados {
         NEEDS.to_vec()
     }
 
-    fn missing(&self, _: &LayerSpec) -> Vec<Missing> {
-        lacks("rados")
+    fn missing_on_host(&self, _: &LayerSpec) -> Vec<Missing> {
+        missing_engine("rados")
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
@@ -48,14 +48,14 @@ impl Layer for Rados {
         below: &ExposedDevice,
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
-        let PathRef::RbdPool { conf, pool } = below.path(spec)? else {
+        let PathRef::RbdPool { conf, pool } = below.only_path(spec)? else {
             bail!(
                 "{}: rados creates objects in a pool, but iotax creates nothing in an existing cluster; hint: use \
                  fio-rbd on the image, or put ceph(...) below rados",
                 spec.origin
             )
         };
-        let object_bytes = bytes(spec, "object-size")?;
+        let object_bytes = required_bytes(spec, "object-size")?;
         ensure!(
             object_bytes % (4 * KIB) == 0 && (4 * KIB..=64 * MIB).contains(&object_bytes),
             "{}: object-size={} is not a multiple of 4 KiB up to 64 MiB",
@@ -85,8 +85,8 @@ impl Layer for FioRbd {
         NEEDS.to_vec()
     }
 
-    fn missing(&self, _: &LayerSpec) -> Vec<Missing> {
-        lacks("rbd")
+    fn missing_on_host(&self, _: &LayerSpec) -> Vec<Missing> {
+        missing_engine("rbd")
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
@@ -117,10 +117,10 @@ impl Layer for FioRbd {
     }
 }
 
-fn lacks(engine: &str) -> Vec<Missing> {
+fn missing_engine(engine: &str) -> Vec<Missing> {
     has_ioengine(engine)
         .err()
-        .and_then(|what| needs::lacking("fio-ceph", what))
+        .and_then(|what| needs::need_as_missing("fio-ceph", what))
         .into_iter()
         .collect()
 }
@@ -151,7 +151,7 @@ fn target(
     let (file, bytes) = (context.directory().join(format!("{name}.{ENDING}")), client.bytes);
     let make = MakeFioTarget { file, conf, client, cache, fill };
     let why = if fill { "write it once with fio" } else { "name it for fio" };
-    let step = context.add(why, Op::MakeFioTarget(make));
+    let step = context.add_step(why, Op::MakeFioTarget(make));
     Ok(ExposedDevice {
         paths: vec![PathRef::Yield(step)],
         bytes,

@@ -2,7 +2,7 @@
 //! several), mounted, with one file on it that is filled before it is measured.
 
 use super::{file_on, options_of};
-use crate::{Claim, ExposedDevice, Layer, PlanContext, needs, size, word};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, needs, optional_bytes, required_word};
 use anyhow::{Result, ensure};
 use iotax_facts::place::Place;
 use iotax_model::layer::LayerHelp;
@@ -34,7 +34,7 @@ impl Layer for FileSystem {
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
-        word(spec, "type").ok().and_then(mkfs_need).into_iter().chain(["root"]).collect()
+        required_word(spec, "type").ok().and_then(mkfs_need).into_iter().chain(["root"]).collect()
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
@@ -51,7 +51,7 @@ impl Layer for FileSystem {
         below: &ExposedDevice,
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
-        let kind = word(spec, "type")?;
+        let kind = required_word(spec, "type")?;
         ensure!(
             mkfs_need(kind).is_some(),
             "{}: fs({kind}): no program is known that makes it",
@@ -65,7 +65,7 @@ impl Layer for FileSystem {
         let members = below.paths.len() as u64;
         let (device, others) = match kind {
             "btrfs" => (&below.paths[0], &below.paths[1..]),
-            _ => (below.path(spec)?, &[][..]),
+            _ => (below.only_path(spec)?, &[][..]),
         };
         let all = below.bytes.saturating_mul(members);
         ensure!(
@@ -85,10 +85,10 @@ impl Layer for FileSystem {
             label: label_of(&context.tag.run_id),
             options,
         };
-        context.add(format!("make the {kind} file system"), Op::MakeFilesystem(make));
+        context.add_step(format!("make the {kind} file system"), Op::MakeFilesystem(make));
         let instance = context.instance("fs");
         let mount = Mount::without_atime(device.clone(), context.directory().join(instance), kind);
-        let relatime = word(spec, "mount")? == "relatime";
+        let relatime = required_word(spec, "mount")? == "relatime";
         let path = file_on(context, Mount { relatime, others: others.to_vec(), ..mount }, bytes);
         Ok(ExposedDevice {
             paths: vec![path],
@@ -119,7 +119,7 @@ fn larger(place: &Place) -> &'static str {
 
 fn mkfs_options(spec: &LayerSpec, members: u64) -> Result<Vec<String>> {
     options_of(spec, "type", TYPES)?;
-    let kind = word(spec, "type")?;
+    let kind = required_word(spec, "type")?;
     let mut words: Vec<String> = Vec::new();
     if let Some(bytes) = block_size(spec)? {
         let word = if kind == "xfs" { format!("size={bytes}") } else { bytes.to_string() };
@@ -127,7 +127,7 @@ fn mkfs_options(spec: &LayerSpec, members: u64) -> Result<Vec<String>> {
     }
     if kind == "btrfs" {
         let metadata = spec.option("metadata").unwrap_or(if members > 1 { "raid1" } else { "dup" });
-        for (name, profile) in [("data", word(spec, "data")?), ("metadata", metadata)] {
+        for (name, profile) in [("data", required_word(spec, "data")?), ("metadata", metadata)] {
             let least = least_members(profile);
             ensure!(
                 members >= least,
@@ -141,12 +141,12 @@ fn mkfs_options(spec: &LayerSpec, members: u64) -> Result<Vec<String>> {
 }
 
 fn block_size(spec: &LayerSpec) -> Result<Option<u64>> {
-    let Some(bytes) = size(spec, "block-size")? else { return Ok(None) };
+    let Some(bytes) = optional_bytes(spec, "block-size")? else { return Ok(None) };
     ensure!(
         bytes.is_power_of_two() && (KIB..=LARGEST_BLOCK).contains(&bytes),
         "{}: block-size={} is not a power of two from {} to {}",
         spec.origin,
-        word(spec, "block-size")?,
+        required_word(spec, "block-size")?,
         show_bytes(KIB),
         show_bytes(LARGEST_BLOCK)
     );

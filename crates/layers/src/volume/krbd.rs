@@ -1,7 +1,7 @@
 //! `krbd`: an image of Ceph's as a block device of this host, by the kernel's own client.
 
 use super::ceph;
-use crate::{Claim, ExposedDevice, Layer, PlanContext, number, word};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, required_number, required_word};
 use anyhow::Result;
 use iotax_drivers::path_ref::{PathRef, RbdImage};
 use iotax_model::layer::LayerHelp;
@@ -42,12 +42,12 @@ impl Layer for Krbd {
             image,
             // Blocks that were never written are written first, whatever the load does.
             read_only: !context.writable && below.unwritten.is_none(),
-            queue_depth: number(spec, "queue-depth")?,
-            read_from_replica: word(spec, "read-from-replica")?.to_owned(),
-            ms_mode: word(spec, "ms-mode")?.to_owned(),
+            queue_depth: required_number(spec, "queue-depth")?,
+            read_from_replica: required_word(spec, "read-from-replica")?.to_owned(),
+            ms_mode: required_word(spec, "ms-mode")?.to_owned(),
             before: None,
         };
-        let step = context.add("map the image", Op::MapRbd(map));
+        let step = context.add_step("map the image", Op::MapRbd(map));
         Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             block: true,

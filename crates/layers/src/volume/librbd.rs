@@ -93,7 +93,7 @@ impl Layer for Librbd {
             pool: pool.clone(),
             image: image.clone(),
         };
-        let step = context.add("show the image as a file", Op::ExportLibrbd(export));
+        let step = context.add_step("show the image as a file", Op::ExportLibrbd(export));
         Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             block: false,

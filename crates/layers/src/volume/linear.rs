@@ -1,7 +1,7 @@
 //! `split(4)`: equal parts of a device, all loaded at once or one for each of as many guests.
 //! `linear`: several devices one after the other as one. Both use the device mapper.
 
-use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, required_number};
 use anyhow::{Result, ensure};
 use iotax_drivers::dm::{MakeLinear, Stretch};
 use iotax_drivers::path_ref::PathRef;
@@ -35,8 +35,8 @@ impl Layer for SplitLayer {
         below: &ExposedDevice,
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
-        let device = below.path(spec)?;
-        let parts: u64 = number(spec, "parts")?;
+        let device = below.only_path(spec)?;
+        let parts: u64 = required_number(spec, "parts")?;
         let bytes = below.bytes / parts.max(1) / MIB * MIB;
         ensure!(
             bytes > 0,
@@ -46,7 +46,12 @@ impl Layer for SplitLayer {
         );
         let part = |part: u64| {
             let stretch = Stretch { device: device.clone(), offset: part * bytes, bytes };
-            add(context, below, format!("make part {} of {parts}", part + 1), vec![stretch])
+            add_linear_step(
+                context,
+                below,
+                format!("make part {} of {parts}", part + 1),
+                vec![stretch],
+            )
         };
         let paths = (0..parts).map(part).collect();
         Ok(ExposedDevice {
@@ -88,7 +93,8 @@ impl Layer for Linear {
         let stretch = |device: &PathRef| Stretch { device: device.clone(), offset: 0, bytes };
         let stretches: Vec<Stretch> = below.paths.iter().map(stretch).collect();
         let bytes = bytes * stretches.len() as u64;
-        let path = add(context, below, "put the devices together".to_owned(), stretches);
+        let path =
+            add_linear_step(context, below, "put the devices together".to_owned(), stretches);
         let shown = ExposedDevice {
             paths: vec![path],
             bytes,
@@ -100,7 +106,7 @@ impl Layer for Linear {
     }
 }
 
-fn add(
+fn add_linear_step(
     context: &mut PlanContext,
     below: &ExposedDevice,
     why: String,
@@ -110,5 +116,5 @@ fn add(
     let name = format!("iotax-{}-{instance}", context.tag.run_id);
     // First writes go through the device, whatever the load does.
     let read_only = !context.writable && below.unwritten.is_none();
-    PathRef::Yield(context.add(why, Op::MakeLinear(MakeLinear { name, stretches, read_only })))
+    PathRef::Yield(context.add_step(why, Op::MakeLinear(MakeLinear { name, stretches, read_only })))
 }

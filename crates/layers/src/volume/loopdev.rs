@@ -34,14 +34,14 @@ impl Layer for Loop {
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
         let attach = AttachLoop {
-            backing: below.path(spec)?.clone(),
+            backing: below.only_path(spec)?.clone(),
             bytes: below.bytes,
             direct_io: flag(spec, "direct-io"),
             // First writes go through the device, whatever the load does.
             read_only: !context.writable && below.unwritten.is_none(),
             file: None,
         };
-        let step = context.add("attach a loop device", Op::AttachLoop(attach));
+        let step = context.add_step("attach a loop device", Op::AttachLoop(attach));
         Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             block: true,

@@ -4,8 +4,8 @@
 
 use super::options_of;
 use crate::{
-    Claim, ExposedDevice, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size,
-    word,
+    Claim, ExposedDevice, FirstWrites, Layer, OwnCache, PlanContext, flag, optional_bytes,
+    required_bytes, required_number, required_word,
 };
 use anyhow::{Context, Result, bail, ensure};
 use iotax_drivers::drives::Drives;
@@ -73,7 +73,8 @@ impl Layer for Lvm {
     ) -> Option<OwnCache> {
         let writes_back =
             spec.option("type") == Some("cache") && spec.option("cache-mode") == Some("writeback");
-        let bytes = size(spec, "cache-size").ok().flatten().or(each).filter(|_| writes_back)?;
+        let bytes =
+            optional_bytes(spec, "cache-size").ok().flatten().or(each).filter(|_| writes_back)?;
         let name = "the cache of lvm(cache), which writes back".to_owned();
         Some(OwnCache { cache: WriteCache { name, bytes, stacks: Vec::new() }, flushed: false })
     }
@@ -111,7 +112,7 @@ impl Layer for Lvm {
             volume,
             drives: Drives::default(),
         };
-        let step = context.add("make the volume group and its volume", Op::MakeLvm(make));
+        let step = context.add_step("make the volume group and its volume", Op::MakeLvm(make));
         Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             bytes,
@@ -145,19 +146,24 @@ impl Room {
         Ok(Room { members: below.paths.len() as u64, each })
     }
 
-    fn all(self) -> u64 {
+    fn all_extents(self) -> u64 {
         self.members * self.each
     }
 }
 
 fn volume(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
-    let kind = word(spec, "type")?;
+    let kind = required_word(spec, "type")?;
     options_of(spec, "type", KINDS)?;
     match kind {
-        "linear" => Ok(LvmVolume::Linear { extents: asked(spec, room.all(), 1)? }),
+        "linear" => {
+            Ok(LvmVolume::Linear { extents: requested_extents(spec, room.all_extents(), 1)? })
+        }
         "striped" => {
             let stripes = stripes(spec, room, room.members)?;
-            Ok(LvmVolume::Striped { extents: asked(spec, room.all(), stripes.count)?, stripes })
+            Ok(LvmVolume::Striped {
+                extents: requested_extents(spec, room.all_extents(), stripes.count)?,
+                stripes,
+            })
         }
         "thin" => thin(spec, room),
         "cache" => cache(spec, room),
@@ -167,22 +173,22 @@ fn volume(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
 
 /// Returns the extents of the volume: all that there are, or what `size` asks for, rounded up to
 /// whole stripes as LVM does.
-fn asked(spec: &LayerSpec, most: u64, multiple: u64) -> Result<u64> {
+fn requested_extents(spec: &LayerSpec, most: u64, multiple: u64) -> Result<u64> {
     let most = most / multiple * multiple;
-    let Some(bytes) = size(spec, "size")? else { return Ok(most) };
+    let Some(bytes) = optional_bytes(spec, "size")? else { return Ok(most) };
     let extents = bytes.div_ceil(EXTENT).next_multiple_of(multiple);
     ensure!(
         extents <= most,
         "{}: lvm(size={}) is more than its members have room for; hint: size={}MiB at most, or leave it out",
         spec.origin,
-        word(spec, "size")?,
+        required_word(spec, "size")?,
         most * EXTENT / MIB
     );
     Ok(extents)
 }
 
 fn stripes(spec: &LayerSpec, room: Room, usual: u64) -> Result<Stripes> {
-    let count = spec.option("stripes").map_or(Ok(usual), |_| number(spec, "stripes"))?;
+    let count = spec.option("stripes").map_or(Ok(usual), |_| required_number(spec, "stripes"))?;
     ensure!(
         count >= 2,
         "{}: a volume is striped over two members at least, not over {count}; hint: lvm(linear), or name more media",
@@ -199,24 +205,24 @@ fn stripes(spec: &LayerSpec, room: Room, usual: u64) -> Result<Stripes> {
 }
 
 fn stripe_size(spec: &LayerSpec) -> Result<u64> {
-    let bytes = bytes(spec, "stripe-size")?;
+    let bytes = required_bytes(spec, "stripe-size")?;
     ensure!(
         bytes.is_power_of_two() && (4 * KIB..=EXTENT).contains(&bytes),
         "{}: stripe-size={} is not a power of two from 4KiB to 4MiB",
         spec.origin,
-        word(spec, "stripe-size")?
+        required_word(spec, "stripe-size")?
     );
     Ok(bytes)
 }
 
 /// Returns the size of a chunk: a multiple of `unit`, up to 1 GiB.
 fn chunk_size(spec: &LayerSpec, unit: u64) -> Result<u64> {
-    let bytes = bytes(spec, "chunk-size")?;
+    let bytes = required_bytes(spec, "chunk-size")?;
     ensure!(
         bytes % unit == 0 && (unit..=GIB).contains(&bytes),
         "{}: chunk-size={} is not a multiple of {} up to 1GiB",
         spec.origin,
-        word(spec, "chunk-size")?,
+        required_word(spec, "chunk-size")?,
         show_bytes(unit)
     );
     Ok(bytes)
@@ -236,15 +242,15 @@ fn thin(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
         }
         Some(_) => Some(stripes(spec, room, room.members)?),
     };
-    let metadata = room.all() * EXTENT / chunk_size * METADATA_OF_A_CHUNK;
+    let metadata = room.all_extents() * EXTENT / chunk_size * METADATA_OF_A_CHUNK;
     let metadata_extents = metadata.min(MOST_METADATA).div_ceil(EXTENT).max(1);
     // The metadata are on one member, and every stripe has equal parts of all members.
     let pool_extents = match &stripes {
         Some(_) => room.each.saturating_sub(metadata_extents) * room.members,
-        None => room.all().saturating_sub(metadata_extents),
+        None => room.all_extents().saturating_sub(metadata_extents),
     };
     // A pool that is full to its last chunk has no room for the next write.
-    let extents = asked(spec, pool_extents.saturating_sub(1), 1)?;
+    let extents = requested_extents(spec, pool_extents.saturating_sub(1), 1)?;
     ensure!(
         extents > 0,
         "{}: the members have no room for a thin pool and its metadata",
@@ -266,7 +272,7 @@ fn cache(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
         "{}: lvm(cache) has its volume on all members but the last, and the cache on that; hint: name two media or more",
         spec.origin
     );
-    let cache_extents = match size(spec, "cache-size")? {
+    let cache_extents = match optional_bytes(spec, "cache-size")? {
         Some(bytes) => bytes.div_ceil(EXTENT),
         None => room.each,
     };
@@ -280,9 +286,9 @@ fn cache(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
         show_bytes(room.each * EXTENT)
     );
     Ok(LvmVolume::Cache {
-        extents: asked(spec, room.all() - room.each, 1)?,
+        extents: requested_extents(spec, room.all_extents() - room.each, 1)?,
         cache_extents,
-        mode: word(spec, "cache-mode")?.to_owned(),
+        mode: required_word(spec, "cache-mode")?.to_owned(),
         chunk_size: chunk_size(spec, 32 * KIB)?,
     })
 }

@@ -4,7 +4,10 @@
 
 use super::array_of;
 use crate::state::StateMove;
-use crate::{Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, number, size, word};
+use crate::{
+    Claim, ExposedDevice, FirstWrites, Layer, PlanContext, optional_bytes, required_bytes,
+    required_number, required_word,
+};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_drivers::drives::Drives;
 use iotax_drivers::md::{CreateArray, SyncBounds, UNEVEN_HINT};
@@ -73,7 +76,7 @@ impl Layer for MdRaid {
         let sync = sync(spec, level)?;
         let instance = context.instance("md");
         let name = name_of(&context.tag.run_id, &instance);
-        let metadata = word(spec, "metadata")?;
+        let metadata = required_word(spec, "metadata")?;
         let array = CreateArray {
             members: below.paths.clone(),
             name,
@@ -90,10 +93,10 @@ impl Layer for MdRaid {
             bytes,
             drives: Drives::default(),
         };
-        let step = context.add(format!("make the RAID {level} array"), Op::CreateArray(array));
+        let step = context.add_step(format!("make the RAID {level} array"), Op::CreateArray(array));
         if level > 0 && sync == "wait" {
             let wait = AwaitSync { array: PathRef::Yield(step) };
-            context.add("wait for its first sync", Op::AwaitSync(wait));
+            context.add_step("wait for its first sync", Op::AwaitSync(wait));
         }
         Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
@@ -107,7 +110,7 @@ impl Layer for MdRaid {
         })
     }
 
-    fn moved(
+    fn state_move_op(
         &self,
         spec: &LayerSpec,
         made: &PathRef,
@@ -118,8 +121,8 @@ impl Layer for MdRaid {
             sync(spec, level(spec)?)? == "wait",
             "{}: {} goes through no states with sync={}: what is rebuilt would not be what was written; hint: sync=wait",
             spec.origin,
-            spec.text(),
-            word(spec, "sync")?
+            spec.layer_text(),
+            required_word(spec, "sync")?
         );
         let array = made.clone();
         let member = |at: usize| members[at].clone();
@@ -132,7 +135,7 @@ impl Layer for MdRaid {
 }
 
 fn level(spec: &LayerSpec) -> Result<u8> {
-    number(spec, "level")
+    required_number(spec, "level")
 }
 
 fn check_members(spec: &LayerSpec, level: u8, below: &ExposedDevice) -> Result<()> {
@@ -192,7 +195,7 @@ fn chunk(spec: &LayerSpec, level: u8) -> Result<Option<u64>> {
         (true, 1) => bail!("{}: RAID 1 has no chunks; hint: leave chunk out", spec.origin),
         (false, 1) => Ok(None),
         _ => {
-            let chunk = bytes(spec, "chunk")?;
+            let chunk = required_bytes(spec, "chunk")?;
             ensure!(
                 chunk.is_power_of_two() && chunk >= LEAST_CHUNK,
                 "{}: a chunk of {} is no power of two from {}; hint: chunk=64KiB",
@@ -209,7 +212,7 @@ fn chunk(spec: &LayerSpec, level: u8) -> Result<Option<u64>> {
 fn used(spec: &LayerSpec, below: &ExposedDevice, chunk: Option<u64>) -> Result<u64> {
     let unit = chunk.unwrap_or(0).max(MIB);
     let room = below.bytes.saturating_sub(DATA_OFFSET) / unit * unit;
-    let size = match size(spec, "size")? {
+    let size = match optional_bytes(spec, "size")? {
         Some(_) if level(spec)? == 0 => {
             bail!("{}: RAID 0 takes all of its members; hint: leave size out", spec.origin)
         }
@@ -264,7 +267,7 @@ fn array_bytes(spec: &LayerSpec, level: u8, members: u64, size: u64, chunk: Opti
 }
 
 fn bitmap(spec: &LayerSpec, level: u8) -> Result<bool> {
-    let wanted = word(spec, "bitmap")? == "internal";
+    let wanted = required_word(spec, "bitmap")? == "internal";
     ensure!(!wanted || level > 0, "{}: RAID 0 has no bitmap; hint: leave bitmap out", spec.origin);
     Ok(wanted)
 }
@@ -275,12 +278,12 @@ fn sync(spec: &LayerSpec, level: u8) -> Result<&str> {
         "{}: RAID 0 has nothing to sync; hint: leave sync out",
         spec.origin
     );
-    word(spec, "sync")
+    required_word(spec, "sync")
 }
 
 fn bounds(spec: &LayerSpec, level: u8) -> Result<SyncBounds> {
     let bound = |name: &str| -> Result<Option<u64>> {
-        let bytes = size(spec, name)?;
+        let bytes = optional_bytes(spec, name)?;
         ensure!(
             level > 0 || bytes.is_none(),
             "{}: RAID 0 has nothing to sync; hint: leave {name} out",

@@ -147,9 +147,9 @@ fn a_stripe_over_an_array_does_not_forget_it() {
 
 #[test]
 fn a_level_lives_through_so_many_failures() {
-    let of = |level: &str, members| mdraid(&[("level", level)]).redundancy(members);
+    let of = |level: &str, members| mdraid(&[("level", level)]).survivable_failures(members);
     assert_eq!((of("0", 4), of("1", 3), of("5", 4), of("6", 4), of("10", 4)), (0, 2, 1, 2, 1));
-    assert_eq!(mdraid(&[("level", "10"), ("layout", "f3")]).redundancy(6), 2);
+    assert_eq!(mdraid(&[("level", "10"), ("layout", "f3")]).survivable_failures(6), 2);
 }
 
 fn steps(options: &[(&str, &str)], from: &str, to: &str) -> Result<Vec<String>> {
@@ -194,7 +194,7 @@ fn a_layer_without_members_has_no_states() {
     let spec = LayerSpec { name: "loop".into(), ..mdraid(&[]) };
     let (made, healthy) = (PathRef::Yield(0), AskedState::Healthy);
     let layer = crate::volume::Loop;
-    assert_eq!(spec.redundancy(4), 0);
+    assert_eq!(spec.survivable_failures(4), 0);
     let error = transition(&layer, &spec, &made, &[], healthy, AskedState::Failed(1))
         .unwrap_err()
         .to_string();

@@ -34,7 +34,7 @@ pub use spdk::SpdkBdev;
 pub use tool::ByTool;
 pub use zfs::Zfs;
 
-use super::{Array, ExposedDevice, Layer, PlanContext, word};
+use super::{Array, ExposedDevice, Layer, PlanContext, required_word};
 use anyhow::{Result, bail};
 use iotax_drivers::path_ref::{PathRef, StepId};
 use iotax_model::stack::LayerSpec;
@@ -65,12 +65,12 @@ pub const ALL: &[&dyn Layer] = &[
 fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
     let path = mount.directory.join("iotax.data");
     let directory = MakeDirectory { path: mount.directory.clone() };
-    context.add("make the mount point", Op::MakeDirectory(directory));
-    context.add("mount the file system", Op::Mount(mount));
+    context.add_step("make the mount point", Op::MakeDirectory(directory));
+    context.add_step("mount the file system", Op::Mount(mount));
     let file = MakeFile { path: path.clone(), bytes, keep: false, inside_mount: true };
-    context.add("create the file on it", Op::MakeFile(file));
+    context.add_step("create the file on it", Op::MakeFile(file));
     let fill = context.fill_of(&context.place, &path, bytes);
-    context.add("fill the file on it", Op::FillFile(fill));
+    context.add_step("fill the file on it", Op::FillFile(fill));
     PathRef::Path(path)
 }
 
@@ -83,7 +83,7 @@ fn array_of(
     made: PathRef,
     in_use: u64,
 ) -> Vec<Array> {
-    if spec.redundancy(below.paths.len()) == 0 {
+    if spec.survivable_failures(below.paths.len()) == 0 {
         return below.arrays.clone();
     }
     let (members, place) = (below.paths.clone(), below.place.clone());
@@ -96,7 +96,7 @@ fn array_of(
 /// # Errors
 /// The first such option, with the values that it goes with.
 fn options_of(spec: &LayerSpec, of: &str, table: &[(&str, &[&str])]) -> Result<()> {
-    let value = word(spec, of)?;
+    let value = required_word(spec, of)?;
     let stray = table
         .iter()
         .find(|(option, values)| spec.options.contains_key(*option) && !values.contains(&value));

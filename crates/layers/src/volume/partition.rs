@@ -1,6 +1,8 @@
 //! `partition`: a partition table with one partition on a whole block device, by sfdisk.
 
-use crate::{Claim, ExposedDevice, Layer, PlanContext, bytes, size, word};
+use crate::{
+    Claim, ExposedDevice, Layer, PlanContext, optional_bytes, required_bytes, required_word,
+};
 use anyhow::{Result, ensure};
 use iotax_drivers::drives::Drives;
 use iotax_drivers::partition::{MakePartition, id_from};
@@ -46,8 +48,8 @@ impl Layer for Partition {
         below: &ExposedDevice,
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
-        let table = word(spec, "table")?;
-        let start = bytes(spec, "align")?;
+        let table = required_word(spec, "table")?;
+        let start = required_bytes(spec, "align")?;
         ensure!(
             start % 512 == 0 && start >= LEAST_START,
             "{}: a partition cannot begin at byte {start}; hint: align=1MiB, or any multiple of 512 bytes from {}",
@@ -55,7 +57,7 @@ impl Layer for Partition {
             show_bytes(LEAST_START)
         );
         let room = below.bytes.saturating_sub(start).saturating_sub(TAIL) / UNIT * UNIT;
-        let bytes = size(spec, "size")?.unwrap_or(room);
+        let bytes = optional_bytes(spec, "size")?.unwrap_or(room);
         ensure!(
             bytes > 0 && bytes <= room && bytes % UNIT == 0,
             "{}: a partition of {} cannot be made: there is room for {} from {}, in whole {}; hint: leave size out",
@@ -73,7 +75,7 @@ impl Layer for Partition {
         );
         let instance = context.instance("part");
         let name = format!("iotax-{}-{instance}", context.tag.run_id);
-        let device = below.path(spec)?.clone();
+        let device = below.only_path(spec)?.clone();
         let make = MakePartition {
             device,
             table: table.into(),
@@ -83,7 +85,7 @@ impl Layer for Partition {
             bytes,
             drives: Drives::default(),
         };
-        let step = context.add("make the partition", Op::MakePartition(make));
+        let step = context.add_step("make the partition", Op::MakePartition(make));
         Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             bytes,

@@ -5,7 +5,10 @@
 
 use super::array_of;
 use crate::state::StateMove;
-use crate::{Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, needs, size, word};
+use crate::{
+    Claim, ExposedDevice, FirstWrites, Layer, PlanContext, needs, optional_bytes, required_bytes,
+    required_word,
+};
 use anyhow::{Result, bail, ensure};
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::spdk;
@@ -29,10 +32,12 @@ impl Layer for SpdkBdev {
         &HELP
     }
 
-    fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
-        let (Ok(rpc), Ok(op)) = (word(spec, "rpc"), of_words(spec)) else { return Vec::new() };
-        let what = spdk::has(Path::new(rpc), &op.methods()).err();
-        what.and_then(|what| needs::lacking("spdk", what)).into_iter().collect()
+    fn missing_on_host(&self, spec: &LayerSpec) -> Vec<Missing> {
+        let (Ok(rpc), Ok(op)) = (required_word(spec, "rpc"), of_words(spec)) else {
+            return Vec::new();
+        };
+        let what = spdk::check_target_methods(Path::new(rpc), &op.methods()).err();
+        what.and_then(|what| needs::need_as_missing("spdk", what)).into_iter().collect()
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
@@ -47,7 +52,13 @@ impl Layer for SpdkBdev {
         spec.option("lvol") == Some("thin")
     }
 
-    fn moved(&self, _: &LayerSpec, made: &PathRef, _: &[PathRef], step: StateMove) -> Result<Op> {
+    fn state_move_op(
+        &self,
+        _: &LayerSpec,
+        made: &PathRef,
+        _: &[PathRef],
+        step: StateMove,
+    ) -> Result<Op> {
         let change = match step {
             StateMove::Fail(at) => SpdkChange::Leaves(at),
             StateMove::Return(at) => SpdkChange::Returns(at),
@@ -102,7 +113,7 @@ impl Layer for SpdkBdev {
             }
         };
         let bdev = PathRef::Bdev { rpc: op.rpc.clone(), name: op.bdev() };
-        let step = context.add("make the bdev in the SPDK target", Op::JoinSpdk(op));
+        let step = context.add_step("make the bdev in the SPDK target", Op::JoinSpdk(op));
         let writable = context.writable;
         let arrays = array_of(spec, below, step, bdev.clone(), below.bytes);
         Ok(ExposedDevice {
@@ -126,7 +137,7 @@ fn has_volume(spec: &LayerSpec) -> bool {
 
 /// Returns what the options alone determine.
 fn of_words(spec: &LayerSpec) -> Result<JoinSpdk> {
-    let raid = word(spec, "raid")?;
+    let raid = required_word(spec, "raid")?;
     let has_strips = !matches!(raid, "none" | "raid1");
     without_effect(spec, "strip-size", has_strips, &format!("raid={raid} has no strips"))?;
     without_effect(spec, "cluster-size", has_volume(spec), "there is no store of logical volumes")?;
@@ -143,9 +154,9 @@ fn of_words(spec: &LayerSpec) -> Result<JoinSpdk> {
     let cluster = || power_of_two(spec, "cluster-size", 16 * PAGE);
     let lvol = has_volume(spec).then(cluster).transpose()?;
     Ok(JoinSpdk {
-        rpc: word(spec, "rpc")?.into(),
+        rpc: required_word(spec, "rpc")?.into(),
         members: Vec::new(),
-        uring: word(spec, "aio")? == "io_uring",
+        uring: required_word(spec, "aio")? == "io_uring",
         read_only: false,
         // It is not known yet if the members are files.
         mib: Some(0),
@@ -166,12 +177,12 @@ fn without_effect(spec: &LayerSpec, option: &str, has: bool, why: &str) -> Resul
 }
 
 fn power_of_two(spec: &LayerSpec, option: &str, least: u64) -> Result<u64> {
-    let bytes = bytes(spec, option)?;
+    let bytes = required_bytes(spec, option)?;
     ensure!(
         bytes.is_power_of_two() && bytes >= least,
         "{}: {option}={} is no power of two from {} on; hint: 64KiB",
         spec.origin,
-        word(spec, option)?,
+        required_word(spec, option)?,
         show_bytes(least)
     );
     Ok(bytes)
@@ -237,7 +248,7 @@ fn volume_mib(cluster: u64, joined: u64, spec: &LayerSpec) -> Result<u64> {
     let pages = clusters + 1 + 3 * (clusters / (8 * PAGE) + 2);
     let free = clusters.saturating_sub((pages * PAGE).div_ceil(cluster) + 1);
     let most = free * cluster / MIB;
-    let wanted = size(spec, "size")?.map(|bytes| bytes / MIB);
+    let wanted = optional_bytes(spec, "size")?.map(|bytes| bytes / MIB);
     let mib = wanted.unwrap_or(most);
     ensure!(
         mib > 0,

@@ -3,7 +3,7 @@
 
 use super::array_of;
 use crate::state::StateMove;
-use crate::{Claim, ExposedDevice, FirstWrites, Layer, NamedProgram, PlanContext, size};
+use crate::{Claim, ExposedDevice, FirstWrites, Layer, NamedProgram, PlanContext, optional_bytes};
 use anyhow::{Context, Result, ensure};
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::run_tag::short_id;
@@ -16,7 +16,7 @@ use iotax_model::scenario::tools::UNITS;
 use iotax_model::stack::LayerSpec;
 use iotax_model::tool_spec::Tool;
 use iotax_steps::op::{ChangeByTool, MakeByTool, Op, ToolChange};
-use iotax_units::{MIB, counted, parse_bytes, show_bytes};
+use iotax_units::{MIB, count_noun, parse_bytes, show_bytes};
 use std::path::Path;
 
 pub struct ByTool;
@@ -29,7 +29,7 @@ impl Layer for ByTool {
         &HELP
     }
 
-    fn programs(&self, spec: &LayerSpec) -> Vec<NamedProgram> {
+    fn named_programs(&self, spec: &LayerSpec) -> Vec<NamedProgram> {
         let Some(tool) = &spec.tool else { return Vec::new() };
         let one = |program: &str| NamedProgram {
             program: program.to_owned(),
@@ -42,13 +42,16 @@ impl Layer for ByTool {
         tool.commands.programs().into_iter().map(one).collect()
     }
 
-    fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
+    fn missing_on_host(&self, spec: &LayerSpec) -> Vec<Missing> {
         let is_there = |program: &str| match program.starts_with('/') {
             true => Path::new(program).is_file(),
             false => program_path(program).is_some(),
         };
-        let lacking = self.programs(spec).into_iter().filter(|named| !is_there(&named.program));
-        lacking.map(|named| named.missing(format!("{} is not installed", named.program))).collect()
+        let lacking =
+            self.named_programs(spec).into_iter().filter(|named| !is_there(&named.program));
+        lacking
+            .map(|named| named.as_missing(format!("{} is not installed", named.program)))
+            .collect()
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
@@ -63,7 +66,7 @@ impl Layer for ByTool {
         spec.tool.as_ref().is_some_and(|tool| tool.unwritten)
     }
 
-    fn called<'a>(&self, op: &'a Op) -> &'a str {
+    fn reader_name<'a>(&self, op: &'a Op) -> &'a str {
         match op {
             Op::MakeByTool(made) => &made.tool,
             _ => KIND,
@@ -74,7 +77,7 @@ impl Layer for ByTool {
         matches!(op, Op::MakeByTool(_)).then_some("")
     }
 
-    fn moved(
+    fn state_move_op(
         &self,
         spec: &LayerSpec,
         _: &PathRef,
@@ -107,17 +110,17 @@ impl Layer for ByTool {
     ) -> Result<ExposedDevice> {
         let (tool, members) = (tool_of_layer(spec)?, below.paths.len());
         check_members(spec, tool, below)?;
-        let most = tool.bytes(spec, members, below.bytes);
+        let most = tool.volume_bytes(spec, members, below.bytes);
         ensure!(
             most > 0,
             "{}: {} of {} are too few: {} of each are kept for \"{}\" itself",
             spec.origin,
-            counted(members as u64, "member", "members"),
+            count_noun(members as u64, "member", "members"),
             show_bytes(below.bytes),
             show_bytes(tool.reserve),
             tool.name
         );
-        let bytes = size(spec, SIZE)?.unwrap_or(most);
+        let bytes = optional_bytes(spec, SIZE)?.unwrap_or(most);
         ensure!(
             bytes <= most,
             "{}: size={} is more than its members have room for: {}",
@@ -131,7 +134,7 @@ impl Layer for ByTool {
             true => format!("io{}{}", short_id(run), instance.replace(KIND, "t")),
             false => format!("iotax-{run}-{instance}"),
         };
-        let parts = spec.number(PARTS).unwrap_or(1).max(1);
+        let parts = spec.option_number(PARTS).unwrap_or(1).max(1);
         let bytes = if parts == 1 { bytes } else { bytes / parts / MIB * MIB };
         let mut op = MakeByTool { bytes, ..made(spec, tool, name.clone(), &below.paths)? };
         op.slots.insert(RUN.to_owned(), context.directory().display().to_string());
@@ -141,10 +144,10 @@ impl Layer for ByTool {
         let paths = (0..parts as usize).map(|part| op.path_of(part)).collect::<Option<Vec<_>>>();
         let syncs = tool.commands.state.as_ref().is_some_and(|state| !state.syncing.is_empty());
         let first_sync = ChangeByTool { of: op.clone(), change: ToolChange::AwaitWhole, bytes: 0 };
-        let step =
-            context.add(format!("create a volume with [tool.{}]", tool.name), Op::MakeByTool(op));
+        let step = context
+            .add_step(format!("create a volume with [tool.{}]", tool.name), Op::MakeByTool(op));
         if syncs {
-            context.add("wait for its first sync", Op::ChangeByTool(first_sync));
+            context.add_step("wait for its first sync", Op::ChangeByTool(first_sync));
         }
         let made = LayerSpec {
             tool: Some(Box::new(Tool { made: Some(name), ..tool.clone() })),
@@ -212,7 +215,7 @@ fn check_members(spec: &LayerSpec, tool: &Tool, below: &ExposedDevice) -> Result
         spec.origin,
         tool.name,
         if least == most {
-            counted(least as u64, "member", "members")
+            count_noun(least as u64, "member", "members")
         } else {
             format!("{least} to {most} members")
         },
@@ -242,7 +245,8 @@ fn slots(spec: &LayerSpec, tool: &Tool) -> Result<PlaceholderSlots> {
             );
         }
     }
-    let words = tool.commands.all().flatten().flat_map(|word| pieces(word).unwrap_or_default());
+    let words =
+        tool.commands.all_commands().flatten().flat_map(|word| pieces(word).unwrap_or_default());
     for piece in words {
         let WordPiece::Slot(slot) = piece else { continue };
         let Some((name, unit)) = slot.split_once(':') else { continue };

@@ -93,8 +93,8 @@ fn what_is_made_goes_through_its_states_by_its_own_commands() {
     );
     let array = exposed.arrays[0].clone();
     let moves = [StateMove::Fail(1), StateMove::Return(1), StateMove::Await];
-    let moved =
-        moves.map(|step| ByTool.moved(&array.spec, &array.made, &array.members, step).unwrap());
+    let moved = moves
+        .map(|step| ByTool.state_move_op(&array.spec, &array.made, &array.members, step).unwrap());
     let Op::MakeByTool(made) = &steps[0].op else { panic!("{steps:?}") };
     let shown = made.shown_commands();
     let lines =
@@ -168,7 +168,7 @@ fn every_program_of_its_commands_must_be_there() {
     let mut with = tool();
     with.commands.make.push(vec!["ls".into()]);
     with.commands.undo[0][0] = "/nowhere/arrayctl".into();
-    let missing = ByTool.missing(&spec(&[], with));
+    let missing = ByTool.missing_on_host(&spec(&[], with));
     let what: Vec<&str> = missing.iter().map(|one| one.what.as_str()).collect();
     assert_eq!(what, ["/nowhere/arrayctl is not installed", "arrayctl is not installed"]);
     assert!(missing[0].why.contains("[tool.array]"));

@@ -5,8 +5,8 @@
 use super::{array_of, file_on, options_of};
 use crate::state::StateMove;
 use crate::{
-    Claim, ExposedDevice, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size,
-    word,
+    Claim, ExposedDevice, FirstWrites, Layer, OwnCache, PlanContext, flag, optional_bytes,
+    required_bytes, required_number, required_word,
 };
 use anyhow::{Context, Result, bail, ensure};
 use iotax_drivers::drives::Drives;
@@ -64,7 +64,7 @@ impl Layer for Zfs {
         !is_dataset(spec)
     }
 
-    fn moved(
+    fn state_move_op(
         &self,
         _: &LayerSpec,
         made: &PathRef,
@@ -117,11 +117,11 @@ impl Layer for Zfs {
             vdev: wish.vdev,
             ashift: wish.ashift,
             properties: properties(spec)?,
-            dedup_bytes: (word(spec, "dedup")? == "on").then_some(wish.bytes),
+            dedup_bytes: (required_word(spec, "dedup")? == "on").then_some(wish.bytes),
             content: wish.content(),
             drives: Drives::default(),
         };
-        let pool = context.add("make the pool and what is in it", Op::MakeZpool(make));
+        let pool = context.add_step("make the pool and what is in it", Op::MakeZpool(make));
         let in_use = wish.in_use(below.paths.len() as u64);
         let arrays = array_of(spec, below, pool, PathRef::Yield(pool), in_use);
         let (bytes, writable) = (wish.bytes, context.writable);
@@ -145,12 +145,12 @@ impl Layer for Zfs {
 
 fn properties(spec: &LayerSpec) -> Result<Vec<String>> {
     let named = ["compression", "dedup", "sync", "primarycache", "atime"];
-    named.into_iter().map(|name| Ok(format!("{name}={}", word(spec, name)?))).collect()
+    named.into_iter().map(|name| Ok(format!("{name}={}", required_word(spec, name)?))).collect()
 }
 
 /// Limits the ARC. The ARC belongs to the machine: pools that are up at the same time share one.
 fn limit_arc(spec: &LayerSpec, context: &mut PlanContext) -> Result<()> {
-    let wanted = size(spec, "arc-max")?;
+    let wanted = optional_bytes(spec, "arc-max")?;
     let here = context.steps.iter().filter(|step| step.place == context.place);
     let (mut pools, mut limit) = (false, None);
     for step in here {
@@ -171,7 +171,8 @@ fn limit_arc(spec: &LayerSpec, context: &mut PlanContext) -> Result<()> {
         )
     );
     if let Some(bytes) = wanted.filter(|_| limit.is_none()) {
-        context.add("limit ZFS's ARC", Op::LimitArc(LimitArc { bytes, was: Default::default() }));
+        context
+            .add_step("limit ZFS's ARC", Op::LimitArc(LimitArc { bytes, was: Default::default() }));
     }
     Ok(())
 }
@@ -199,7 +200,7 @@ impl PoolWish {
             show_bytes(LEAST_MEMBER),
             show_bytes(each)
         );
-        let ashift = number(spec, "ashift")?;
+        let ashift = required_number(spec, "ashift")?;
         ensure!(
             (9..=16).contains(&ashift),
             "{}: ashift={ashift} is not between 9 and 16",
@@ -210,7 +211,7 @@ impl PoolWish {
             false => block(spec, 128 * KIB)?,
         };
         let most = room(vdev, members, each, block, ashift) / block.max(MIB) * block.max(MIB);
-        let bytes = asked(spec, most, block.max(4 * KIB))?;
+        let bytes = requested_bytes(spec, most, block.max(4 * KIB))?;
         Ok(PoolWish { vdev, ashift, dataset, block, bytes, thin: flag(spec, "thin") })
     }
 
@@ -231,7 +232,7 @@ impl PoolWish {
 }
 
 fn vdev(spec: &LayerSpec, members: u64) -> Result<Vdev> {
-    let word = word(spec, "vdev")?;
+    let word = required_word(spec, "vdev")?;
     let (vdev, fits, what) = match word {
         "stripe" => (Vdev::Stripe, true, ""),
         "mirror" => (Vdev::Mirror, members % 2 == 0, "two members or more, an even number"),
@@ -249,20 +250,20 @@ fn vdev(spec: &LayerSpec, members: u64) -> Result<Vdev> {
 
 fn block(spec: &LayerSpec, most: u64) -> Result<u64> {
     let name = block_option(spec);
-    let bytes = bytes(spec, name)?;
+    let bytes = required_bytes(spec, name)?;
     ensure!(
         bytes.is_power_of_two() && (512..=most).contains(&bytes),
         "{}: {name}={} is not a power of two from 512B to {}",
         spec.origin,
-        word(spec, name)?,
+        required_word(spec, name)?,
         show_bytes(most)
     );
     Ok(bytes)
 }
 
-fn asked(spec: &LayerSpec, most: u64, multiple: u64) -> Result<u64> {
+fn requested_bytes(spec: &LayerSpec, most: u64, multiple: u64) -> Result<u64> {
     ensure!(most >= multiple, "{}: the members have no room for a volume", spec.origin);
-    let Some(bytes) = size(spec, "size")? else { return Ok(most) };
+    let Some(bytes) = optional_bytes(spec, "size")? else { return Ok(most) };
     let written = || spec.option("size").context("no size");
     ensure!(
         bytes % multiple == 0,

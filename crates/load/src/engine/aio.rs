@@ -240,7 +240,7 @@ impl Aio {
 
     /// Asks the kernel for at least `least` completions, within a time (`None`: however long it
     /// takes).
-    fn ask(
+    fn get_events(
         &mut self,
         least: libc::c_long,
         time_ns: Option<u64>,
@@ -269,23 +269,23 @@ impl Aio {
 
     /// Waits until an I/O has ended, or the time is near.
     fn wait(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
-        let Some(until_ns) = until_ns else { return self.ask(1, None, done) };
-        let left_ns = until_ns.saturating_sub(clock::now());
+        let Some(until_ns) = until_ns else { return self.get_events(1, None, done) };
+        let left_ns = until_ns.saturating_sub(clock::monotonic_ns());
         match left_ns > clock::SPIN_NS {
-            true => self.ask(1, Some(left_ns - clock::SPIN_NS), done),
+            true => self.get_events(1, Some(left_ns - clock::SPIN_NS), done),
             // Near its end the wait spins.
             false if self.mapped => {
                 std::hint::spin_loop();
                 Ok(())
             }
-            false => self.ask(0, Some(0), done),
+            false => self.get_events(0, Some(0), done),
         }
     }
 }
 
 impl Engine for Aio {
     #[inline]
-    unsafe fn submit(&mut self, io: &Io) {
+    unsafe fn submit_io(&mut self, io: &Io) {
         self.blocks[io.slot as usize] = ControlBlock {
             data: u64::from(io.slot),
             opcode: match io.op {
@@ -308,19 +308,25 @@ impl Engine for Aio {
         }
     }
 
-    fn lacks(&self) -> Vec<&'static str> {
+    fn missing_features(&self) -> Vec<&'static str> {
         if self.mapped { Vec::new() } else { vec!["the mapped completion ring"] }
     }
 
     #[inline]
-    fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn reap_completions(
+        &mut self,
+        until_ns: Option<u64>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
         loop {
             self.hand_over();
             done.append(&mut self.ended);
             if self.mapped {
                 self.read_off(done);
             }
-            if !done.is_empty() || until_ns.is_some_and(|until_ns| clock::now() >= until_ns) {
+            if !done.is_empty()
+                || until_ns.is_some_and(|until_ns| clock::monotonic_ns() >= until_ns)
+            {
                 return Ok(());
             }
             self.wait(until_ns, done)?;
@@ -335,7 +341,7 @@ impl Engine for Aio {
 /// some.
 #[cold]
 fn is_over(since_ns: &mut Option<u64>) -> bool {
-    let now_ns = clock::now();
+    let now_ns = clock::monotonic_ns();
     now_ns.saturating_sub(*since_ns.get_or_insert(now_ns)) > NO_MEMORY_NS
 }
 
@@ -374,7 +380,7 @@ mod tests {
     fn all(aio: &mut Aio, count: usize) -> Vec<Completion> {
         let mut done = Vec::new();
         while done.len() < count {
-            aio.reap(None, &mut done).unwrap();
+            aio.reap_completions(None, &mut done).unwrap();
         }
         done.sort_by_key(|completion| completion.slot);
         done
@@ -391,7 +397,7 @@ mod tests {
             for _ in 0..64 {
                 for (slot, buffer) in memory.iter_mut().enumerate() {
                     // SAFETY: the buffer lives until all have been reaped below.
-                    unsafe { aio.submit(&io(Op::Read, slot as u32, buffer)) };
+                    unsafe { aio.submit_io(&io(Op::Read, slot as u32, buffer)) };
                 }
                 let done = all(&mut aio, 8);
                 assert!(done.iter().all(|completion| completion.result == 4096), "{done:?}");
@@ -407,20 +413,20 @@ mod tests {
         let mut memory = [0u8; 4096];
         // SAFETY: as above.
         unsafe {
-            aio.submit(&io(Op::Write, 0, &mut memory));
-            aio.submit(&io(Op::Fsync, 1, &mut []));
-            aio.submit(&io(Op::Fdatasync, 2, &mut []));
+            aio.submit_io(&io(Op::Write, 0, &mut memory));
+            aio.submit_io(&io(Op::Fsync, 1, &mut []));
+            aio.submit_io(&io(Op::Fdatasync, 2, &mut []));
         }
         assert_eq!(all(&mut aio, 3).iter().map(|one| one.result).collect::<Vec<_>>(), [4096, 0, 0]);
         let mut beyond = io(Op::Read, 0, &mut memory);
         beyond.offset = 1 << 20;
         // SAFETY: as above.
-        unsafe { aio.submit(&beyond) };
+        unsafe { aio.submit_io(&beyond) };
         assert_eq!(all(&mut aio, 1)[0].result, 0, "nothing is there");
         let only_reads = Aio::new(File::open("/proc/self/exe").unwrap(), 1);
         let mut aio = only_reads.unwrap();
         // SAFETY: as above.
-        unsafe { aio.submit(&io(Op::Write, 0, &mut memory)) };
+        unsafe { aio.submit_io(&io(Op::Write, 0, &mut memory)) };
         assert_eq!(all(&mut aio, 1)[0].result, -libc::EBADF);
     }
 
@@ -429,9 +435,9 @@ mod tests {
         for mapped in [true, false] {
             let (_file, mut aio) = aio(1);
             aio.mapped = mapped;
-            let (until_ns, mut done) = (clock::now() + 300_000, Vec::new());
-            aio.reap(Some(until_ns), &mut done).unwrap();
-            assert!(done.is_empty() && clock::now() >= until_ns);
+            let (until_ns, mut done) = (clock::monotonic_ns() + 300_000, Vec::new());
+            aio.reap_completions(Some(until_ns), &mut done).unwrap();
+            assert!(done.is_empty() && clock::monotonic_ns() >= until_ns);
         }
     }
 

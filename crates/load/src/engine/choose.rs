@@ -90,7 +90,7 @@ fn by_trial(trials: &[Vec<EngineTrial>]) -> Result<(EngineName, String), LoadErr
     for trial in trials.iter().flatten().filter(|trial| trial.job.iodepth > 1) {
         let tried =
             try_uring(trial).map_err(|error| trial.target.system("try an engine on", error))?;
-        if let Some(against) = tried.against(trial, several) {
+        if let Some(against) = tried.reason_against(trial, several) {
             return Ok(instead(trials, against));
         }
     }
@@ -123,7 +123,7 @@ enum TriedRing {
 
 impl TriedRing {
     /// Returns the reason against io_uring; with several targets, the target is named.
-    fn against(self, trial: &EngineTrial, named: bool) -> Option<String> {
+    fn reason_against(self, trial: &EngineTrial, named: bool) -> Option<String> {
         match self {
             TriedRing::Inline => None,
             TriedRing::Punted if named => Some(format!(
@@ -163,17 +163,17 @@ fn probe(file: File, region: Region, depth: u32) -> io::Result<TriedRing> {
             slot,
             len: region.bs as u32,
             offset: region.offset + region.blocks * u64::from(slot) / u64::from(depth) * region.bs,
-            buffer: memory.read(slot),
+            buffer: memory.read_buffer(slot),
         };
         // SAFETY: the memory holds a buffer of `bs` bytes for each slot; it outlives the ring or
         // is abandoned below.
-        unsafe { ring.submit(&io) };
+        unsafe { ring.submit_io(&io) };
     }
     let mut done = Vec::new();
-    let until_ns = clock::now() + PROBE_NS;
+    let until_ns = clock::monotonic_ns() + PROBE_NS;
     while done.len() < depth as usize {
-        let reaped = ring.reap(Some(until_ns), &mut done);
-        if reaped.is_err() || (clock::now() >= until_ns && done.len() < depth as usize) {
+        let reaped = ring.reap_completions(Some(until_ns), &mut done);
+        if reaped.is_err() || (clock::monotonic_ns() >= until_ns && done.len() < depth as usize) {
             memory.abandon();
             let late = || io::Error::new(io::ErrorKind::TimedOut, "probe reads do not come back");
             return Err(reaped.err().unwrap_or_else(late));
@@ -214,7 +214,7 @@ mod tests {
         let trial = |target| EngineTrial {
             job: &job,
             target,
-            file: target.open(&job).unwrap(),
+            file: target.open_for_job(&job).unwrap(),
             regions: vec![region],
         };
         choose(named, &[targets.iter().map(trial).collect()]).unwrap()

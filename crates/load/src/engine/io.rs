@@ -87,7 +87,7 @@ pub(crate) trait Engine {
     /// # Safety
     /// `io.buffer` must be valid for `io.len` bytes, and be left alone, until the completion of
     /// its slot came out of `reap`. No slot is in flight twice.
-    unsafe fn submit(&mut self, io: &Io);
+    unsafe fn submit_io(&mut self, io: &Io);
 
     /// Appends completions to `done`: waits for the first of them until `until_ns` of the clock
     /// (`None`: forever) and takes all that are there. May return without any, but not before
@@ -95,11 +95,15 @@ pub(crate) trait Engine {
     ///
     /// # Errors
     /// When the interface itself fails, not an I/O.
-    fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()>;
+    fn reap_completions(
+        &mut self,
+        until_ns: Option<u64>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()>;
 
     /// Returns features that would have made its I/Os cheaper and that a system call or a limit
     /// refused, in words.
-    fn lacks(&self) -> Vec<&'static str> {
+    fn missing_features(&self) -> Vec<&'static str> {
         Vec::new()
     }
 

@@ -23,13 +23,17 @@ struct Null {
 
 impl Engine for Null {
     #[inline]
-    unsafe fn submit(&mut self, io: &Io) {
+    unsafe fn submit_io(&mut self, io: &Io) {
         let (slot, result) = (io.slot, io.len as i32);
         self.submitted.push(Completion { slot, result });
     }
 
     #[inline]
-    fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn reap_completions(
+        &mut self,
+        until_ns: Option<u64>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
         if let (true, Some(until_ns)) = (self.submitted.is_empty(), until_ns) {
             crate::clock::wait_until(until_ns);
         }

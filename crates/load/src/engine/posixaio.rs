@@ -134,20 +134,25 @@ unsafe fn issue(file: &File, io: &Io) -> i32 {
 }
 
 impl Engine for PosixAio {
-    unsafe fn submit(&mut self, io: &Io) {
+    unsafe fn submit_io(&mut self, io: &Io) {
         self.in_flight += 1;
         self.shared.lock().queued.push_back(QueuedRequest(*io));
         self.shared.work.notify_one();
     }
 
-    fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn reap_completions(
+        &mut self,
+        until_ns: Option<u64>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
         let mut state = self.shared.lock();
         while state.done.is_empty() {
             if self.helper.as_ref().is_none_or(JoinHandle::is_finished) {
                 return Err(io::Error::other("the thread that does the I/O has ended"));
             }
-            let left_ns = until_ns
-                .map_or(TICK_NS, |until_ns| until_ns.saturating_sub(clock::now()).min(TICK_NS));
+            let left_ns = until_ns.map_or(TICK_NS, |until_ns| {
+                until_ns.saturating_sub(clock::monotonic_ns()).min(TICK_NS)
+            });
             if left_ns == 0 {
                 break;
             }
@@ -225,11 +230,11 @@ mod tests {
         for _ in 0..20 {
             for (slot, buffer) in memory.iter_mut().enumerate() {
                 // SAFETY: the buffer lives until all have been reaped below.
-                unsafe { engine.submit(&io(Op::Read, slot as u32, buffer)) };
+                unsafe { engine.submit_io(&io(Op::Read, slot as u32, buffer)) };
             }
             let mut done = Vec::new();
             while done.len() < 8 {
-                engine.reap(None, &mut done).unwrap();
+                engine.reap_completions(None, &mut done).unwrap();
             }
             assert!(
                 done.iter()
@@ -251,10 +256,10 @@ mod tests {
         (odd.slot, odd.offset) = (2, u64::MAX);
         let ios = [io(Op::Write, 0, &mut memory), io(Op::Fsync, 1, &mut []), odd, beyond];
         // SAFETY: the memory lives until all have been reaped, one I/O is done at a time.
-        ios.iter().for_each(|io| unsafe { engine.submit(io) });
+        ios.iter().for_each(|io| unsafe { engine.submit_io(io) });
         let mut done = Vec::new();
         while done.len() < 4 {
-            engine.reap(None, &mut done).unwrap();
+            engine.reap_completions(None, &mut done).unwrap();
         }
         let results: Vec<_> = done.iter().map(|one| one.result).collect();
         assert_eq!(results, [4096, 0, -libc::EINVAL, 0]);
@@ -263,9 +268,9 @@ mod tests {
     #[test]
     fn a_wait_without_anything_in_flight_ends_at_its_time() {
         let (_file, mut engine) = posixaio(1);
-        let (until_ns, mut done) = (clock::now() + 3_000_000, Vec::new());
-        engine.reap(Some(until_ns), &mut done).unwrap();
-        assert!(done.is_empty() && clock::now() >= until_ns);
+        let (until_ns, mut done) = (clock::monotonic_ns() + 3_000_000, Vec::new());
+        engine.reap_completions(Some(until_ns), &mut done).unwrap();
+        assert!(done.is_empty() && clock::monotonic_ns() >= until_ns);
     }
 
     #[test]
@@ -298,9 +303,9 @@ mod tests {
         let spent = |engine: &mut PosixAio| engine.helpers_cpu().since(before);
         while spent(&mut engine) == ThreadCpu::default() {
             // SAFETY: the buffer lives until the I/O has been reaped.
-            unsafe { engine.submit(&io(Op::Read, 0, &mut memory)) };
+            unsafe { engine.submit_io(&io(Op::Read, 0, &mut memory)) };
             let mut done = Vec::new();
-            engine.reap(None, &mut done).unwrap();
+            engine.reap_completions(None, &mut done).unwrap();
         }
         assert!(spent(&mut engine).user_ns + spent(&mut engine).system_ns > 0);
     }

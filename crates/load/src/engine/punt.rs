@@ -41,7 +41,7 @@ impl Workers {
     /// they cannot be distinguished from those of other threads.
     pub(super) fn cpu(&mut self) -> ThreadCpu {
         if self.name.is_some() {
-            self.look();
+            self.look_for_workers();
         }
         let alive_ns: u64 = self.known.values().flatten().sum();
         ThreadCpu { user_ns: 0, system_ns: self.ended_ns + alive_ns }
@@ -52,11 +52,11 @@ impl Workers {
     pub(super) fn any_new(&mut self) -> bool {
         let of_us = |known: &Threads| known.values().flatten().count();
         let before = of_us(&self.known);
-        self.look();
+        self.look_for_workers();
         of_us(&self.known) > before
     }
 
-    fn look(&mut self) {
+    fn look_for_workers(&mut self) {
         let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return };
         let numbers =
             threads.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -115,8 +115,8 @@ mod tests {
             let sync =
                 Io { op: Op::Fsync, slot: 0, len: 0, offset: 0, buffer: std::ptr::null_mut() };
             // SAFETY: a sync has no buffer.
-            unsafe { engine.submit(&sync) };
-            engine.reap(None, &mut done).unwrap();
+            unsafe { engine.submit_io(&sync) };
+            engine.reap_completions(None, &mut done).unwrap();
         }
         assert!(done.iter().all(|one| one.result == 0) && done.len() == 20);
         if workers.name.is_none() {

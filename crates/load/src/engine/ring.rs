@@ -369,7 +369,7 @@ impl Ring {
     /// Takes all completions in the queue, and calls `each` with the user data of the entry and its
     /// result.
     #[inline(always)]
-    pub(super) fn take(&mut self, mut each: impl FnMut(u64, i32)) {
+    pub(super) fn take_completions(&mut self, mut each: impl FnMut(u64, i32)) {
         let cq = &self.completions;
         // SAFETY: as in `wants_enter`.
         let (head, tail) = unsafe { (cq.head.as_ref(), cq.tail.as_ref()) };
@@ -425,7 +425,7 @@ mod tests {
             ring.enter(number as u32, None).unwrap();
             assert_eq!((ring.queued(), ring.waiting()), (0, number as u32));
             let mut taken = Vec::new();
-            ring.take(|user_data, result| taken.push((user_data, result)));
+            ring.take_completions(|user_data, result| taken.push((user_data, result)));
             let came: Vec<(u64, i32)> =
                 (expected - number..expected).map(|at| (at + 1000, 0)).collect();
             assert_eq!(taken, came);
@@ -445,7 +445,7 @@ mod tests {
         // The call first reports what was taken, and completions in the queue.
         ring.enter(2, Some(time)).unwrap();
         assert_eq!((ring.queued(), ring.waiting()), (0, 1));
-        ring.take(|user_data, _| assert_eq!(user_data, 7));
+        ring.take_completions(|user_data, _| assert_eq!(user_data, 7));
         let error = ring.enter(1, Some(time)).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ETIME));
     }

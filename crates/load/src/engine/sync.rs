@@ -28,7 +28,7 @@ struct Sync {
 
 impl Engine for Sync {
     #[inline]
-    unsafe fn submit(&mut self, io: &Io) {
+    unsafe fn submit_io(&mut self, io: &Io) {
         let result = loop {
             // SAFETY: the caller keeps the buffer valid and ours until the completion is reaped.
             match unsafe { self.call(io) } {
@@ -42,7 +42,11 @@ impl Engine for Sync {
     }
 
     #[inline]
-    fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn reap_completions(
+        &mut self,
+        until_ns: Option<u64>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
         if let (true, Some(until_ns)) = (self.done.is_empty(), until_ns) {
             crate::clock::wait_until(until_ns);
         }

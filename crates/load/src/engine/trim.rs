@@ -50,7 +50,7 @@ impl Trimmer {
 ///
 /// # Errors
 /// A clause that says why not, with a hint.
-pub(crate) fn check(file: &File, offset: u64, bytes: u64) -> Result<(), String> {
+pub(crate) fn check_trimming(file: &File, offset: u64, bytes: u64) -> Result<(), String> {
     let failed = |error: io::Error| format!("it cannot be asked whether it trims: {error}");
     let meta = file.metadata().map_err(failed)?;
     match Trimmer::for_file(file).map_err(failed)? {
@@ -116,7 +116,7 @@ mod tests {
     fn a_hole_is_punched_and_nothing_else_is_lost() {
         let file = tempfile::tempfile().unwrap();
         file.write_all_at(&[7; 16384], 0).unwrap();
-        check(&file, 0, 4096).unwrap();
+        check_trimming(&file, 0, 4096).unwrap();
         let trimmer = Trimmer::for_file(&file).unwrap();
         assert_eq!(trimmer, Trimmer::File);
         trimmer.trim(&file, 4096, 8192).unwrap();
@@ -135,10 +135,12 @@ mod tests {
     fn what_cannot_trim_says_so() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let reading = File::open(file.path()).unwrap();
-        assert!(check(&reading, 0, 4096).unwrap_err().contains("a hole cannot be punched"));
+        assert!(
+            check_trimming(&reading, 0, 4096).unwrap_err().contains("a hole cannot be punched")
+        );
         for numbers in [(0, 512), (512, 4096)] {
             assert!(
-                check(file.as_file(), numbers.0, numbers.1)
+                check_trimming(file.as_file(), numbers.0, numbers.1)
                     .unwrap_err()
                     .contains("fills what is less with zeros")
             );

@@ -115,7 +115,7 @@ impl Uring {
             let entered = self.ring.enter(1, None);
             return self.forgive(entered);
         };
-        let left_ns = until_ns.saturating_sub(clock::now());
+        let left_ns = until_ns.saturating_sub(clock::monotonic_ns());
         if self.ring.can_wait_until() && left_ns > clock::SPIN_NS {
             let entered = self.ring.enter(1, Some(timespec(left_ns - clock::SPIN_NS)));
             return self.forgive(entered);
@@ -147,7 +147,7 @@ impl Uring {
     /// Waits while the kernel is short of memory for requests: those in flight will free some.
     #[cold]
     fn wait_for_memory(&mut self, error: io::Error) -> io::Result<()> {
-        let now_ns = clock::now();
+        let now_ns = clock::monotonic_ns();
         if now_ns.saturating_sub(*self.short_since_ns.get_or_insert(now_ns)) > NO_MEMORY_NS {
             return Err(error);
         }
@@ -158,7 +158,7 @@ impl Uring {
 
 impl Engine for Uring {
     #[inline(always)]
-    unsafe fn submit(&mut self, io: &Io) {
+    unsafe fn submit_io(&mut self, io: &Io) {
         let entry = self.entry(io);
         // SAFETY: the caller keeps the buffer valid until the completion; the file lives as long
         // as the ring, which was made for all slots, and no slot is in flight twice.
@@ -175,22 +175,30 @@ impl Engine for Uring {
     }
 
     #[inline]
-    fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn reap_completions(
+        &mut self,
+        until_ns: Option<u64>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
         loop {
             self.enter(until_ns)?;
             let before = done.len();
-            self.ring.take(|slot, result| done.push(Completion { slot: slot as u32, result }));
+            self.ring.take_completions(|slot, result| {
+                done.push(Completion { slot: slot as u32, result })
+            });
             if done.len() > before {
                 self.under_way -= (done.len() - before) as u32;
                 self.short_since_ns = None;
             }
-            if !done.is_empty() || until_ns.is_some_and(|until_ns| clock::now() >= until_ns) {
+            if !done.is_empty()
+                || until_ns.is_some_and(|until_ns| clock::monotonic_ns() >= until_ns)
+            {
                 return Ok(());
             }
         }
     }
 
-    fn lacks(&self) -> Vec<&'static str> {
+    fn missing_features(&self) -> Vec<&'static str> {
         let all = [
             (self.flags != 0, "a registered file"),
             (

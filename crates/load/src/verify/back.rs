@@ -65,7 +65,10 @@ impl Ledger {
                 beat();
                 // SAFETY: the one slot's buffer has that many bytes, and nobody else knows of it.
                 let data = unsafe {
-                    std::slice::from_raw_parts_mut(memory.read(0), ((to - from) * self.bs) as usize)
+                    std::slice::from_raw_parts_mut(
+                        memory.read_buffer(0),
+                        ((to - from) * self.bs) as usize,
+                    )
                 };
                 self.read_stretch(file, from, to, data, beat, &mut found);
                 at = to;
@@ -77,7 +80,7 @@ impl Ledger {
 
     /// Returns the next range of written blocks, with small gaps of unwritten ones in between.
     fn stretch(&self, at: u64, end: u64) -> Option<(u64, u64)> {
-        let is_written = |block: &u64| self.state(*block).issued() > 0;
+        let is_written = |block: &u64| self.block_state(*block).issued() > 0;
         let from = (at..end).find(is_written)?;
         let mut to = from + 1;
         while let Some(next) =
@@ -99,7 +102,7 @@ impl Ledger {
     ) {
         let whole = file.read_exact_at(data, self.offset_of(from)).is_ok();
         for (block, data) in (from..to).zip(data.chunks_exact_mut(self.bs as usize)) {
-            let state = self.state(block);
+            let state = self.block_state(block);
             if state.issued() == 0 {
                 continue;
             }

@@ -25,7 +25,7 @@ impl Ledger {
     ) {
         found.blocks += 1;
         found.bytes += self.bs;
-        match self.judged(block, data, before, after) {
+        match self.judge_sectors(block, data, before, after) {
             JudgedBlock::Right => {}
             JudgedBlock::Mixed => found.mixed += 1,
             JudgedBlock::Wrong(kind, words) => {
@@ -45,7 +45,7 @@ impl Ledger {
     ) {
         found.blocks += 1;
         found.bytes += self.bs;
-        let (state, kind) = (self.state(block), BlockFault::Unreadable);
+        let (state, kind) = (self.block_state(block), BlockFault::Unreadable);
         let expected = (state.first(), state.issued());
         found.blame(kind, || {
             self.example(block, expected, kind, format!("it cannot be read: {error}"))
@@ -63,7 +63,7 @@ impl Ledger {
         Example { target, offset, length: self.bs, kind, expected, found }
     }
 
-    fn judged(
+    fn judge_sectors(
         &self,
         block: u64,
         data: &[u8],
@@ -157,12 +157,12 @@ mod tests {
     fn written(ledger: &Ledger, block: u64, seed: u64) -> Vec<u8> {
         let mut data = random(seed);
         ledger.issue(block, &mut data);
-        ledger.end(block);
+        ledger.end_write(block);
         data
     }
 
     fn judged(ledger: &Ledger, block: u64, data: &[u8]) -> VerifiedBlocks {
-        let (state, mut found) = (ledger.state(block), VerifiedBlocks::default());
+        let (state, mut found) = (ledger.block_state(block), VerifiedBlocks::default());
         ledger.judge(block, data, state, state, &mut found);
         assert_eq!(found.blocks, 1);
         found
@@ -222,8 +222,8 @@ mod tests {
         let (mut one, mut two) = (random(2), random(3));
         ledger.issue(0, &mut one);
         ledger.issue(0, &mut two);
-        ledger.end(0);
-        ledger.end(0);
+        ledger.end_write(0);
+        ledger.end_write(0);
         let mut both = one.clone();
         both[SECTOR..].copy_from_slice(&two[SECTOR..]);
         for data in [&one, &two, &both] {
@@ -240,15 +240,15 @@ mod tests {
     fn a_read_beside_a_write_may_meet_old_new_and_half() {
         let ledger = ledger();
         let old = written(&ledger, 0, 1);
-        let before = ledger.state(0);
+        let before = ledger.block_state(0);
         let mut new = random(2);
         ledger.issue(0, &mut new);
-        ledger.end(0);
+        ledger.end_write(0);
         let mut half = new.clone();
         half[..700].copy_from_slice(&old[..700]);
         let judged = |data: &[u8]| {
             let mut found = VerifiedBlocks::default();
-            ledger.judge(0, data, before, ledger.state(0), &mut found);
+            ledger.judge(0, data, before, ledger.block_state(0), &mut found);
             (found.wrong(), found.mixed)
         };
         for data in [&old, &new, &half] {

@@ -61,7 +61,7 @@ impl LedgerState {
         }
     }
 
-    fn end(self) -> LedgerState {
+    fn after_end(self) -> LedgerState {
         let in_flight = if self.in_flight == MOST_IN_FLIGHT {
             MOST_IN_FLIGHT
         } else {
@@ -140,7 +140,7 @@ impl Ledger {
     /// Counts a write of a block that is about to be issued, and puts its stamp on the data.
     #[inline]
     pub(crate) fn issue(&self, block: u64, data: &mut [u8]) {
-        let issued = self.change(block, LedgerState::issue).issued;
+        let issued = self.change_state(block, LedgerState::issue).issued;
         let mut stamp =
             Stamp { writer: self.writer, offset: self.offset_of(block), generation: issued };
         for piece in data.chunks_exact_mut(self.piece()) {
@@ -152,17 +152,17 @@ impl Ledger {
     /// Counts a write of a block as ended. A failed write never ends: nobody knows whether it will
     /// still arrive.
     #[inline]
-    pub(crate) fn end(&self, block: u64) {
-        self.change(block, LedgerState::end);
+    pub(crate) fn end_write(&self, block: u64) {
+        self.change_state(block, LedgerState::after_end);
     }
 
     #[inline]
-    pub(crate) fn state(&self, block: u64) -> LedgerState {
+    pub(crate) fn block_state(&self, block: u64) -> LedgerState {
         LedgerState::from_word(self.words[block as usize].load(Ordering::Acquire))
     }
 
     #[inline]
-    fn change(&self, block: u64, change: fn(LedgerState) -> LedgerState) -> LedgerState {
+    fn change_state(&self, block: u64, change: fn(LedgerState) -> LedgerState) -> LedgerState {
         let word = &self.words[block as usize];
         let mut old = word.load(Ordering::Relaxed);
         loop {
@@ -248,10 +248,10 @@ mod tests {
                 _ if in_flight.is_empty() => {}
                 _ => {
                     model.end(in_flight.swap_remove(usize::from(*which) % in_flight.len()));
-                    ledger.end(0);
+                    ledger.end_write(0);
                 }
             }
-            seen(ledger.state(0), &model, in_flight.len() + failed);
+            seen(ledger.block_state(0), &model, in_flight.len() + failed);
         }
     }
 
@@ -301,17 +301,17 @@ mod tests {
             let next = model.issue();
             state = LedgerState::from_word(state.issue().word());
             model.end(last);
-            state = LedgerState::from_word(state.end().word());
+            state = LedgerState::from_word(state.after_end().word());
             last = next;
             assert!(state.first() <= model.first(), "{turn} {state:?}");
             assert!(turn > 10 || state.first() == 1);
         }
         assert_eq!(state.first(), 1, "one of them, whichever");
         model.end(last);
-        state = state.end();
+        state = state.after_end();
         assert_eq!((state.first(), state.is_moving()), (1, false));
         // The next group is known again.
-        state = state.issue().end();
+        state = state.issue().after_end();
         assert_eq!(state.first(), state.issued());
     }
 
@@ -322,7 +322,7 @@ mod tests {
             state = state.issue();
         }
         for _ in 0..2 * MOST_IN_FLIGHT {
-            state = LedgerState::from_word(state.end().word());
+            state = LedgerState::from_word(state.after_end().word());
         }
         assert!(state.is_moving() && state.first() <= 1);
     }
@@ -331,11 +331,11 @@ mod tests {
     fn the_last_generation_is_that_of_all_further_writes() {
         let most = u64::from(u32::MAX);
         let last = LedgerState { issued: most - 1, ..LedgerState::default() };
-        let later = LedgerState::from_word(last.issue().end().word());
+        let later = LedgerState::from_word(last.issue().after_end().word());
         assert_eq!((later.issued(), later.first()), (most, most));
         let further = later.issue();
         assert!(further.issued() == most && further.first() < most);
         assert!(later.moved_since(later), "nobody knows");
-        assert_eq!(further.end().first(), most);
+        assert_eq!(further.after_end().first(), most);
     }
 }

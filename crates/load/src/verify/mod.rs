@@ -53,7 +53,7 @@ impl VerifyChecks {
     /// Records a read that is about to be issued.
     #[inline]
     pub(crate) fn reads(&mut self, slot: u32, offset: u64) {
-        self.seen[slot as usize] = self.ledger.state(self.ledger.block_at(offset));
+        self.seen[slot as usize] = self.ledger.block_state(self.ledger.block_at(offset));
     }
 
     /// Records a read or a write that has ended as a whole, and judges a read; `data` is what was
@@ -61,7 +61,7 @@ impl VerifyChecks {
     #[inline]
     pub(crate) fn ended(&mut self, op: Op, slot: u32, offset: u64, data: &[u8]) {
         match op {
-            Op::Write => self.ledger.end(self.ledger.block_at(offset)),
+            Op::Write => self.ledger.end_write(self.ledger.block_at(offset)),
             Op::Read => {
                 let block = self.ledger.block_at(offset);
                 let before = self.seen[slot as usize];
@@ -72,7 +72,7 @@ impl VerifyChecks {
                         block,
                         data,
                         before,
-                        self.ledger.state(block),
+                        self.ledger.block_state(block),
                         &mut self.found,
                     );
                 }
@@ -243,5 +243,5 @@ fn is_aligned(a: &EngineTrial, b: &EngineTrial) -> bool {
 /// the time.
 fn new_writer() -> u64 {
     let keys = RandomState::new().build_hasher().finish();
-    Random::new(keys, clock::now()).next()
+    Random::new(keys, clock::monotonic_ns()).next()
 }

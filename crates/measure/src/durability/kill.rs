@@ -47,7 +47,7 @@ impl Victims {
         guest: &GuestPlan,
         places: &mut Places,
     ) -> Result<(Option<u64>, Option<Qmp>)> {
-        let (peer, control) = places.take(&guest.place)?;
+        let (peer, control) = places.take_connections(&guest.place)?;
         match what {
             Kill::Guest => reset(guest, peer, control).map(|(last, control)| (last, Some(control))),
             Kill::Qemu => {

@@ -72,7 +72,7 @@ impl Session<'_> {
     fn trials_of(&mut self, setup: &mut TrialSetup, places: &mut Places) -> Result<RunOutcome> {
         let guest = setup.guest()?;
         let kills = kills_of(setup.spec, guest);
-        let ready = self.ready(places, &setup.up, setup.region)?;
+        let ready = self.stacks_under_load(places, &setup.up, setup.region)?;
         self.record_guests(places, &setup.up, &ready)?;
         let stack = ready.first().map(|ready| ready.stack.clone()).unwrap_or_default();
         let all = setup.spec.trials * kills.len() as u32;
@@ -110,7 +110,7 @@ impl Session<'_> {
             load(places, guest, request, &due, self.stop)?
         else {
             // An agent that is writing takes no requests.
-            places.take(&guest.place).map(drop)?;
+            places.take_connections(&guest.place).map(drop)?;
             return Ok(None);
         };
         let (last, control) = victims.strike(kill, guest, places)?;
@@ -158,7 +158,7 @@ impl Session<'_> {
 
     /// Returns the disk as the present guest has it. The guest's guard is allowed to write to it.
     fn target(&mut self, setup: &TrialSetup, places: &mut Places) -> Result<TargetSpec> {
-        let ready = self.ready(places, &setup.up, setup.region)?;
+        let ready = self.stacks_under_load(places, &setup.up, setup.region)?;
         let member = ready.into_iter().next().and_then(|ready| ready.members.into_iter().next());
         let target = member.and_then(|member| member.targets.into_iter().next());
         target.context("a stack without a target")
@@ -212,10 +212,11 @@ impl KillTime {
     fn from_spec(spec: &DurabilitySpec, trial: &TrialSpec) -> KillTime {
         let mut random = Random::new(trial.seed, u64::MAX);
         let spread = spec.most_ns.saturating_sub(spec.least_ns);
-        let after = Duration::from_nanos(spec.least_ns + random.below(spread.saturating_add(1)));
+        let after =
+            Duration::from_nanos(spec.least_ns + random.draw_below(spread.saturating_add(1)));
         // The last quarter is left for what the writer does until the kill has reached it.
         let (least, most) = (trial.most_batches / 4, trial.most_batches / 4 * 3);
-        let batch = (least + random.below(most - least + 1)).max(1);
+        let batch = (least + random.draw_below(most - least + 1)).max(1);
         KillTime { after, acknowledged: batch.saturating_mul(u64::from(trial.batch)) }
     }
 
@@ -264,7 +265,7 @@ fn load(
 
 fn read_back(places: &mut Places, guest: &GuestPlan, request: WireRequest) -> Result<Verified> {
     let place = places.get(&guest.place)?;
-    match place.ask(request, VERIFY_LIMIT)? {
+    match place.send_request(request, VERIFY_LIMIT)? {
         Response::DurableVerified { found, unreadable } => Ok(Verified { found, unreadable }),
         other => Err(Failed::from(place.peer.unexpected("durable_verify", &other)).into()),
     }
@@ -274,7 +275,7 @@ fn read_back(places: &mut Places, guest: &GuestPlan, request: WireRequest) -> Re
 /// blocks kept`
 fn trial_words(trial: &DurabilityTrial, all: u32) -> String {
     let found = &trial.found;
-    let what = match found.broken() {
+    let what = match found.broken_blocks() {
         0 => format!("all {} acknowledged blocks kept", found.blocks),
         _ => format!(
             "of {} acknowledged blocks {} LOST, {} torn, {} not readable; of {} under way {} torn",
@@ -290,7 +291,7 @@ fn trial_words(trial: &DurabilityTrial, all: u32) -> String {
     format!(
         "trial {} of {all}: {} killed after {seconds:.1} s: {what}",
         trial.trial + 1,
-        trial.kill.word()
+        trial.kill.kill_word()
     )
 }
 

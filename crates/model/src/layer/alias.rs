@@ -5,16 +5,16 @@
 use super::{ALL, LayerHelp, OptionKind};
 
 /// Returns the layer to suggest for a word that names none.
-pub fn layer(word: &str) -> Option<&'static str> {
-    known(ALL.iter().flat_map(|help| help.elsewhere), word)
+pub fn suggest_layer(word: &str) -> Option<&'static str> {
+    find_spelling(ALL.iter().flat_map(|help| help.elsewhere), word)
 }
 
 /// Returns the value to suggest for one that this layer's positional option does not accept.
-pub fn value(help: &LayerHelp, word: &str) -> Option<&'static str> {
-    known(help.values_elsewhere, word)
+pub fn suggest_value(help: &LayerHelp, word: &str) -> Option<&'static str> {
+    find_spelling(help.values_elsewhere, word)
 }
 
-fn known(
+fn find_spelling(
     words: impl IntoIterator<Item = &'static (&'static str, &'static str)>,
     word: &str,
 ) -> Option<&'static str> {
@@ -28,7 +28,7 @@ pub fn lone_word(help: &LayerHelp, word: &str) -> Option<String> {
     let takes = |word: &str| {
         let of_words =
             help.options.iter().filter(|option| matches!(option.kind, OptionKind::Word(_)));
-        let mut fit = of_words.filter(|option| option.check(word).is_ok());
+        let mut fit = of_words.filter(|option| option.check_value(word).is_ok());
         let only = fit.next().filter(|_| fit.next().is_none())?;
         Some(format!("{}({}={word})", help.name, only.name))
     };
@@ -38,18 +38,18 @@ pub fn lone_word(help: &LayerHelp, word: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::find;
+    use crate::layer::find_layer;
     use crate::scenario::grammar::parse_layer;
 
     /// Returns a layer with options that fit.
     fn is_taken(write: &str) {
         let layer = parse_layer(write).unwrap_or_else(|fault| panic!("{}", fault.show(write)));
-        let help = find(&layer.name).unwrap_or_else(|| panic!("{write} is no layer"));
+        let help = find_layer(&layer.name).unwrap_or_else(|| panic!("{write} is no layer"));
         for option in &layer.options {
             let name = option.key.as_deref().or(help.positional).expect(write);
             let option_def = help.option(name).unwrap_or_else(|| panic!("{write}: {name}"));
             assert_eq!(
-                option_def.check(&option.values[0]).as_deref(),
+                option_def.check_value(&option.values[0]).as_deref(),
                 Ok(option.values[0].as_str()),
                 "{write}"
             );
@@ -61,7 +61,7 @@ mod tests {
         let words: Vec<_> = ALL.iter().flat_map(|help| help.elsewhere).collect();
         assert!(words.len() > 20);
         for (at, (word, write)) in words.iter().enumerate() {
-            assert!(find(word).is_none(), "{word} is a layer");
+            assert!(find_layer(word).is_none(), "{word} is a layer");
             assert!(words[..at].iter().all(|(other, _)| other != word), "{word} stands twice");
             is_taken(write);
         }
@@ -69,7 +69,7 @@ mod tests {
             for (word, write) in help.values_elsewhere {
                 let positional =
                     help.positional.and_then(|name| help.option(name)).expect(help.name);
-                assert!(positional.check(word).is_err(), "{} takes {word}", help.name);
+                assert!(positional.check_value(word).is_err(), "{} takes {word}", help.name);
                 is_taken(write);
             }
         }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_lone_word_is_the_value_of_the_one_option_that_takes_it() {
-        let of = |name, word| lone_word(find(name).unwrap(), word);
+        let of = |name, word| lone_word(find_layer(name).unwrap(), word);
         assert_eq!(of("mdraid", "5").as_deref(), Some("mdraid(level=5)"));
         assert_eq!(of("mdraid", "raid10").as_deref(), Some("mdraid(level=10)"));
         assert_eq!(of("vm", "writeback").as_deref(), Some("vm(cache=writeback)"));

@@ -12,13 +12,18 @@ pub const HELP: LayerHelp = LayerHelp {
     elsewhere: &[("make-bcache", "bcache(writethrough)")],
     example: "[/dev/sda,/dev/nvme1n1] | bcache(writeback)",
     options: &[
-        option("mode", Word(&["writethrough", "writeback", "writearound"])).default("writethrough"),
+        option("mode", Word(&["writethrough", "writeback", "writearound"]))
+            .with_default("writethrough"),
         option("cache-size", Size).also(&["cache_size"]),
-        option("block-size", Size).also(&["block_size"]).default("4KiB"),
-        option("bucket-size", Size).also(&["bucket_size"]).default("512KiB"),
-        option("sequential-cutoff", Size).also(&["sequential_cutoff"]).default("4MiB"),
-        option("congested-read", Number).also(&["congested_read_threshold_us"]).default("2000"),
-        option("congested-write", Number).also(&["congested_write_threshold_us"]).default("20000"),
+        option("block-size", Size).also(&["block_size"]).with_default("4KiB"),
+        option("bucket-size", Size).also(&["bucket_size"]).with_default("512KiB"),
+        option("sequential-cutoff", Size).also(&["sequential_cutoff"]).with_default("4MiB"),
+        option("congested-read", Number)
+            .also(&["congested_read_threshold_us"])
+            .with_default("2000"),
+        option("congested-write", Number)
+            .also(&["congested_write_threshold_us"])
+            .with_default("20000"),
     ],
     positional: Some("mode"),
     joins: true,
@@ -27,7 +32,7 @@ pub const HELP: LayerHelp = LayerHelp {
         Concept::WriteCache,
         How::By(|layer| {
             let writes_back = layer.option("mode") == Some("writeback");
-            Setting::named("mode=writeback", "writeback").filter(|_| writes_back)
+            Setting::some_setting("mode=writeback", "writeback").filter(|_| writes_back)
         }),
     )],
     notes: &[

@@ -11,25 +11,25 @@ pub const HELP: LayerHelp = LayerHelp {
     elsewhere: &[("rbd", "ceph")],
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | vm(cache=writeback)",
     options: &[
-        option("size", Count).default("3"),
+        option("size", Count).with_default("3"),
         option("min-size", Count).also(&["min_size"]),
-        option("pg", Count).also(&["pg_num", "pg-num"]).default("16"),
-        option("object-size", Size).also(&["object_size"]).default("4MiB"),
+        option("pg", Count).also(&["pg_num", "pg-num"]).with_default("16"),
+        option("object-size", Size).also(&["object_size"]).with_default("4MiB"),
         option("image-size", Size).also(&["image_size"]),
         option("cache-policy", Word(&["writearound", "writeback", "writethrough"]))
             .also(&["cache_policy", "rbd_cache_policy"])
-            .default("writearound"),
-        option("osd-memory", Size).also(&["osd_memory_target"]).default("1GiB"),
+            .with_default("writearound"),
+        option("osd-memory", Size).also(&["osd_memory_target"]).with_default("1GiB"),
     ],
     gives: Face::Rbd,
     only_here: true,
     joins: true,
     gives_parts: true,
     layout: Some(|_, _| Err("BlueStore's write amplification depends on the workload".to_owned())),
-    redundancy,
+    redundancy: replica_redundancy,
     caches_reads: Some("the cache of the OSDs (osd-memory)"),
     states: Some(States { source: "ceph -s", of: "size=2, 3", out: true }),
-    capabilities: &[Capability::listed(
+    capabilities: &[Capability::with_need_ids(
         "ceph",
         "layer ceph: a temporary cluster with RBD images",
         &["ceph", "ceph-common", "qemu-rbd", "root", "losetup", "loop-devices"],
@@ -80,15 +80,15 @@ pub fn held_back(layers: &[LayerSpec]) -> u64 {
 }
 
 fn copies(layer: &LayerSpec) -> u64 {
-    layer.number("size").unwrap_or_default()
+    layer.option_number("size").unwrap_or_default()
 }
 
 /// Returns the number of copies that must be up: the written one, otherwise Ceph's default.
 pub fn min_size(layer: &LayerSpec) -> u64 {
-    layer.number("min-size").unwrap_or_else(|| copies(layer) - copies(layer) / 2)
+    layer.option_number("min-size").unwrap_or_else(|| copies(layer) - copies(layer) / 2)
 }
 
-fn redundancy(layer: &LayerSpec, members: usize) -> u32 {
+fn replica_redundancy(layer: &LayerSpec, members: usize) -> u32 {
     let copies = copies(layer).min(members as u64);
     copies.saturating_sub(min_size(layer)) as u32
 }

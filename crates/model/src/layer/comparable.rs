@@ -13,7 +13,7 @@ pub struct Setting {
 
 impl Setting {
     /// Returns a setting with both as text; never `None`.
-    pub fn named(said: impl Into<String>, value: impl ToString) -> Option<Setting> {
+    pub fn some_setting(said: impl Into<String>, value: impl ToString) -> Option<Setting> {
         Some(Setting { said: said.into(), value: value.to_string() })
     }
 }
@@ -107,11 +107,11 @@ const ENTRIES: &[ComparableEntry] = &[
 
 impl Concept {
     /// Returns all concepts, in the order of reports, each with the consequence if it differs.
-    pub fn all() -> impl Iterator<Item = (Concept, &'static str)> {
+    pub fn all_with_consequences() -> impl Iterator<Item = (Concept, &'static str)> {
         ENTRIES.iter().map(|(concept, why, _)| (*concept, *why))
     }
 
-    fn without(self) -> Option<(&'static str, &'static str)> {
+    fn setting_without_layer(self) -> Option<(&'static str, &'static str)> {
         ENTRIES.iter().find(|(concept, ..)| *concept == self)?.2
     }
 
@@ -119,18 +119,22 @@ impl Concept {
     /// does not have the concept.
     pub fn setting_in(self, stack: &Stack) -> Option<Setting> {
         let of_layers = stack.layers.iter().rev().find_map(|layer| self.of_layer(layer));
-        of_layers.or_else(|| self.without().and_then(|(said, value)| Setting::named(said, value)))
+        of_layers.or_else(|| {
+            self.setting_without_layer()
+                .and_then(|(said, value)| Setting::some_setting(said, value))
+        })
     }
 
     fn of_layer(self, layer: &LayerSpec) -> Option<Setting> {
-        let (_, how) = layer.help()?.comparable.iter().find(|(concept, _)| *concept == self)?;
+        let (_, how) =
+            layer.catalog_entry()?.comparable.iter().find(|(concept, _)| *concept == self)?;
         match how {
             How::By(setting) => setting(layer),
             How::Option(option) => {
                 let value = layer.option(option)?;
-                match self.without().filter(|(_, none)| *none == value) {
-                    Some((said, none)) => Setting::named(said, none),
-                    None => Setting::named(format!("{option}={value}"), value),
+                match self.setting_without_layer().filter(|(_, none)| *none == value) {
+                    Some((said, none)) => Setting::some_setting(said, none),
+                    None => Setting::some_setting(format!("{option}={value}"), value),
                 }
             }
         }

@@ -12,7 +12,7 @@ pub const PORT: OptionDef = option("port", OptionKind::Port).also(&["trsvcid"]);
 pub fn transport(layer: &LayerSpec) -> Option<Setting> {
     let word = layer.option("transport")?;
     let below = if word == "iser" { "rdma" } else { word };
-    Setting::named(format!("{} over {word}", layer.name), below)
+    Setting::some_setting(format!("{} over {word}", layer.name), below)
 }
 
 /// Returns the checksums during transfer. Only NVMe over TCP has them, since open-iscsi requests
@@ -23,5 +23,5 @@ pub fn digests(layer: &LayerSpec) -> Option<Setting> {
         .filter(|option| layer.option(option) == Some("true"));
     let on = on.collect::<Vec<_>>().join(" and ");
     let said = if on.is_empty() { "no digest" } else { &on };
-    Setting::named(format!("{said} of {}", layer.name), &on)
+    Setting::some_setting(format!("{said} of {}", layer.name), &on)
 }

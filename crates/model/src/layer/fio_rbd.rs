@@ -8,7 +8,7 @@ use crate::stack::Face;
 pub const HELP: LayerHelp = LayerHelp {
     name: "fio-rbd",
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | fio-rbd(writeback)",
-    options: &[option("cache", Word(&["none", "writeback"])).default("none")],
+    options: &[option("cache", Word(&["none", "writeback"])).with_default("none")],
     positional: Some("cache"),
     below: Face::Rbd,
     gives: Face::Client,

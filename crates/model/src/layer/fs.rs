@@ -16,15 +16,15 @@ pub const HELP: LayerHelp = LayerHelp {
     options: &[
         option("type", Word(&["xfs", "ext4", "btrfs"])),
         option("block-size", Size).also(&["block_size"]),
-        option("data", Word(&["single", "raid0", "raid1", "raid10"])).default("single"),
+        option("data", Word(&["single", "raid0", "raid1", "raid10"])).with_default("single"),
         option("metadata", Word(&["single", "dup", "raid0", "raid1", "raid10"])),
-        option("mount", Word(&["noatime", "relatime"])).default("noatime"),
+        option("mount", Word(&["noatime", "relatime"])).with_default("noatime"),
     ],
     positional: Some("type"),
     one_of: &["type"],
     gives: Face::File,
     joins: true,
-    layout: Some(joined),
+    layout: Some(btrfs_layout),
     capabilities: &[
         Capability::needing("fs(xfs)", "layer fs(xfs)", "/dev/x | fs(xfs)"),
         Capability::needing("fs(ext4)", "layer fs(ext4)", "/dev/x | fs(ext4)"),
@@ -51,7 +51,7 @@ pub const HELP: LayerHelp = LayerHelp {
 const BTRFS_CHUNK: u64 = GIB;
 
 /// Returns the layout of btrfs, the only file system here that uses several devices.
-fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
+fn btrfs_layout(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
     let profile = layer.option("data").unwrap_or_default();
     let spread = match profile {
         "single" => LayoutSpread::Linear { chunk: Some(BTRFS_CHUNK) },
@@ -59,5 +59,5 @@ fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
         "raid1" | "raid10" => LayoutSpread::Mirrored { copies: 2, groups: false },
         other => return Err(format!("what btrfs's {other} asks of its drives is not known")),
     };
-    Ok(spread.named(format!("btrfs {profile}")))
+    Ok(spread.join_as(format!("btrfs {profile}")))
 }

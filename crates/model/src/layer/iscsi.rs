@@ -13,10 +13,10 @@ pub const HELP: LayerHelp = LayerHelp {
     values_elsewhere: &[("rdma", "iscsi(iser)")],
     example: "/dev/nvme1n1 | iscsi(iser)",
     options: &[
-        option("transport", Word(&["tcp", "iser"])).default("tcp"),
+        option("transport", Word(&["tcp", "iser"])).with_default("tcp"),
         ADDRESS,
         PORT,
-        option("queue-depth", Count).also(&["queue_depth"]).default("32"),
+        option("queue-depth", Count).also(&["queue_depth"]).with_default("32"),
         attribute("emulate-3pc", &["emulate_3pc"]),
         attribute("emulate-tpu", &["emulate_tpu"]),
         attribute("emulate-tpws", &["emulate_tpws"]),

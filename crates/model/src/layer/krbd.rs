@@ -9,19 +9,19 @@ pub const HELP: LayerHelp = LayerHelp {
     name: "krbd",
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | krbd",
     options: &[
-        option("queue-depth", Count).also(&["queue_depth"]).default("128"),
+        option("queue-depth", Count).also(&["queue_depth"]).with_default("128"),
         option("read-from-replica", Word(&["no", "balance"]))
             .also(&["read_from_replica"])
-            .default("no"),
+            .with_default("no"),
         option("ms-mode", Word(&["legacy", "crc", "secure", "prefer-crc", "prefer-secure"]))
             .also(&["ms_mode"])
-            .default("prefer-crc"),
+            .with_default("prefer-crc"),
     ],
     below: Face::Rbd,
     only_here: true,
     // One queue per processor: `rbd map` has no option for it.
     in_flight: Some(InFlight { option: "queue-depth", queues: Some("queues") }),
-    capabilities: &[Capability::listed(
+    capabilities: &[Capability::with_need_ids(
         "krbd",
         "layer krbd: an RBD image mapped by the kernel",
         &["ceph-common", "rbd", "root"],

@@ -71,7 +71,7 @@ impl LayoutSpread {
         enough(drives, parity).map(|()| LayoutSpread::Parity { parity, chunk, whole })
     }
 
-    pub fn named(self, name: impl Into<String>) -> Joined {
+    pub fn join_as(self, name: impl Into<String>) -> Joined {
         Joined { spread: self, name: name.into(), unit: None }
     }
 }

@@ -15,7 +15,7 @@ pub const HELP: LayerHelp = LayerHelp {
     name: "librbd",
     elsewhere: &[("rbd-nbd", "librbd"), ("rbd-fuse", "librbd")],
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | librbd(cache=none)",
-    options: &[option("cache", Word(&["none", "writeback"])).default("none")],
+    options: &[option("cache", Word(&["none", "writeback"])).with_default("none")],
     positional: Some("cache"),
     below: Face::Rbd,
     gives: Face::File,
@@ -25,7 +25,7 @@ pub const HELP: LayerHelp = LayerHelp {
         (Concept::WriteCache, How::By(write_cache)),
     ],
     notes: &[("cache", "none", SERIAL), ("cache", "writeback", SERIAL)],
-    capabilities: &[Capability::listed(
+    capabilities: &[Capability::with_need_ids(
         "librbd",
         "layer librbd: an RBD image as a file on this host",
         &["ceph-common", "qemu-rbd", "qemu-storage-daemon", "fuse", "root"],
@@ -42,5 +42,5 @@ pub const HELP: LayerHelp = LayerHelp {
 /// Returns the setting of a client's cache that holds writes back.
 pub fn write_cache(layer: &LayerSpec) -> Option<Setting> {
     let is_on = layer.option("cache") == Some("writeback");
-    Setting::named("librbd's cache holds writes back", "writeback").filter(|_| is_on)
+    Setting::some_setting("librbd's cache holds writes back", "writeback").filter(|_| is_on)
 }

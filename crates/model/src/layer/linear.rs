@@ -9,7 +9,7 @@ pub const HELP: LayerHelp = LayerHelp {
     elsewhere: &[("dm-linear", "linear")],
     example: "[/dev/nvme1n1,/dev/nvme2n1] | linear",
     joins: true,
-    layout: Some(|_, _| Ok(LayoutSpread::ONE_BY_ONE.named("linear"))),
+    layout: Some(|_, _| Ok(LayoutSpread::ONE_BY_ONE.join_as("linear"))),
     capabilities: &[Capability::needing("linear", "layers split and linear", "/dev/x | split(2)")],
     requires: &[
         program!(

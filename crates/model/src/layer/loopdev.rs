@@ -9,7 +9,7 @@ pub const HELP: LayerHelp = LayerHelp {
     name: "loop",
     elsewhere: &[("losetup", "loop")],
     example: "file:/srv/x.img,size=4GiB | loop",
-    options: &[option("direct-io", Flag).also(&["direct_io"]).default("true")],
+    options: &[option("direct-io", Flag).also(&["direct_io"]).with_default("true")],
     below: Face::Any,
     capabilities: &[Capability::needing("loop", "layer loop", "/dev/x | loop")],
     requires: &[

@@ -17,26 +17,26 @@ pub const HELP: LayerHelp = LayerHelp {
     ],
     example: "[/dev/nvme1n1,/dev/nvme2n1] | lvm(striped)",
     options: &[
-        option("type", Word(&["linear", "striped", "thin", "cache"])).default("linear"),
+        option("type", Word(&["linear", "striped", "thin", "cache"])).with_default("linear"),
         option("stripes", Count),
-        option("stripe-size", Size).also(&["stripesize", "stripe_size"]).default("64KiB"),
+        option("stripe-size", Size).also(&["stripesize", "stripe_size"]).with_default("64KiB"),
         option("size", Size),
-        option("chunk-size", Size).also(&["chunksize", "chunk_size"]).default("64KiB"),
-        option("zero", Flag).default("true"),
+        option("chunk-size", Size).also(&["chunksize", "chunk_size"]).with_default("64KiB"),
+        option("zero", Flag).with_default("true"),
         option("cache-mode", Word(&["writethrough", "writeback"]))
             .also(&["cachemode", "cache_mode"])
-            .default("writethrough"),
+            .with_default("writethrough"),
         option("cache-size", Size).also(&["cachesize", "cache_size"]),
     ],
     positional: Some("type"),
     joins: true,
-    layout: Some(joined),
+    layout: Some(lvm_layout),
     comparable: &[
         (Concept::WriteCache, How::By(cache_mode)),
         (
             Concept::Provisioning,
             How::By(|layer| {
-                Setting::named("thin volume", "thin")
+                Setting::some_setting("thin volume", "thin")
                     .filter(|_| layer.option("type") == Some("thin"))
             }),
         ),
@@ -78,20 +78,20 @@ pub const HELP: LayerHelp = LayerHelp {
 fn cache_mode(layer: &LayerSpec) -> Option<Setting> {
     let writes_back =
         layer.option("type") == Some("cache") && layer.option("cache-mode") == Some("writeback");
-    Setting::named("cache-mode=writeback", "writeback").filter(|_| writes_back)
+    Setting::some_setting("cache-mode=writeback", "writeback").filter(|_| writes_back)
 }
 
-fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
-    let stripes = layer.number("stripes").map(|stripes| stripes.min(drives));
+fn lvm_layout(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
+    let stripes = layer.option_number("stripes").map(|stripes| stripes.min(drives));
     let in_turns = |over: u64, name: &str| {
-        let bytes = layer.size("stripe-size").unwrap_or_default();
-        LayoutSpread::Striped { over }.named(name).in_turns("stripe-size", bytes)
+        let bytes = layer.option_bytes("stripe-size").unwrap_or_default();
+        LayoutSpread::Striped { over }.join_as(name).in_turns("stripe-size", bytes)
     };
     match (layer.option("type").unwrap_or_default(), stripes) {
         ("striped", stripes) => Ok(in_turns(stripes.unwrap_or(drives), "LVM stripe")),
         ("thin", Some(over)) if over > 1 => Ok(in_turns(over, "striped LVM thin pool")),
-        ("thin", _) => Ok(LayoutSpread::ONE_BY_ONE.named("LVM thin pool")),
-        ("linear", _) => Ok(LayoutSpread::ONE_BY_ONE.named("linear LVM")),
+        ("thin", _) => Ok(LayoutSpread::ONE_BY_ONE.join_as("LVM thin pool")),
+        ("linear", _) => Ok(LayoutSpread::ONE_BY_ONE.join_as("linear LVM")),
         ("cache", _) => Err("which of its drives answers is for the cache to choose".to_owned()),
         (other, _) => Err(format!("what LVM's type {other} asks of its drives is not known")),
     }

@@ -22,7 +22,9 @@ pub const HELP: LayerHelp = LayerHelp {
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | mdraid(level=5,chunk=64KiB)",
     options: &[
         option("level", Word(&["0", "1", "5", "6", "10"])),
-        option("chunk", Size).also(&["chunksize", "chunk-size", "chunk_size"]).default("512KiB"),
+        option("chunk", Size)
+            .also(&["chunksize", "chunk-size", "chunk_size"])
+            .with_default("512KiB"),
         option(
             "layout",
             Word(&[
@@ -38,17 +40,17 @@ pub const HELP: LayerHelp = LayerHelp {
                 "o3",
             ]),
         ),
-        option("bitmap", Word(&["none", "internal"])).default("none"),
+        option("bitmap", Word(&["none", "internal"])).with_default("none"),
         option("size", Size),
-        option("metadata", Word(&["1.2", "1.1", "1.0"])).default("1.2"),
-        option("sync", Word(&["wait", "skip", "background"])).default("wait"),
+        option("metadata", Word(&["1.2", "1.1", "1.0"])).with_default("1.2"),
+        option("sync", Word(&["wait", "skip", "background"])).with_default("wait"),
         option("sync-speed-min", Size).also(&["sync_speed_min"]),
         option("sync-speed-max", Size).also(&["sync_speed_max"]),
     ],
     one_of: &["level"],
     joins: true,
-    layout: Some(joined),
-    redundancy,
+    layout: Some(mdraid_layout),
+    redundancy: array_redundancy,
     states: Some(States { source: "sysfs", of: "1, 5, 6, 10", out: false }),
     comparable: &[
         (Concept::Bitmap, How::Option("bitmap")),
@@ -67,7 +69,7 @@ pub const HELP: LayerHelp = LayerHelp {
             "the first sync was not waited for (sync=background): until it is through, figures are of an array that syncs",
         ),
     ],
-    capabilities: &[Capability::listed(
+    capabilities: &[Capability::with_need_ids(
         "mdraid",
         "layer mdraid, of every level",
         &["root", "mdadm", "raid0", "raid1", "raid10", "raid456"],
@@ -94,8 +96,8 @@ pub fn copies(layer: &LayerSpec) -> Option<(u64, bool)> {
     Some((layout.strip_prefix(['n', 'f', 'o'])?.parse().ok()?, layout.starts_with('n')))
 }
 
-fn redundancy(layer: &LayerSpec, members: usize) -> u32 {
-    match layer.number("level") {
+fn array_redundancy(layer: &LayerSpec, members: usize) -> u32 {
+    match layer.option_number("level") {
         Some(1) => (members as u32).saturating_sub(1),
         Some(5) => 1,
         Some(6) => 2,
@@ -105,9 +107,9 @@ fn redundancy(layer: &LayerSpec, members: usize) -> u32 {
     }
 }
 
-fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
+fn mdraid_layout(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
     let level = layer.option("level").unwrap_or_default();
-    let chunk = layer.size("chunk").unwrap_or_default();
+    let chunk = layer.option_bytes("chunk").unwrap_or_default();
     let spread = match level {
         "0" => LayoutSpread::Striped { over: drives },
         "1" => LayoutSpread::Mirrored { copies: drives, groups: true },
@@ -119,6 +121,6 @@ fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
         "6" => LayoutSpread::parity(drives, 2, chunk, false)?,
         other => return Err(format!("what RAID level {other} asks of its drives is not known")),
     };
-    let joined = spread.named(format!("RAID{level}"));
+    let joined = spread.join_as(format!("RAID{level}"));
     Ok(if level == "1" { joined } else { joined.in_turns("chunk", chunk) })
 }

@@ -228,7 +228,7 @@ impl Capability {
     }
 
     /// Returns a capability that is the need of no single stack.
-    pub const fn listed(
+    pub const fn with_need_ids(
         name: &'static str,
         what: &'static str,
         more: &'static [&'static str],
@@ -237,7 +237,7 @@ impl Capability {
     }
 }
 
-pub fn find(name: &str) -> Option<&'static LayerHelp> {
+pub fn find_layer(name: &str) -> Option<&'static LayerHelp> {
     ALL.iter().find(|layer| layer.name == name)
 }
 
@@ -246,7 +246,7 @@ pub fn programs() -> Vec<String> {
     std::iter::once("ssh").chain(of_layers).map(str::to_owned).collect()
 }
 
-pub fn names() -> Vec<&'static str> {
+pub fn layer_names() -> Vec<&'static str> {
     ALL.iter().map(|layer| layer.name).collect()
 }
 
@@ -261,24 +261,24 @@ pub fn with_states() -> String {
 impl LayerSpec {
     /// Returns the entry of the layer; `None`: this version has no such layer (a stored run of
     /// another version may).
-    pub fn help(&self) -> Option<&'static LayerHelp> {
-        self.tool.as_ref().map_or_else(|| find(&self.name), |tool| Some(tool.help()))
+    pub fn catalog_entry(&self) -> Option<&'static LayerHelp> {
+        self.tool.as_ref().map_or_else(|| find_layer(&self.name), |tool| Some(tool.tool_help()))
     }
 
-    pub fn is(&self, role: LayerRole) -> bool {
-        self.help().is_some_and(|help| help.role == role)
+    pub fn has_role(&self, role: LayerRole) -> bool {
+        self.catalog_entry().is_some_and(|help| help.role == role)
     }
 
     /// Returns true if the layer lives in the load generator, and thus works in every place.
     pub fn works_anywhere(&self) -> bool {
-        self.help().is_some_and(|help| help.anywhere)
+        self.catalog_entry().is_some_and(|help| help.anywhere)
     }
 
     /// Returns the value of an option: the written one, or its default.
     pub fn option(&self, name: &str) -> Option<&str> {
         let written = self.options.get(name).map(String::as_str);
         written.or_else(|| {
-            let known = self.help()?.option(name)?;
+            let known = self.catalog_entry()?.option(name)?;
             let means_something =
                 known.only_with.is_none_or(|(other, value)| self.option(other) == Some(value));
             known.default.filter(|_| means_something)
@@ -286,28 +286,28 @@ impl LayerSpec {
     }
 
     /// Returns the value of an option as a whole number; `None` also if it is not a number.
-    pub fn number(&self, name: &str) -> Option<u64> {
+    pub fn option_number(&self, name: &str) -> Option<u64> {
         self.option(name)?.parse().ok()
     }
 
     /// Returns the value of an option in bytes; `None` also if it is not a size.
-    pub fn size(&self, name: &str) -> Option<u64> {
+    pub fn option_bytes(&self, name: &str) -> Option<u64> {
         parse_bytes(self.option(name)?).ok()
     }
 
-    pub fn redundancy(&self, members: usize) -> u32 {
-        self.help().map_or(0, |help| (help.redundancy)(self, members))
+    pub fn survivable_failures(&self, members: usize) -> u32 {
+        self.catalog_entry().map_or(0, |help| (help.redundancy)(self, members))
     }
 }
 
 impl Stack {
     pub fn guest(&self) -> Option<&LayerSpec> {
-        self.layers.iter().find(|layer| layer.is(LayerRole::Guest))
+        self.layers.iter().find(|layer| layer.has_role(LayerRole::Guest))
     }
 
     /// Returns the last of the generators that the layers name.
     pub fn generator(&self) -> Option<&LayerSpec> {
-        self.layers.iter().rev().find(|layer| layer.is(LayerRole::Generator))
+        self.layers.iter().rev().find(|layer| layer.has_role(LayerRole::Generator))
     }
 }
 
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn the_table_is_sound() {
-        let names: BTreeSet<_> = names().into_iter().collect();
+        let names: BTreeSet<_> = layer_names().into_iter().collect();
         assert_eq!(names.len(), ALL.len(), "names are unique");
         for layer in ALL {
             assert!(layer.example.contains(&format!("| {}", layer.name)), "{}", layer.name);
@@ -336,13 +336,14 @@ mod tests {
             );
             for (option, value, note) in layer.notes {
                 assert!(
-                    layer.option(option).is_some_and(|known| known.check(value).is_ok()),
+                    layer.option(option).is_some_and(|known| known.check_value(value).is_ok()),
                     "{option}={value}"
                 );
                 assert!(!note.is_empty(), "{} {option}={value}", layer.name);
             }
             for (option, value) in layer.drops_flushes {
-                let known = layer.option(option).is_some_and(|known| known.check(value).is_ok());
+                let known =
+                    layer.option(option).is_some_and(|known| known.check_value(value).is_ok());
                 assert!(known, "{option}={value}");
                 let is_noted = layer.notes.iter().any(|note| (&note.0, &note.1) == (option, value));
                 assert!(is_noted, "{} {option}={value} is nowhere told", layer.name);
@@ -351,7 +352,7 @@ mod tests {
             for option in layer.options {
                 if let Some(default) = option.default {
                     assert_eq!(
-                        option.check(default).as_deref(),
+                        option.check_value(default).as_deref(),
                         Ok(default),
                         "{} {}",
                         layer.name,

@@ -11,10 +11,10 @@ pub const HELP: LayerHelp = LayerHelp {
     name: "nbd",
     example: "file:/srv/x.img,size=4GiB | nbd(unix)",
     options: &[
-        option("transport", Word(&["tcp", "unix"])).default("tcp"),
+        option("transport", Word(&["tcp", "unix"])).with_default("tcp"),
         ADDRESS,
         PORT,
-        option("connections", Count).default("1"),
+        option("connections", Count).with_default("1"),
     ],
     positional: Some("transport"),
     below: Face::Any,

@@ -58,7 +58,7 @@ impl OptionDef {
         OptionDef { aliases, ..self }
     }
 
-    pub const fn default(self, value: &'static str) -> OptionDef {
+    pub const fn with_default(self, value: &'static str) -> OptionDef {
         OptionDef { default: Some(value), ..self }
     }
 
@@ -71,7 +71,7 @@ impl OptionDef {
     ///
     /// # Errors
     /// Says why the value does not fit its kind.
-    pub fn check(&self, value: &str) -> Result<String, Fault> {
+    pub fn check_value(&self, value: &str) -> Result<String, Fault> {
         match self.kind {
             OptionKind::Size => check_size(value),
             OptionKind::Memory => check_memory(value),

@@ -8,8 +8,8 @@ pub const HELP: LayerHelp = LayerHelp {
     name: "partition",
     example: "/dev/nvme1n1 | partition(align=1MiB)",
     options: &[
-        option("table", Word(&["gpt", "dos"])).default("gpt"),
-        option("align", Size).default("1MiB"),
+        option("table", Word(&["gpt", "dos"])).with_default("gpt"),
+        option("align", Size).with_default("1MiB"),
         option("size", Size),
     ],
     capabilities: &[Capability::needing("partition", "layer partition", "/dev/x | partition")],

@@ -8,11 +8,11 @@ use iotax_facts::need::{Requirement, SearchedThing, debian, everywhere};
 pub const HELP: LayerHelp = LayerHelp {
     name: "rados",
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | rados",
-    options: &[option("object-size", Size).also(&["object_size"]).default("4MiB")],
+    options: &[option("object-size", Size).also(&["object_size"]).with_default("4MiB")],
     below: Face::Rbd,
     gives: Face::Client,
     only_here: true,
-    capabilities: &[Capability::listed(
+    capabilities: &[Capability::with_need_ids(
         "rados",
         "layers rados and fio-rbd: ceph by fio as its client",
         &["fio", "fio-ceph", "ceph-common", "root"],

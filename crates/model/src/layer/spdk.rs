@@ -17,24 +17,25 @@ pub const HELP: LayerHelp = LayerHelp {
     name: "spdk",
     example: "[/dev/nvme1n1,/dev/nvme2n1] | spdk(raid=raid1) | vm(attach=vhost-user-blk)",
     options: &[
-        option("rpc", Path).default(USUAL_SOCKET),
-        option("raid", Word(&["none", "raid0", "raid1", "raid5f", "concat"])).default("none"),
-        option("strip-size", Size).default("64KiB"),
-        option("aio", Word(&["libaio", "io_uring"])).default("libaio"),
-        option("lvol", Word(&["none", "thick", "thin"])).default("none"),
-        option("cluster-size", Size).also(&["cluster_size"]).default("4MiB"),
+        option("rpc", Path).with_default(USUAL_SOCKET),
+        option("raid", Word(&["none", "raid0", "raid1", "raid5f", "concat"])).with_default("none"),
+        option("strip-size", Size).with_default("64KiB"),
+        option("aio", Word(&["libaio", "io_uring"])).with_default("libaio"),
+        option("lvol", Word(&["none", "thick", "thin"])).with_default("none"),
+        option("cluster-size", Size).also(&["cluster_size"]).with_default("4MiB"),
         option("size", Size),
     ],
     below: Face::Any,
     gives: Face::Bdev,
     joins: true,
-    layout: Some(joined),
-    redundancy,
+    layout: Some(spdk_layout),
+    redundancy: bdev_redundancy,
     states: Some(States { source: "bdev_raid_get_bdevs", of: "raid1, raid5f", out: false }),
     comparable: &[(
         Concept::Provisioning,
         How::By(|layer| {
-            Setting::named("thin lvol", "thin").filter(|_| layer.option("lvol") == Some("thin"))
+            Setting::some_setting("thin lvol", "thin")
+                .filter(|_| layer.option("lvol") == Some("thin"))
         }),
     )],
     notes: &[
@@ -50,7 +51,7 @@ pub const HELP: LayerHelp = LayerHelp {
              would give back other data than was read before",
         ),
     ],
-    capabilities: &[Capability::listed(
+    capabilities: &[Capability::with_need_ids(
         "spdk",
         "a guest's disk served by a running SPDK target",
         &["qemu", "guest-kernel", "spdk"],
@@ -59,7 +60,7 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-fn redundancy(layer: &LayerSpec, members: usize) -> u32 {
+fn bdev_redundancy(layer: &LayerSpec, members: usize) -> u32 {
     match layer.option("raid") {
         Some("raid1") => (members as u32).saturating_sub(1),
         Some("raid5f") => 1,
@@ -67,8 +68,8 @@ fn redundancy(layer: &LayerSpec, members: usize) -> u32 {
     }
 }
 
-fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
-    let strip = layer.size("strip-size").unwrap_or_default();
+fn spdk_layout(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
+    let strip = layer.option_bytes("strip-size").unwrap_or_default();
     let level = layer.option("raid").unwrap_or_default();
     let spread = match level {
         "raid0" => LayoutSpread::Striped { over: drives },
@@ -77,7 +78,7 @@ fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
         "raid5f" => LayoutSpread::parity(drives, 1, strip, true)?,
         other => return Err(format!("what SPDK's {other} asks of its drives is not known")),
     };
-    let joined = spread.named(format!("SPDK {level}"));
+    let joined = spread.join_as(format!("SPDK {level}"));
     let has_turns = matches!(level, "raid0" | "raid5f");
     Ok(if has_turns { joined.in_turns("strip-size", strip) } else { joined })
 }

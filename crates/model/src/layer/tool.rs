@@ -19,7 +19,7 @@ pub const KINDS: &[&str] = &["size", "count", "number", "flag", "path", "cpumask
 
 impl Tool {
     /// Returns the share with these options; `None`: the option's value is not in the table.
-    fn share(&self, spec: &LayerSpec) -> Option<MemberShare> {
+    fn member_share(&self, spec: &LayerSpec) -> Option<MemberShare> {
         match &self.capacity {
             Capacity::Fixed(share) => Some(*share),
             Capacity::By { option, shares } => shares.get(spec.option(option)?).copied(),
@@ -27,9 +27,9 @@ impl Tool {
     }
 
     /// Returns the bytes that the tool gives of that many members of `each` bytes, in whole MiB.
-    pub fn bytes(&self, spec: &LayerSpec, members: usize, each: u64) -> u64 {
+    pub fn volume_bytes(&self, spec: &LayerSpec, members: usize, each: u64) -> u64 {
         let each = each.saturating_sub(self.reserve) / MIB * MIB;
-        match self.share(spec) {
+        match self.member_share(spec) {
             Some(MemberShare::One) => each,
             Some(MemberShare::Half) => each * (members as u64 / 2),
             Some(MemberShare::AllBut(failed)) => {
@@ -41,7 +41,7 @@ impl Tool {
 
     /// Returns the layer's words. Like the words of all layers they are static: those of each
     /// description are made once and kept as long as the process lives.
-    pub fn help(&self) -> &'static LayerHelp {
+    pub fn tool_help(&self) -> &'static LayerHelp {
         static ALL: Mutex<Vec<(Tool, &'static LayerHelp)>> = Mutex::new(Vec::new());
         let described = Tool { made: None, ..self.clone() };
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,7 +71,7 @@ impl Tool {
             },
             joins: self.members.1 > 1,
             splits: self.options.iter().any(|option| option.name == PARTS).then_some(PARTS),
-            redundancy,
+            redundancy: tool_redundancy,
             states: has_states.then(|| States {
                 source: format!("its command \"state\" ({name})").leak(),
                 of: "all",
@@ -83,8 +83,8 @@ impl Tool {
     }
 }
 
-fn redundancy(spec: &LayerSpec, members: usize) -> u32 {
-    match spec.tool.as_ref().and_then(|tool| tool.share(spec)) {
+fn tool_redundancy(spec: &LayerSpec, members: usize) -> u32 {
+    match spec.tool.as_ref().and_then(|tool| tool.member_share(spec)) {
         Some(MemberShare::One) => (members as u32).saturating_sub(1),
         Some(MemberShare::Half) => 1,
         Some(MemberShare::AllBut(failed)) => failed,

@@ -25,52 +25,52 @@ pub const HELP: LayerHelp = LayerHelp {
     elsewhere: &[("qemu", "vm"), ("kvm", "vm")],
     example: "file:/srv/x.img,size=4GiB | vm(cache=none,queues=2)",
     options: &[
-        option("attach", Word(ATTACH)).default("virtio-blk"),
+        option("attach", Word(ATTACH)).with_default("virtio-blk"),
         option("spdk", Path),
         option(SOCKET, Path),
         option("cpumask", CpuMask),
         option("cache", Word(&["none", "writeback", "writethrough", "directsync", "unsafe"]))
-            .default("none"),
+            .with_default("none"),
         option("aio", Word(&["native", "threads", "io_uring"])),
         option("iothread", Flag),
         option("iothreads", Count),
         option("num-queues", Count).also(&["queues", "num_queues"]),
         option("queue-size", Count).also(&["queue_size"]),
-        option("discard", Word(&["ignore", "unmap"])).default("ignore"),
+        option("discard", Word(&["ignore", "unmap"])).with_default("ignore"),
         option("detect-zeroes", Word(&["off", "on", "unmap"]))
             .also(&["detect_zeroes"])
-            .default("off"),
-        option("snapshot", Word(&["off", "on"])).default("off"),
-        option("format", Word(&["raw", "qcow2"])).default("raw"),
+            .with_default("off"),
+        option("snapshot", Word(&["off", "on"])).with_default("off"),
+        option("format", Word(&["raw", "qcow2"])).with_default("raw"),
         option("preallocation", Word(&["off", "metadata", "falloc", "full"]))
-            .default("off")
+            .with_default("off")
             .only_with("format", "qcow2"),
         option("first-writes", Word(&["sequential", "random"]))
             .also(&["first_writes"])
-            .default("sequential")
+            .with_default("sequential")
             .only_with("format", "qcow2"),
         option("cluster-size", Size)
             .also(&["cluster_size"])
-            .default("64KiB")
+            .with_default("64KiB")
             .only_with("format", "qcow2"),
         option("backing", Number).only_with("format", "qcow2"),
         option("lazy-refcounts", Flag)
             .also(&["lazy_refcounts"])
-            .default("false")
+            .with_default("false")
             .only_with("format", "qcow2"),
         option("l2-cache-size", Size).also(&["l2_cache_size"]).only_with("format", "qcow2"),
-        option(NET, Word(&["none", TAP])).default("none"),
-        option("vhost", Word(&["off", "on"])).default("off").only_with(NET, TAP),
-        option("net-queues", Count).also(&["net_queues"]).default("1").only_with(NET, TAP),
+        option(NET, Word(&["none", TAP])).with_default("none"),
+        option("vhost", Word(&["off", "on"])).with_default("off").only_with(NET, TAP),
+        option("net-queues", Count).also(&["net_queues"]).with_default("1").only_with(NET, TAP),
         option("image", Path),
-        option("vcpus", Count).default("2"),
-        option("memory", Memory).default("512MiB"),
+        option("vcpus", Count).with_default("2"),
+        option("memory", Memory).with_default("512MiB"),
         option("hugepages", Word(&["2MiB", "1GiB"])),
         option("numa", Number),
         option("cpus", Cpus),
-        option("machine", Word(&["q35", "pc"])).default("q35"),
-        option("firmware", Word(&["direct", "ovmf"])).default("direct"),
-        option("accel", Word(&["auto", "kvm", "tcg"])).default("auto"),
+        option("machine", Word(&["q35", "pc"])).with_default("q35"),
+        option("firmware", Word(&["direct", "ovmf"])).with_default("direct"),
+        option("accel", Word(&["auto", "kvm", "tcg"])).with_default("auto"),
     ],
     role: LayerRole::Guest,
     below: Face::Any,
@@ -133,5 +133,5 @@ pub const HELP: LayerHelp = LayerHelp {
 fn provisioning(layer: &LayerSpec) -> Option<Setting> {
     let is_thin =
         layer.option("format") == Some("qcow2") && layer.option("preallocation") == Some("off");
-    Setting::named("thin image", "thin").filter(|_| is_thin)
+    Setting::some_setting("thin image", "thin").filter(|_| is_thin)
 }

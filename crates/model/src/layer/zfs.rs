@@ -12,24 +12,24 @@ pub const HELP: LayerHelp = LayerHelp {
     elsewhere: &[("zpool", "zfs"), ("zvol", "zfs"), ("raidz", "zfs(raidz)")],
     example: "[/dev/nvme1n1,/dev/nvme2n1] | zfs(stripe,compression=lz4)",
     options: &[
-        option("vdev", Word(&["stripe", "mirror", "raidz", "raidz2"])).default("stripe"),
-        option("kind", Word(&["zvol", "dataset"])).default("zvol"),
-        option("ashift", Count).default("12"),
-        option("volblocksize", Size).default("16KiB"),
-        option("recordsize", Size).default("128KiB"),
-        option("compression", Word(&["off", "lz4", "zstd"])).default("off"),
-        option("dedup", Word(&["off", "on"])).default("off"),
-        option("sync", Word(&["standard", "always", "disabled"])).default("standard"),
-        option("primarycache", Word(&["all", "metadata", "none"])).default("all"),
-        option("atime", Word(&["off", "on"])).default("off"),
+        option("vdev", Word(&["stripe", "mirror", "raidz", "raidz2"])).with_default("stripe"),
+        option("kind", Word(&["zvol", "dataset"])).with_default("zvol"),
+        option("ashift", Count).with_default("12"),
+        option("volblocksize", Size).with_default("16KiB"),
+        option("recordsize", Size).with_default("128KiB"),
+        option("compression", Word(&["off", "lz4", "zstd"])).with_default("off"),
+        option("dedup", Word(&["off", "on"])).with_default("off"),
+        option("sync", Word(&["standard", "always", "disabled"])).with_default("standard"),
+        option("primarycache", Word(&["all", "metadata", "none"])).with_default("all"),
+        option("atime", Word(&["off", "on"])).with_default("off"),
         option("size", Size),
-        option("thin", Flag).default("true"),
+        option("thin", Flag).with_default("true"),
         option("arc-max", Size).also(&["arc_max", "zfs_arc_max"]),
     ],
     positional: Some("vdev"),
     joins: true,
-    layout: Some(joined),
-    redundancy,
+    layout: Some(pool_layout),
+    redundancy: vdev_redundancy,
     states: Some(States { source: "zpool status", of: "mirror, raidz, raidz2", out: false }),
     block: Some(block),
     memory_cache: Some(MemoryCache {
@@ -82,10 +82,10 @@ pub fn block_option(layer: &LayerSpec) -> &'static str {
 }
 
 fn block(layer: &LayerSpec) -> u64 {
-    layer.size(block_option(layer)).unwrap_or_default()
+    layer.option_bytes(block_option(layer)).unwrap_or_default()
 }
 
-fn redundancy(layer: &LayerSpec, _: usize) -> u32 {
+fn vdev_redundancy(layer: &LayerSpec, _: usize) -> u32 {
     match layer.option("vdev") {
         // One disk of one mirror: two of different mirrors may be lost only by chance.
         Some("mirror" | "raidz") => 1,
@@ -96,20 +96,21 @@ fn redundancy(layer: &LayerSpec, _: usize) -> u32 {
 
 fn provisioning(layer: &LayerSpec) -> Option<Setting> {
     let is_thin = !is_dataset(layer) && layer.option("thin") != Some("false");
-    Setting::named("thin zvol", "thin").filter(|_| is_thin)
+    Setting::some_setting("thin zvol", "thin").filter(|_| is_thin)
 }
 
-fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
+fn pool_layout(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
     let block = block(layer);
     let raidz = |parity: u64| {
-        let ashift = layer.number("ashift").filter(|shift| (9..=16).contains(shift)).unwrap_or(12);
+        let ashift =
+            layer.option_number("ashift").filter(|shift| (9..=16).contains(shift)).unwrap_or(12);
         enough(drives, parity).map(|()| LayoutSpread::Raidz { parity, block, sector: 1 << ashift })
     };
     let (spread, name) = match layer.option("vdev").unwrap_or_default() {
         "stripe" => (LayoutSpread::Striped { over: drives }, "ZFS stripe"),
         // Mirrors of two, and a stripe of these.
         "mirror" => {
-            return Ok(LayoutSpread::Mirrored { copies: 2, groups: true }.named("ZFS mirrors"));
+            return Ok(LayoutSpread::Mirrored { copies: 2, groups: true }.join_as("ZFS mirrors"));
         }
         "raidz" | "raidz1" => (raidz(1)?, "raidz"),
         "raidz2" => (raidz(2)?, "raidz2"),
@@ -118,5 +119,5 @@ fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
             return Err(format!("what a vdev of type {other} asks of its drives is not known"));
         }
     };
-    Ok(spread.named(name).in_turns(block_option(layer), block))
+    Ok(spread.join_as(name).in_turns(block_option(layer), block))
 }

@@ -50,7 +50,7 @@ pub struct UnreadLines {
 }
 
 impl UnreadLines {
-    pub fn places(&self) -> String {
+    pub fn line_range(&self) -> String {
         match self.from == self.to {
             true => self.from.to_string(),
             false => format!("{}-{}", self.from, self.to),
@@ -69,7 +69,7 @@ pub enum ImportedDirection {
 }
 
 impl ImportedDirection {
-    pub fn words(self) -> &'static str {
+    pub fn direction_words(self) -> &'static str {
         match self {
             ImportedDirection::Read => "reads",
             ImportedDirection::Write => "writes",

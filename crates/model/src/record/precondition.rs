@@ -33,12 +33,12 @@ pub struct PassedDrive {
 
 impl Passes {
     /// Returns the bytes to be written on each drive in total.
-    pub fn whole(&self) -> u64 {
+    pub fn total_bytes(&self) -> u64 {
         self.bytes * u64::from(self.passes)
     }
 
     pub fn is_done(&self) -> bool {
-        self.written >= self.whole()
+        self.written >= self.total_bytes()
     }
 }
 

@@ -37,7 +37,7 @@ impl RunState {
         }
     }
 
-    pub fn word(self) -> &'static str {
+    pub fn state_word(self) -> &'static str {
         match self {
             RunState::Complete => COMPLETE,
             RunState::Interrupted => INTERRUPTED,
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn every_state_has_one_word_and_only_a_record_without_an_end_can_run() {
         let of = |outcome| {
-            [false, true].map(|is_running| RunState::from_outcome(outcome, is_running).word())
+            [false, true].map(|is_running| RunState::from_outcome(outcome, is_running).state_word())
         };
         for word in [COMPLETE, INTERRUPTED, WAITS, MANUAL] {
             assert_eq!(of(Some(word)), [word; 2]);

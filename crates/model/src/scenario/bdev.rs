@@ -38,11 +38,11 @@ fn foreign(face: Face) -> Option<&'static Foreign> {
 
 /// Returns the kernel-less storage that the layers offer, with the layer that makes it, if it is
 /// not the medium itself; `None`: they offer a device or a file.
-fn shown<'a>(
+fn exposed_foreign<'a>(
     medium: &Medium,
     layers: &'a [LayerSpec],
 ) -> Option<(Option<&'a LayerSpec>, &'static Foreign)> {
-    let face = |layer: &LayerSpec| layer.help().map_or(Face::Any, |help| help.gives);
+    let face = |layer: &LayerSpec| layer.catalog_entry().map_or(Face::Any, |help| help.gives);
     match layers.iter().rfind(|layer| face(layer) != Face::Any) {
         Some(layer) => Some((Some(layer), foreign(face(layer))?)),
         None => Some((None, foreign(medium.face())?)),
@@ -56,17 +56,17 @@ pub(super) fn what_is(medium: &Medium) -> Option<&'static str> {
 
 /// Returns true if layers on a medium end in storage that no kernel has.
 pub fn ends_in_one(medium: &Medium, layers: &[LayerSpec]) -> bool {
-    shown(medium, layers).is_some()
+    exposed_foreign(medium, layers).is_some()
 }
 
 /// Returns true if layers end in a Ceph image, which a client caches.
 pub fn ends_in_image(medium: &Medium, layers: &[LayerSpec]) -> bool {
-    shown(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Rbd)
+    exposed_foreign(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Rbd)
 }
 
 /// Returns true if layers end in a bdev, which its target shares out.
 pub fn ends_in_bdev(medium: &Medium, layers: &[LayerSpec]) -> bool {
-    shown(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Bdev)
+    exposed_foreign(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Bdev)
 }
 
 /// Returns the kernel-less storage that a layer needs below it, if it accepts nothing else.
@@ -78,14 +78,18 @@ fn stands_on(help: &LayerHelp) -> Option<&'static Foreign> {
 ///
 /// # Errors
 /// The layer cannot be there, or it names another target.
-pub(super) fn settle(
+pub(super) fn settle_layer(
     medium: &Medium,
     below: &[LayerSpec],
     layer: &mut LayerSpec,
 ) -> Result<(), Fault> {
-    let Some(help) = layer.help() else { return Ok(()) };
-    let top = below.iter().rfind(|layer| layer.help().is_some_and(|help| help.gives != Face::Any));
-    if let Some(top) = top.filter(|top| top.help().is_some_and(|help| help.gives == Face::Client)) {
+    let Some(help) = layer.catalog_entry() else { return Ok(()) };
+    let top = below
+        .iter()
+        .rfind(|layer| layer.catalog_entry().is_some_and(|help| help.gives != Face::Any));
+    if let Some(top) =
+        top.filter(|top| top.catalog_entry().is_some_and(|help| help.gives == Face::Client))
+    {
         return match help.role {
             LayerRole::Null => Ok(()),
             _ => Err(Fault::hint(
@@ -100,7 +104,7 @@ pub(super) fn settle(
             )),
         };
     }
-    let shown = shown(medium, below);
+    let shown = exposed_foreign(medium, below);
     if let Some(only) = stands_on(help) {
         return match shown.is_some_and(|(_, shown)| shown.face == only.face) {
             true => Ok(()),
@@ -127,7 +131,7 @@ pub(super) fn settle(
     }
     let Some((_, option, values)) = help.over.iter().find(|(over, ..)| over == face) else {
         let below = from.map_or_else(
-            || format!("{} is {what}", medium.text()),
+            || format!("{} is {what}", medium.medium_text()),
             |from| format!("{} provides {what}", from.name),
         );
         let why = format!("\"{}\" requires a block device, but {below}", layer.name);
@@ -145,7 +149,7 @@ pub(super) fn settle(
         };
         return Err(Fault::hint(format!("aio= does not apply to {what}"), hint));
     }
-    if *face == Face::VhostUser && layer.copies > 1 && super::stacks::parts(below).is_none() {
+    if *face == Face::VhostUser && layer.copies > 1 && super::stacks::split_parts(below).is_none() {
         return Err(Fault::hint(
             format!(
                 "a socket serves one guest, but there are {} of \"{}\"",
@@ -157,7 +161,7 @@ pub(super) fn settle(
     let rpc =
         from.filter(|_| *face == Face::Bdev).and_then(|from| from.option("rpc")).map(str::to_owned);
     let served = (*face == Face::VhostUser)
-        .then(|| from.map_or_else(|| medium.text(), |from| from.name.clone()));
+        .then(|| from.map_or_else(|| medium.medium_text(), |from| from.name.clone()));
     let names = [(SOCKET, "an SPDK target", rpc), (vm::SOCKET, "a vhost-user socket", served)];
     names
         .into_iter()
@@ -178,7 +182,9 @@ fn settle_option(
         (Some(value), Some(other)) if *other != value => {
             refuse(format!("{option}={other} is not the socket of {what} below ({value})"))
         }
-        (Some(value), _) if layer.help().is_some_and(|help| help.option(option).is_some()) => {
+        (Some(value), _)
+            if layer.catalog_entry().is_some_and(|help| help.option(option).is_some()) =>
+        {
             layer.options.insert(option.to_owned(), value);
             Ok(())
         }
@@ -192,7 +198,7 @@ fn settle_option(
 /// The stack ends in storage that no kernel has; the error has the position of the layer that makes
 /// it.
 pub(super) fn loadable(stack: &Stack) -> Result<(), InputError> {
-    let Some((layer, shown)) = shown(&stack.medium, &stack.layers) else { return Ok(()) };
+    let Some((layer, shown)) = exposed_foreign(&stack.medium, &stack.layers) else { return Ok(()) };
     let fault = Fault::hint(
         format!("{} is not a block device, so it cannot be measured directly", shown.what),
         shown.hint,
@@ -201,10 +207,10 @@ pub(super) fn loadable(stack: &Stack) -> Result<(), InputError> {
 }
 
 /// Returns the note on a bill that has no line for prefixes which cannot be loaded.
-pub(super) fn note(left_out: &[Stack]) -> Option<String> {
+pub(super) fn note_left_out(left_out: &[Stack]) -> Option<String> {
     let texts: Vec<&str> = left_out.iter().map(|stack| stack.text.as_str()).collect();
     let first = left_out.first()?;
-    let (_, shown) = shown(&first.medium, &first.layers)?;
+    let (_, shown) = exposed_foreign(&first.medium, &first.layers)?;
     Some(format!(
         "no separate line in the bill: {}, because {} cannot be measured directly; the line of the layer above has \
          both",

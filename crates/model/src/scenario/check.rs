@@ -111,19 +111,19 @@ pub fn from_stacks(exprs: &[String], request: &ScenarioRequest) -> Result<Scenar
     if !request.devices.is_empty() {
         let fault =
             Fault::hint("cannot be combined with stacks", "write the device in the stack itself");
-        return Err(Origin::command_line().error("device", fault));
+        return Err(Origin::command_line().error_at_key("device", fault));
     }
     let mut parts = ScenarioParts::new(COMMAND_LINE);
     let mut cells = Vec::new();
     parts.labs(request)?;
     if let Some(options) = &request.vm {
-        let fault = |fault| Origin::command_line().error(place::GUEST, fault);
+        let fault = |fault| Origin::command_line().error_at_key(place::GUEST, fault);
         parts.names.vm = place::guest_of(options, "--vm".to_owned()).map_err(fault)?;
     }
     for file in &request.tools {
         toml::read_tools(file, &mut parts.names, |why| {
             let fault = Fault::hint(why, "name a file of [tool.NAME] tables");
-            Origin::command_line().error("tool", fault)
+            Origin::command_line().error_at_key("tool", fault)
         })?;
     }
     for (index, text) in exprs.iter().enumerate() {
@@ -131,7 +131,7 @@ pub fn from_stacks(exprs: &[String], request: &ScenarioRequest) -> Result<Scenar
     }
     let names = names::names_of(&cells);
     parts.scenario.stacks =
-        cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect();
+        cells.into_iter().zip(names).map(|(cell, name)| cell.into_stack(name, false)).collect();
     parts.apply(request)?;
     parts.scenario()
 }
@@ -159,7 +159,7 @@ fn command_line_cells(
 /// Bad input, with its position.
 pub fn from_path(path: &Path, request: &ScenarioRequest) -> Result<Scenario, InputError> {
     if is_job_file(path) {
-        jobfile::read(path)?;
+        jobfile::read_job_file(path)?;
         let hint = format!("name one: {} file:/srv/x.img,size=4GiB", path.display());
         let fault = Fault::hint("a job file says what I/O to issue, and no stack is named", hint);
         return Err(InputError::new(path.display().to_string(), fault));
@@ -171,9 +171,9 @@ pub fn from_path(path: &Path, request: &ScenarioRequest) -> Result<Scenario, Inp
     ];
     if let Some((option, _, hint)) = beside.into_iter().find(|(_, is_written, _)| *is_written) {
         return Err(Origin::command_line()
-            .error(option, Fault::hint("cannot be combined with a scenario file", hint)));
+            .error_at_key(option, Fault::hint("cannot be combined with a scenario file", hint)));
     }
-    let mut parts = toml::read(path, &request.devices)?;
+    let mut parts = toml::read_scenario(path, &request.devices)?;
     parts.apply(request)?;
     parts.scenario()
 }
@@ -187,7 +187,7 @@ pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
     };
     let cells: Vec<StackCell> = (0..=stack.layers.len()).map(prefix).collect();
     let names = names::names_of(&cells);
-    cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect()
+    cells.into_iter().zip(names).map(|(cell, name)| cell.into_stack(name, false)).collect()
 }
 
 /// Checks that a host without an agent need not answer.
@@ -263,9 +263,9 @@ impl ScenarioParts {
 
     /// Adds the workloads of one job, which may be the points of one sweep. The sweep's name stays
     /// unique.
-    pub(super) fn add(&mut self, mut drafts: Vec<WorkloadDraft>) {
+    pub(super) fn add_drafts(&mut self, mut drafts: Vec<WorkloadDraft>) {
         let mut points = drafts.iter_mut().filter_map(|draft| draft.sweep.as_mut()).peekable();
-        if let Some(name) = points.peek().map(|point| self.sweeps.take(&point.sweep)) {
+        if let Some(name) = points.peek().map(|point| self.sweeps.take_name(&point.sweep)) {
             points.for_each(|point| point.sweep.clone_from(&name));
         }
         self.drafts.extend(drafts);
@@ -281,27 +281,28 @@ impl ScenarioParts {
         }
         self.load(request)?;
         if let Some(words) = &request.states {
-            self.states = states::parse(words).map_err(|fault| origin.error("states", fault))?;
+            self.states =
+                states::parse(words).map_err(|fault| origin.error_at_key("states", fault))?;
             self.states_origin = origin.clone();
         }
         for (key, word) in &request.measure {
-            measure::set(&mut self.scenario.measure, key, word)
-                .map_err(|fault| origin.error(key, fault))?;
+            measure::set_measure_key(&mut self.scenario.measure, key, word)
+                .map_err(|fault| origin.error_at_key(key, fault))?;
             self.measure_origins.insert(key.clone(), origin.clone());
         }
         for text in &request.destroy {
             self.scenario
                 .consent
-                .push(parse_consent(text).map_err(|fault| origin.error("destroy", fault))?);
+                .push(parse_consent(text).map_err(|fault| origin.error_at_key("destroy", fault))?);
         }
         for text in &request.change {
             let (vm, force) =
-                place::parse_change(text).map_err(|fault| origin.error("change", fault))?;
+                place::parse_change(text).map_err(|fault| origin.error_at_key("change", fault))?;
             self.scenario.changes.insert(vm, force);
         }
         if let Some(text) = &request.durability {
-            let given =
-                durability::parse(text).map_err(|fault| origin.error("durability", fault))?;
+            let given = durability::parse(text)
+                .map_err(|fault| origin.error_at_key("durability", fault))?;
             // Without words of its own the option leaves the settings of the file.
             if !text.trim().is_empty() || self.scenario.durability.is_none() {
                 self.scenario.durability = Some(Box::new(given));
@@ -309,7 +310,7 @@ impl ScenarioParts {
         }
         if let Some(word) = &request.max_written {
             self.scenario.max_written =
-                Some(size_of(word).map_err(|fault| origin.error("max_written", fault))?);
+                Some(size_of(word).map_err(|fault| origin.error_at_key("max_written", fault))?);
         }
         self.refuse_unheeded(request)
     }
@@ -325,7 +326,8 @@ impl ScenarioParts {
             .flat_map(|stack| &stack.layers)
             .any(|layer| layer.tool.is_some());
         let vms = self.names.described.values().filter_map(|known| known.vm.as_ref());
-        let vms: Vec<String> = vms.map(|vm| format!("{}:{}", vm.manager.word(), vm.name)).collect();
+        let vms: Vec<String> =
+            vms.map(|vm| format!("{}:{}", vm.manager.manager_word(), vm.name)).collect();
         let other_vm = request
             .change
             .iter()
@@ -335,7 +337,7 @@ impl ScenarioParts {
         let key = |key: &str| probes && request.measure.iter().any(|(known, _)| known == key);
         let refuse = |option: &str, why: &str, hint: &str| {
             let fault = Fault::hint(format!("has no effect: {why}"), hint);
-            Err(Origin::command_line().error(option, fault))
+            Err(Origin::command_line().error_at_key(option, fault))
         };
         let of_guest =
             "write \"... | vm(vcpus=2)\" in the stack, or load it in a guest: \"cpu @vm\"";
@@ -371,7 +373,9 @@ impl ScenarioParts {
         if let Some(name) =
             only.iter().find(|name| !self.scenario.stacks.iter().any(|stack| stack.is_called(name)))
         {
-            return Err(Origin::command_line().error("only", Fault::unknown("stack", name, &known)));
+            return Err(
+                Origin::command_line().error_at_key("only", Fault::unknown("stack", name, &known))
+            );
         }
         let is_kept = |stack: &Stack| only.iter().any(|name| stack.is_called(name));
         let is_of_all = |name: &str| {
@@ -398,14 +402,14 @@ impl ScenarioParts {
             return Ok(());
         };
         for word in words.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-            let fault = |fault| Origin::command_line().error("lab", fault);
+            let fault = |fault| Origin::command_line().error_at_key("lab", fault);
             let (key, value) = word.split_once('=').ok_or_else(|| {
                 fault(Fault::hint(
                     format!("\"{word}\" is not key=value"),
                     "write drive_size=1GiB,memory=4GiB",
                 ))
             })?;
-            lab.set(key, value).map_err(fault)?;
+            lab.set_lab_key(key, value).map_err(fault)?;
         }
         Ok(())
     }
@@ -442,7 +446,7 @@ impl ScenarioParts {
             return Err(InputError::new(COMMAND_LINE, fault));
         }
         if let Some(path) = &request.job_file {
-            let file = jobfile::read(path)?;
+            let file = jobfile::read_job_file(path)?;
             self.drafts = file.drafts;
             self.scenario.notes.extend(file.notes);
         } else if let Some(list) = &request.probe {
@@ -450,7 +454,7 @@ impl ScenarioParts {
         } else if let Some(name) = &request.profile {
             self.drafts = profile::drafts(name, &Origin::command_line())?;
         } else if !request.words.is_empty() {
-            self.add(drafts_from_words(&request.words)?);
+            self.add_drafts(drafts_from_words(&request.words)?);
         }
         self.engine_of_all(request)
     }
@@ -458,8 +462,8 @@ impl ScenarioParts {
     /// Applies `--size` to the loads of a scenario: all of them load that much of every stack.
     fn size_of_all(&mut self, word: &str) -> Result<(), InputError> {
         let origin = Origin::command_line();
-        let size =
-            parse_extent(word, Dialect::Ours).map_err(|fault| origin.error("size", fault))?;
+        let size = parse_extent(word, Dialect::Ours)
+            .map_err(|fault| origin.error_at_key("size", fault))?;
         for job in self.drafts.iter_mut().flat_map(|draft| &mut draft.jobs) {
             job.size = Some(size);
             job.size_origin = Some(origin.clone());
@@ -471,8 +475,8 @@ impl ScenarioParts {
         let Some(word) = &request.engine else {
             return Ok(());
         };
-        let engine =
-            parse_engine(word).map_err(|fault| Origin::command_line().error("engine", fault))?;
+        let engine = parse_engine(word)
+            .map_err(|fault| Origin::command_line().error_at_key("engine", fault))?;
         self.engine = engine;
         self.drafts.iter_mut().for_each(|draft| draft.engine = engine);
         Ok(())
@@ -483,7 +487,7 @@ impl ScenarioParts {
         self.take_apart()?;
         self.scenario.stacks =
             states::expand(std::mem::take(&mut self.scenario.stacks), &self.states)
-                .map_err(|fault| self.states_origin.error("states", fault))?;
+                .map_err(|fault| self.states_origin.error_at_key("states", fault))?;
         self.scenario.stacks.iter().try_for_each(bdev::loadable)?;
         remote::one_end_each(&self.scenario.stacks).map_err(|fault| self.error(fault))?;
         let baseline = self.baseline_index()?;
@@ -498,10 +502,10 @@ impl ScenarioParts {
             None => self.workloads()?,
         };
         self.scenario.notes.extend(remote::one_engine(&self.scenario.stacks, &mut workloads));
-        verify::check(&self.scenario.stacks, &workloads)
+        verify::check_verification(&self.scenario.stacks, &workloads)
             .map_err(|fault| self.error(fault).key("verify"))?;
         let guests = place::guests_of(&self.scenario.stacks, &self.names);
-        probes::check(&self.scenario.stacks, &workloads, &guests)
+        probes::check_probes(&self.scenario.stacks, &workloads, &guests)
             .map_err(|fault| self.error(fault).key("probe"))?;
         self.scenario.notes.extend(probes::note_network(&self.scenario.stacks, &workloads));
         let alone = [
@@ -509,7 +513,7 @@ impl ScenarioParts {
             (self.scenario.durability.is_some(), "durability trials"),
         ];
         let alone = alone.into_iter().find(|(asked, _)| *asked).map(|(_, what)| what);
-        operator::check(&self.scenario.stacks, &self.scenario.operators, alone).map_err(
+        operator::check_operators(&self.scenario.stacks, &self.scenario.operators, alone).map_err(
             |(stack, fault)| {
                 let why = format!("[stack.{stack}]: {}", fault.why);
                 self.error(Fault { why, ..fault }).key("operator")
@@ -527,7 +531,7 @@ impl ScenarioParts {
         self.check_measure(&workloads, writes)?;
         let steady = self.scenario.measure.regime == super::Regime::Steady
             || self.scenario.measure.precondition.steady;
-        let trims = trims::check(&self.scenario.stacks, &workloads, steady);
+        let trims = trims::check_trim_run(&self.scenario.stacks, &workloads, steady);
         self.scenario.notes.extend(trims.map_err(|fault| self.error(fault).key("rw"))?);
         self.check_errors(&workloads)?;
         self.note_twins();
@@ -570,9 +574,9 @@ impl ScenarioParts {
                 "has no effect on durability trials",
                 "leave it out; trials, min_load and max_load of durability say how long they take",
             );
-            return Err(origin.error(key, fault));
+            return Err(origin.error_at_key(key, fault));
         }
-        durability::check(spec, &self.scenario.stacks)
+        durability::check_trials(spec, &self.scenario.stacks)
             .map_err(|fault| self.error(fault).key("durability"))
     }
 
@@ -619,7 +623,7 @@ impl ScenarioParts {
                 let (left_out, loaded): (Vec<Stack>, Vec<Stack>) = prefixes.partition(|prefix| {
                     prefix.text != stack.text && bdev::ends_in_one(&prefix.medium, &prefix.layers)
                 });
-                self.scenario.notes.extend(bdev::note(&left_out));
+                self.scenario.notes.extend(bdev::note_left_out(&left_out));
                 self.scenario.stacks = loaded;
                 Ok(())
             }
@@ -644,14 +648,14 @@ impl ScenarioParts {
         };
         let cell = ruler::fio_on(&self.scenario.stacks[baseline], beside).map_err(|fault| {
             let origin = self.measure_origins.get(ruler::KEY).cloned();
-            origin.unwrap_or_else(Origin::command_line).error(ruler::KEY, fault)
+            origin.unwrap_or_else(Origin::command_line).error_at_key(ruler::KEY, fault)
         })?;
         let mut taken = TakenNames::default();
-        self.scenario.stacks.iter().for_each(|stack| taken.note(&stack.name));
-        let name = taken.take(&format!("fio on {}", self.scenario.stacks[baseline].name));
-        let text = cell.text();
+        self.scenario.stacks.iter().for_each(|stack| taken.note_name(&stack.name));
+        let name = taken.take_name(&format!("fio on {}", self.scenario.stacks[baseline].name));
+        let text = cell.cell_text();
         if !self.scenario.stacks.iter().any(|known| known.text == text) {
-            self.scenario.stacks.push(cell.named(name, false));
+            self.scenario.stacks.push(cell.into_stack(name, false));
         }
         Ok(())
     }
@@ -667,7 +671,7 @@ impl ScenarioParts {
         self.scenario.stacks.iter().position(|stack| stack.is_called(name)).ok_or_else(|| {
             let known: Vec<&str> =
                 self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
-            origin.error("baseline", Fault::unknown("stack", name, &known))
+            origin.error_at_key("baseline", Fault::unknown("stack", name, &known))
         })
     }
 
@@ -679,8 +683,8 @@ impl ScenarioParts {
         let mut taken = TakenNames::default();
         let mut workloads = Vec::new();
         for draft in &self.drafts {
-            let mut workload = draft.on(targets)?;
-            workload.name = taken.take(&workload.name);
+            let mut workload = draft.workload_on(targets)?;
+            workload.name = taken.take_name(&workload.name);
             workloads.push(workload);
         }
         Ok(workloads)
@@ -740,15 +744,19 @@ impl ScenarioParts {
             ));
         }
         let given = |key: &str| self.measure_origins.contains_key(key);
-        let checked = measure::check(&self.scenario.measure, if shared { loads as u64 } else { 1 })
-            .and_then(|()| {
-                slo::check(&self.scenario.measure.slo, workloads).map_err(|fault| (slo::KEY, fault))
-            })
-            .and_then(|()| measure::check_writes(&self.scenario.measure, writes, given))
-            .map_err(|(key, fault)| match self.measure_origins.get(key) {
-                Some(origin) => origin.error(key, fault),
-                None => self.error(fault).key(key),
-            })?;
+        let checked = measure::check_measure_keys(
+            &self.scenario.measure,
+            if shared { loads as u64 } else { 1 },
+        )
+        .and_then(|()| {
+            slo::check_levels(&self.scenario.measure.slo, workloads)
+                .map_err(|fault| (slo::KEY, fault))
+        })
+        .and_then(|()| measure::check_writes(&self.scenario.measure, writes, given))
+        .map_err(|(key, fault)| match self.measure_origins.get(key) {
+            Some(origin) => origin.error_at_key(key, fault),
+            None => self.error(fault).key(key),
+        })?;
         self.scenario.notes.extend(checked);
         if self.scenario.measure.visits < measure::VISITS_FOR_A_VERDICT {
             self.scenario.notes.push(format!(
@@ -785,9 +793,11 @@ impl ScenarioParts {
     fn note_depth(&mut self) {
         let mut names: BTreeMap<(usize, &str, &str), Vec<String>> = BTreeMap::new();
         for stack in &self.scenario.stacks {
-            let in_guests = stack.layers.iter().any(|layer| layer.is(LayerRole::Guest));
+            let in_guests = stack.layers.iter().any(|layer| layer.has_role(LayerRole::Guest));
             let what = match (stack.loaded_at_once(), stack.guests()) {
-                (Some(_), _) if in_guests => (stack.targets() as usize, "on", "disks of guests"),
+                (Some(_), _) if in_guests => {
+                    (stack.target_count() as usize, "on", "disks of guests")
+                }
                 (Some(parts), _) if stack.is_split() => (parts, "on", "parts"),
                 (Some(members), _) => (members, "on", "members"),
                 (None, 1) => continue,

@@ -88,7 +88,7 @@ fn a_file_of_another_host_has_one_size_and_is_kept_if_any_stack_says_so() {
     };
     let kept = of(&[there(",size=1GiB"), there(",size=1GiB,keep=true") + " | loop"]).unwrap();
     assert!(
-        kept.stacks.iter().all(|stack| stack.medium.text() == there(",size=1GiB,keep=true")),
+        kept.stacks.iter().all(|stack| stack.medium.medium_text() == there(",size=1GiB,keep=true")),
         "{:?}",
         kept.stacks
     );
@@ -268,7 +268,7 @@ fn the_bill_of_a_layer_that_joins_begins_with_all_members_at_once() {
         origin: String::new(),
     };
     let layers = vec![layer("mdraid"), layer("null")];
-    let whole = StackCell { medium, layers }.named("md".into(), false);
+    let whole = StackCell { medium, layers }.into_stack("md".into(), false);
     assert_eq!(whole.text, "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid | null");
     let prefixes = expand_bill(&whole);
     let texts: Vec<&str> = prefixes.iter().map(|stack| stack.text.as_str()).collect();
@@ -956,7 +956,7 @@ fn the_docs_name_every_layer_option_and_word() {
     }
     let format = read("scenario-format.md");
     let words = super::super::words::known_words();
-    for word in words.iter().filter(|word| **word != "fileoffset").chain(&measure::names()) {
+    for word in words.iter().filter(|word| **word != "fileoffset").chain(&measure::measure_keys()) {
         assert!(
             format.contains(&format!("`{word}`")) || format.contains(&format!("(`{word}`")),
             "{word}"
@@ -1024,7 +1024,7 @@ proptest! {
             vec!["loop", "fs(xfs)", "delay(7)", "null @host", "loop(direct-io=false)", "vm(queues=2,memory=1.5GiB)", "delay(percent=2%)"], 0..=7),
     ) {
         let medium = Medium::File { path: format!("/srv/{name}.img").into(), size, keep };
-        let text = std::iter::once(medium.text()).chain(layers.iter().map(|l| (*l).to_owned())).collect::<Vec<_>>().join(" | ");
+        let text = std::iter::once(medium.medium_text()).chain(layers.iter().map(|l| (*l).to_owned())).collect::<Vec<_>>().join(" | ");
         let Ok(first) = stacks(&[&text]) else { return Ok(()) };
         prop_assert_eq!(&first.stacks[0].medium, &medium);
         let second = stacks(&[&first.stacks[0].text]).map_err(|error| TestCaseError::fail(error.to_string()))?;
@@ -1068,8 +1068,9 @@ fn a_consent_is_parsed_strictly() {
         ("serial=A,serial=B", "two serials"),
         ("serial=A,force=1", "unknown key"),
     ] {
-        let error =
-            Origin::command_line().error("destroy", parse_consent(text).unwrap_err()).to_string();
+        let error = Origin::command_line()
+            .error_at_key("destroy", parse_consent(text).unwrap_err())
+            .to_string();
         assert!(error.contains(part), "{text}: {error}");
     }
 }
@@ -1107,8 +1108,11 @@ fn of_each_list_the_same_is_made_and_guests_share_all_of_it_out() {
     let scenario = stacks(&texts.each_ref().map(String::as_str)).unwrap();
     let found: Vec<&str> = scenario.stacks.iter().map(|stack| stack.text.as_str()).collect();
     assert_eq!(found, texts, "each parses to itself");
-    let loaded: Vec<_> =
-        scenario.stacks.iter().map(|stack| (stack.loaded_at_once(), stack.targets())).collect();
+    let loaded: Vec<_> = scenario
+        .stacks
+        .iter()
+        .map(|stack| (stack.loaded_at_once(), stack.target_count()))
+        .collect();
     let of_one = (None, 1);
     let all = [
         (Some(2), 2),

@@ -66,7 +66,7 @@ impl JobDraft {
         let why =
             format!("a block of {} bytes cannot be read or written with O_DIRECT", self.job.bs);
         let hint = format!("take a multiple of 512 bytes, or {}", self.keys.buffered);
-        Err(origin.error(self.keys.bs, Fault::hint(why, hint)))
+        Err(origin.error_at_key(self.keys.bs, Fault::hint(why, hint)))
     }
 
     /// Returns the job on these targets, with the region in bytes, equal on each of them.
@@ -101,7 +101,7 @@ impl JobDraft {
             "engine \"sync\" issues one I/O at a time, and iodepth is {}",
             self.job.iodepth
         );
-        Err(origin.error(
+        Err(origin.error_at_key(
             self.keys.iodepth,
             Fault::hint(why, "write iodepth 1 and numjobs, or engine uring"),
         ))
@@ -116,7 +116,7 @@ impl JobDraft {
             format!("rw={} trims, which the named engine does not", self.job.rw.word()),
             "name no engine, or sync",
         );
-        Err(self.rw_origin.clone().unwrap_or_else(Origin::command_line).error("rw", fault))
+        Err(self.rw_origin.clone().unwrap_or_else(Origin::command_line).error_at_key("rw", fault))
     }
 
     fn extent(
@@ -132,19 +132,21 @@ impl JobDraft {
             (Some(Extent::Bytes(bytes)), _) => Ok(Some(bytes)),
             (Some(Extent::Percent(100)), _) if is_size => Ok(None),
             (Some(Extent::Percent(0)), _) if !is_size => Ok(Some(0)),
-            (Some(Extent::Percent(percent)), Some(bytes)) => Ok(Some(self.share(bytes, percent))),
+            (Some(Extent::Percent(percent)), Some(bytes)) => {
+                Ok(Some(self.percent_in_blocks(bytes, percent)))
+            }
             (Some(Extent::Percent(percent)), None) => {
                 let fault = Fault::hint(
                     format!("{percent}% of a target whose size is not declared"),
                     "write it in bytes, or declare size=... of every medium",
                 );
-                Err(origin.cloned().unwrap_or_else(Origin::command_line).error(key, fault))
+                Err(origin.cloned().unwrap_or_else(Origin::command_line).error_at_key(key, fault))
             }
         }
     }
 
     /// Returns a percentage, rounded down to whole blocks so that a region never ends within one.
-    fn share(&self, bytes: u64, percent: u8) -> u64 {
+    fn percent_in_blocks(&self, bytes: u64, percent: u8) -> u64 {
         let exact = u128::from(bytes) * u128::from(percent) / 100;
         let exact = u64::try_from(exact).unwrap_or(bytes);
         exact - exact % self.job.bs
@@ -169,7 +171,9 @@ impl JobDraft {
                 units::show_bytes(region),
                 units::show_bytes(job.bs)
             );
-            return Err(origin.error(key, Fault::hint(why, "take a larger size or a smaller bs")));
+            return Err(
+                origin.error_at_key(key, Fault::hint(why, "take a larger size or a smaller bs"))
+            );
         }
         let Some(target) = target else { return Ok(()) };
         if last.checked_add(region).is_some_and(|end| end <= target) {
@@ -186,7 +190,8 @@ impl JobDraft {
             units::show_bytes(region),
             units::show_bytes(target)
         );
-        Err(origin.error(key, Fault::hint(why, "make the file larger or the workload smaller")))
+        Err(origin
+            .error_at_key(key, Fault::hint(why, "make the file larger or the workload smaller")))
     }
 }
 
@@ -206,7 +211,7 @@ impl WorkloadDraft {
     ///
     /// # Errors
     /// Fails like [`JobDraft::job_on`], and for a depth that the engine cannot keep.
-    pub fn on(&self, targets: Targets) -> Result<Workload, InputError> {
+    pub fn workload_on(&self, targets: Targets) -> Result<Workload, InputError> {
         self.jobs.iter().try_for_each(|job| job.check_depth(self.engine))?;
         self.jobs.iter().try_for_each(|job| job.check_trims(self.engine))?;
         let jobs =
@@ -229,8 +234,8 @@ pub(super) fn drafts_from_words(
     let origin = Origin::command_line();
     let mut job = JobWords::default();
     for (key, value) in words {
-        if !job.set(key, value, &origin) {
-            return Err(origin.error(key, unknown_word(key)));
+        if !job.set_word(key, value, &origin) {
+            return Err(origin.error_at_key(key, unknown_word(key)));
         }
     }
     sweep::drafts(&job, None, None)
@@ -317,7 +322,7 @@ mod tests {
     fn workload(words: &[(String, String)]) -> Workload {
         let drafts = drafts_from_words(words).unwrap();
         assert_eq!(drafts.len(), 1);
-        drafts[0].on(Targets::default()).unwrap()
+        drafts[0].workload_on(Targets::default()).unwrap()
     }
 
     fn words(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -334,10 +339,10 @@ mod tests {
         ) {
             let mut job = JobWords::default();
             let origin = Origin::command_line();
-            job.set("offset", &(offset % 1_000_000_007).to_string(), &origin);
+            job.set_word("offset", &(offset % 1_000_000_007).to_string(), &origin);
             match (size, percent) {
-                (Some(size), _) => { job.set("size", &(size % (2 * target).max(1)).to_string(), &origin); }
-                (None, Some(percent)) => { job.set("size", &format!("{percent}%"), &origin); }
+                (Some(size), _) => { job.set_word("size", &(size % (2 * target).max(1)).to_string(), &origin); }
+                (None, Some(percent)) => { job.set_word("size", &format!("{percent}%"), &origin); }
                 (None, None) => {}
             }
             if let Ok(job) = job.draft(super::super::values::Dialect::Fio).unwrap().job_on(Targets { smallest: Some(target), all_declared: true }) {

@@ -46,19 +46,22 @@ pub struct KeyDef {
 pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "trials",
-        set: |spec, word| number(word, 100_000).map(|trials| spec.trials = trials),
+        set: |spec, word| parse_trial_number(word, 100_000).map(|trials| spec.trials = trials),
     },
     KeyDef { name: "kill", set: add_kill },
     KeyDef { name: "min_load", set: |spec, word| time(word).map(|ns| spec.least_ns = ns) },
     KeyDef { name: "max_load", set: |spec, word| time(word).map(|ns| spec.most_ns = ns) },
-    KeyDef { name: "batch", set: |spec, word| number(word, 256).map(|batch| spec.batch = batch) },
+    KeyDef {
+        name: "batch",
+        set: |spec, word| parse_trial_number(word, 256).map(|batch| spec.batch = batch),
+    },
     KeyDef {
         name: "in_flight",
-        set: |spec, word| number(word, 64).map(|in_flight| spec.in_flight = in_flight),
+        set: |spec, word| parse_trial_number(word, 64).map(|in_flight| spec.in_flight = in_flight),
     },
 ];
 
-pub fn names() -> Vec<&'static str> {
+pub fn durability_keys() -> Vec<&'static str> {
     KEYS.iter().map(|key| key.name).collect()
 }
 
@@ -66,10 +69,10 @@ pub fn names() -> Vec<&'static str> {
 ///
 /// # Errors
 /// An unknown key, or a value without its unit or out of bounds.
-pub fn set(spec: &mut DurabilitySpec, key: &str, word: &str) -> Result<(), Fault> {
+pub fn set_durability_key(spec: &mut DurabilitySpec, key: &str, word: &str) -> Result<(), Fault> {
     match KEYS.iter().find(|known| known.name == key) {
         Some(known) => (known.set)(spec, word),
-        None => Err(Fault::unknown("key of durability", key, &names())),
+        None => Err(Fault::unknown("key of durability", key, &durability_keys())),
     }
 }
 
@@ -86,7 +89,7 @@ pub fn parse(text: &str) -> Result<DurabilitySpec, Fault> {
                 "write trials=5,kill=qemu",
             ));
         };
-        set(&mut spec, key, value)?;
+        set_durability_key(&mut spec, key, value)?;
     }
     Ok(spec)
 }
@@ -101,7 +104,7 @@ pub fn heeds(key: &str) -> bool {
 ///
 /// # Errors
 /// Returns why nothing could be tried.
-pub fn check(spec: &DurabilitySpec, stacks: &[Stack]) -> Result<(), Fault> {
+pub fn check_trials(spec: &DurabilitySpec, stacks: &[Stack]) -> Result<(), Fault> {
     if spec.least_ns > spec.most_ns {
         let why = format!(
             "min_load {} is longer than max_load {}",
@@ -115,7 +118,7 @@ pub fn check(spec: &DurabilitySpec, stacks: &[Stack]) -> Result<(), Fault> {
 
 fn has_a_guest(stack: &Stack, kills: &[Kill]) -> Result<(), Fault> {
     let refuse = |why: &str, hint: &str| Err(Fault::hint(format!("{}: {why}", stack.text), hint));
-    let Some(top) = stack.layers.last().filter(|layer| layer.is(LayerRole::Guest)) else {
+    let Some(top) = stack.layers.last().filter(|layer| layer.has_role(LayerRole::Guest)) else {
         return refuse(
             "there is no guest on top that could be killed, and what a killed process of this host wrote is in the \
              host's kernel, which lives on: nothing would be shown",
@@ -145,8 +148,8 @@ fn is_served_beside(guest: &LayerSpec) -> bool {
 }
 
 fn add_kill(spec: &mut DurabilitySpec, word: &str) -> Result<(), Fault> {
-    let Some(kill) = Kill::ALL.into_iter().find(|kill| kill.word() == word) else {
-        return Err(Fault::unknown("kill", word, &Kill::ALL.map(Kill::word)));
+    let Some(kill) = Kill::ALL.into_iter().find(|kill| kill.kill_word() == word) else {
+        return Err(Fault::unknown("kill", word, &Kill::ALL.map(Kill::kill_word)));
     };
     if !spec.kills.contains(&kill) {
         spec.kills.push(kill);
@@ -155,7 +158,7 @@ fn add_kill(spec: &mut DurabilitySpec, word: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-fn number(word: &str, most: u32) -> Result<u32, Fault> {
+fn parse_trial_number(word: &str, most: u32) -> Result<u32, Fault> {
     match word.parse() {
         Ok(number) if (1..=most).contains(&number) => Ok(number),
         _ => Err(Fault::new(format!("\"{word}\" is not a whole number from 1 to {most}"))),

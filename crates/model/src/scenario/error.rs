@@ -206,7 +206,7 @@ impl Origin {
         Origin { file: COMMAND_LINE.to_owned(), at: None }
     }
 
-    pub fn error(&self, key: &str, fault: Fault) -> InputError {
+    pub fn error_at_key(&self, key: &str, fault: Fault) -> InputError {
         self.error_here(fault).key(key)
     }
 
@@ -218,7 +218,7 @@ impl Origin {
         }
     }
 
-    pub fn line(&self) -> String {
+    pub fn file_and_line(&self) -> String {
         self.at.map_or_else(|| self.file.clone(), |(line, _)| format!("{}:{line}", self.file))
     }
 }
@@ -235,12 +235,12 @@ impl Located {
     }
 
     /// Returns an error about the value of a key at these bytes.
-    pub(super) fn error(&self, key: &str, span: &Range<usize>, fault: Fault) -> InputError {
+    pub(super) fn error_at_span(&self, key: &str, span: &Range<usize>, fault: Fault) -> InputError {
         Origin {
             file: self.file.clone(),
             at: Some(LineStarts::from_text(&self.text).position(span.start)),
         }
-        .error(key, fault)
+        .error_at_key(key, fault)
     }
 }
 

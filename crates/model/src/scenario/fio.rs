@@ -20,7 +20,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// A file that cannot be read, or the first line that cannot be honoured.
-pub fn read(path: &Path) -> Result<JobFile, InputError> {
+pub fn read_fio_job(path: &Path) -> Result<JobFile, InputError> {
     read_with(path, &|name| std::env::var(name).ok())
 }
 
@@ -86,13 +86,13 @@ impl FioLines<'_> {
                 );
                 return Err(origin.error_here(fault));
             };
-            self.line(line, &origin, path, &mut section.pairs)?;
+            self.read_job_line(line, &origin, path, &mut section.pairs)?;
         }
         self.open.leave();
         Ok(sections)
     }
 
-    fn line(
+    fn read_job_line(
         &mut self,
         line: &str,
         origin: &Origin,
@@ -131,7 +131,7 @@ impl FioLines<'_> {
                 );
                 return Err(inner.error_here(fault));
             }
-            self.line(line, &inner, &path, pairs)?;
+            self.read_job_line(line, &inner, &path, pairs)?;
         }
         self.open.leave();
         Ok(())
@@ -231,18 +231,22 @@ impl FioJob {
         for pair in pairs {
             match pair.key.as_str() {
                 "stonewall" | "wait_for_previous" => stonewall = pair.flag()?,
-                "name" => name = pair.value()?.to_owned(),
+                "name" => name = pair.required_value()?.to_owned(),
                 // A flag of fio without a value.
                 "norandommap" => {
-                    words.set("norandommap", if pair.flag()? { "1" } else { "0" }, &pair.origin);
+                    words.set_word(
+                        "norandommap",
+                        if pair.flag()? { "1" } else { "0" },
+                        &pair.origin,
+                    );
                 }
                 "do_verify" => never_read = (!pair.flag()?).then_some(pair),
                 "ioengine" => engine = (FioEngine::from_pair(pair)?, Some(pair)),
                 key => match canonical(key) {
                     Some(word) => {
-                        sweep::refuse_in_job_file(word, pair.value()?)
-                            .map_err(|fault| pair.origin.error(key, fault))?;
-                        words.set(key, pair.value()?, &pair.origin);
+                        sweep::refuse_in_job_file(word, pair.required_value()?)
+                            .map_err(|fault| pair.origin.error_at_key(key, fault))?;
+                        words.set_word(key, pair.required_value()?, &pair.origin);
                     }
                     None => pair.without_effect(notes)?,
                 },
@@ -257,7 +261,7 @@ impl FioJob {
     }
 
     fn like_fio(mut self, engine: Option<&Pair>, notes: &mut Notes) -> Self {
-        let (line, name) = (self.origin.line(), self.draft.job.name.clone());
+        let (line, name) = (self.origin.file_and_line(), self.draft.job.name.clone());
         if self.engine == FioEngine::Sync && self.draft.job.iodepth > 1 {
             let which =
                 engine.and_then(|pair| pair.value.as_deref()).unwrap_or("psync, fio's default");
@@ -279,7 +283,7 @@ impl FioJob {
             let value = pair.value.as_deref().unwrap_or_default();
             notes.add(format!(
                 "{}: \"ioengine={value}\": iotax chooses an asynchronous engine of its own",
-                pair.origin.line()
+                pair.origin.file_and_line()
             ));
         }
         if self.engine == FioEngine::Posix && self.draft.job.iodepth > 1 {
@@ -304,26 +308,26 @@ fn verified(
     never_read: Option<&Pair>,
     notes: &mut Notes,
 ) -> Result<(), InputError> {
-    let Some((value, origin)) = words.written("verify").filter(|_| job.verify) else {
+    let Some((value, origin)) = words.written_word("verify").filter(|_| job.verify) else {
         return Ok(());
     };
     if let Some(pair) = never_read {
         let why = "cannot be honoured with verify: what is stamped is read back, as nobody else could do so later";
         return Err(pair
             .origin
-            .error(&pair.key, Fault::hint(why, "leave out verify, or do_verify")));
+            .error_at_key(&pair.key, Fault::hint(why, "leave out verify, or do_verify")));
     }
     notes.add(format!(
         "{}: \"verify={value}\": iotax puts a stamp of its own on each sector, with a CRC-32, and reads all of it back at the end",
-        origin.line()
+        origin.file_and_line()
     ));
     Ok(())
 }
 
 impl Pair {
-    fn value(&self) -> Result<&str, InputError> {
+    fn required_value(&self) -> Result<&str, InputError> {
         self.value.as_deref().filter(|value| !value.is_empty()).ok_or_else(|| {
-            self.origin.error(
+            self.origin.error_at_key(
                 &self.key,
                 Fault::hint("a value is missing", format!("write {}=VALUE", self.key)),
             )
@@ -335,17 +339,17 @@ impl Pair {
         match self.value.as_deref() {
             None | Some("1") => Ok(true),
             Some("0") => Ok(false),
-            Some(other) => {
-                Err(self.origin.error(&self.key, Fault::new(format!("\"{other}\" is not 0 or 1"))))
-            }
+            Some(other) => Err(self
+                .origin
+                .error_at_key(&self.key, Fault::new(format!("\"{other}\" is not 0 or 1")))),
         }
     }
 
     fn without_effect(&self, notes: &mut Notes) -> Result<(), InputError> {
         let key = self.key.as_str();
-        match UNUSED.place(key, self.value.as_deref(), &self.origin, notes)? {
+        match UNUSED.note_or_refuse(key, self.value.as_deref(), &self.origin, notes)? {
             true => Ok(()),
-            false => Err(self.origin.error(key, unknown_key(key, &known_keys()))),
+            false => Err(self.origin.error_at_key(key, unknown_key(key, &known_keys()))),
         }
     }
 }
@@ -368,7 +372,7 @@ enum FioEngine {
 
 impl FioEngine {
     fn from_pair(pair: &Pair) -> Result<Self, InputError> {
-        match pair.value()? {
+        match pair.required_value()? {
             "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Ok(FioEngine::Sync),
             "libaio" | "io_uring" | "windowsaio" | "solarisaio" => Ok(FioEngine::Async),
             "posixaio" => Ok(FioEngine::Posix),
@@ -386,7 +390,7 @@ impl FioEngine {
                 ];
                 let Fault { hint, .. } = Fault::unknown("ioengine", other, &known);
                 let why = format!("\"{other}\" issues I/O that no engine of iotax issues");
-                Err(pair.origin.error(&pair.key, Fault { why, hint }))
+                Err(pair.origin.error_at_key(&pair.key, Fault { why, hint }))
             }
         }
     }
@@ -420,7 +424,7 @@ impl JobGroup {
                 "ioengine=null beside jobs that do I/O",
                 "put a stonewall between them",
             );
-            return Err(job.origin.error("ioengine", fault));
+            return Err(job.origin.error_at_key("ioengine", fault));
         }
         if all(FioEngine::Posix) {
             return Ok(Some(Engine::Native(EngineName::PosixAio)));
@@ -428,7 +432,7 @@ impl JobGroup {
         if let Some(job) = self.jobs.iter().find(|job| job.engine == FioEngine::Posix) {
             let why = "ioengine=posixaio beside jobs of another one, and all of a workload have one engine";
             let fault = Fault::hint(why, "put a stonewall between them");
-            return Err(job.origin.error("ioengine", fault));
+            return Err(job.origin.error_at_key("ioengine", fault));
         }
         Ok(all(FioEngine::Sync).then_some(Engine::Native(EngineName::Sync)))
     }

@@ -31,7 +31,7 @@ fn read_text(text: &str, others: &[(&str, &str)]) -> Result<JobFile, String> {
 fn good(text: &str, others: &[(&str, &str)]) -> String {
     let file = read_text(text, others).unwrap();
     let workloads: Vec<_> =
-        file.drafts.iter().map(|draft| draft.on(Targets::default()).unwrap()).collect();
+        file.drafts.iter().map(|draft| draft.workload_on(Targets::default()).unwrap()).collect();
     let workloads = serde_json::to_string_pretty(&workloads).unwrap();
     format!("{workloads}\n{}", file.notes.join("\n"))
 }
@@ -391,7 +391,7 @@ fn any_checksum_of_fios_means_iotaxs_stamp_and_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("jobs.fio");
         std::fs::write(&path, text).unwrap();
-        let file = read(&path).unwrap();
+        let file = read_fio_job(&path).unwrap();
         (file.drafts[0].jobs[0].job.verify, file.notes.join("\n"))
     };
     for checksum in ["crc32c", "md5", "xxhash", "sha3-512"] {

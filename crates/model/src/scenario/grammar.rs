@@ -23,7 +23,7 @@ pub fn parse(text: &str) -> ParsedStack<StackExpr> {
     while scan.bar() {
         layers.push(scan.layer()?);
     }
-    scan.end("\"|\" or the end", layers.last())?;
+    scan.expect_end("\"|\" or the end", layers.last())?;
     Ok(StackExpr { base, layers })
 }
 
@@ -41,7 +41,7 @@ pub fn parse_layer(text: &str) -> ParsedStack<LayerExpr> {
         );
         return Err(scan.fault_here(fault));
     }
-    scan.end("the end of the layer", Some(&layer))?;
+    scan.expect_end("the end of the layer", Some(&layer))?;
     Ok(layer)
 }
 
@@ -54,7 +54,7 @@ impl<'a> Scan<'a> {
     fn base(&mut self) -> ParsedStack<BaseExpr> {
         self.blanks();
         if self.peek() == Some('[') {
-            let mut lists = [self.members()?];
+            let mut lists = [self.parse_members()?];
             self.placed(&mut lists)?;
             return Ok(BaseExpr::Many(lists.concat()));
         }
@@ -74,9 +74,9 @@ impl<'a> Scan<'a> {
             );
         }
         let mut ahead = Scan { text: self.text, at: self.at };
-        ahead.take('[');
+        ahead.take_sign('[');
         let of_lists = ahead.after_blanks('[');
-        let mut lists = if of_lists { self.lists()? } else { vec![self.members()?] };
+        let mut lists = if of_lists { self.lists()? } else { vec![self.parse_members()?] };
         if !self.after_blanks(')') {
             return Err(self.expected("\")\" at the end of each(...)", None));
         }
@@ -88,7 +88,7 @@ impl<'a> Scan<'a> {
     }
 
     fn lists(&mut self) -> ParsedStack<Vec<Vec<MediumExpr>>> {
-        self.take('[');
+        self.take_sign('[');
         let mut lists = Vec::new();
         loop {
             self.blanks();
@@ -97,7 +97,7 @@ impl<'a> Scan<'a> {
                     self.expected("\"[\" and a list of media", Some("write each([[a,b],[c,d]])"))
                 );
             }
-            lists.push(self.members()?);
+            lists.push(self.parse_members()?);
             if self.after_blanks(']') {
                 return Ok(lists);
             }
@@ -107,8 +107,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn members(&mut self) -> ParsedStack<Vec<MediumExpr>> {
-        self.take('[');
+    fn parse_members(&mut self) -> ParsedStack<Vec<MediumExpr>> {
+        self.take_sign('[');
         let mut members = vec![self.medium(true)?];
         loop {
             if self.after_blanks(']') {
@@ -135,8 +135,10 @@ impl<'a> Scan<'a> {
         self.blanks();
         let start = self.at;
         let scheme = self.scheme();
-        let body =
-            self.word("a medium", "write /dev/NAME, file:/PATH,size=SIZE or ssh:HOST:/PATH")?;
+        let body = self.parse_bare_word(
+            "a medium",
+            "write /dev/NAME, file:/PATH,size=SIZE or ssh:HOST:/PATH",
+        )?;
         let mut options = Vec::new();
         while self.option_follows(in_list) {
             options.push(self.keyed_option()?);
@@ -150,7 +152,7 @@ impl<'a> Scan<'a> {
     fn scheme(&mut self) -> Option<String> {
         let mut ahead = Scan { text: self.text, at: self.at };
         let name = ahead.name().to_owned();
-        if name.is_empty() || !ahead.take(':') {
+        if name.is_empty() || !ahead.take_sign(':') {
             return None;
         }
         self.at = ahead.at;
@@ -189,7 +191,7 @@ impl<'a> Scan<'a> {
     fn medium_place(&mut self) -> ParsedStack<Option<String>> {
         let mut ahead = Scan { text: self.text, at: self.at };
         ahead.blanks();
-        if !ahead.take('@') {
+        if !ahead.take_sign('@') {
             return Ok(None);
         }
         self.at = ahead.at;
@@ -241,12 +243,13 @@ impl<'a> Scan<'a> {
         let mut ahead = Scan { text: self.text, at: start };
         let key = ahead.name().to_owned();
         if key.is_empty() || !ahead.after_blanks('=') {
-            let word = self.word("an option", "write key=value or a lone word")?;
+            let word = self.parse_bare_word("an option", "write key=value or a lone word")?;
             return Ok(OptionExpr { key: None, values: vec![word], span: start..self.at });
         }
         self.at = ahead.at;
         self.blanks();
-        let values = if self.take('[') { self.grid(&key)? } else { vec![self.value(&key)?] };
+        let values =
+            if self.take_sign('[') { self.grid(&key)? } else { vec![self.parse_value(&key)?] };
         Ok(OptionExpr { key: Some(key), values, span: start..self.at })
     }
 
@@ -254,7 +257,7 @@ impl<'a> Scan<'a> {
         let mut values = Vec::new();
         loop {
             self.blanks();
-            values.push(self.value(key)?);
+            values.push(self.parse_value(key)?);
             if self.after_blanks(']') {
                 return Ok(values);
             }
@@ -264,8 +267,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn value(&mut self, key: &str) -> ParsedStack<String> {
-        self.word(
+    fn parse_value(&mut self, key: &str) -> ParsedStack<String> {
+        self.parse_bare_word(
             &format!("a value for \"{key}\""),
             "put \"...\" around a value with blanks or brackets",
         )
@@ -288,7 +291,7 @@ impl<'a> Scan<'a> {
     fn place_name(&mut self) -> ParsedStack<String> {
         let start = self.at;
         let name = self.name().to_owned();
-        if name == "ssh" && self.take(':') {
+        if name == "ssh" && self.take_sign(':') {
             let rest = self.rest();
             let end = rest.find(|c| ends_word(c) || c == '>').unwrap_or(rest.len());
             self.at += end;
@@ -327,7 +330,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Parses a quoted text, or everything up to a blank or a sign of the grammar.
-    fn word(&mut self, what: &str, hint: &str) -> ParsedStack<String> {
+    fn parse_bare_word(&mut self, what: &str, hint: &str) -> ParsedStack<String> {
         if self.peek() == Some('"') {
             return self.quoted();
         }
@@ -380,7 +383,7 @@ impl<'a> Scan<'a> {
         self.after_blanks('|')
     }
 
-    fn end(&mut self, wanted: &str, last: Option<&LayerExpr>) -> ParsedStack<()> {
+    fn expect_end(&mut self, wanted: &str, last: Option<&LayerExpr>) -> ParsedStack<()> {
         self.blanks();
         let hint = last.and_then(|layer| self.options_outside(layer));
         match self.peek() {
@@ -410,11 +413,11 @@ impl<'a> Scan<'a> {
     }
 
     fn expected(&self, what: &str, hint: Option<&str>) -> TextFault {
-        let why = format!("expected {what}, found {}", self.found());
+        let why = format!("expected {what}, found {}", self.describe_found());
         self.fault_here(Fault { why, hint: hint.map(str::to_owned) })
     }
 
-    fn found(&self) -> String {
+    fn describe_found(&self) -> String {
         match self.peek() {
             None => "the end".to_owned(),
             Some(_) => format!("{:?}", &self.text[self.span_here()]),
@@ -441,7 +444,7 @@ impl<'a> Scan<'a> {
         self.rest().chars().next()
     }
 
-    fn take(&mut self, sign: char) -> bool {
+    fn take_sign(&mut self, sign: char) -> bool {
         let found = self.peek() == Some(sign);
         if found {
             self.at += sign.len_utf8();
@@ -458,7 +461,7 @@ impl<'a> Scan<'a> {
     fn after_blanks(&mut self, sign: char) -> bool {
         let before = self.at;
         self.blanks();
-        let found = self.take(sign);
+        let found = self.take_sign(sign);
         if !found {
             self.at = before;
         }
@@ -503,11 +506,11 @@ impl fmt::Display for BaseExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BaseExpr::One(medium) => write!(f, "{medium}"),
-            BaseExpr::Many(members) => write!(f, "[{}]", joined(members)),
-            BaseExpr::Each(members) => write!(f, "each([{}])", joined(members)),
+            BaseExpr::Many(members) => write!(f, "[{}]", join_with_commas(members)),
+            BaseExpr::Each(members) => write!(f, "each([{}])", join_with_commas(members)),
             BaseExpr::Groups(lists) => {
                 let lists: Vec<String> =
-                    lists.iter().map(|list| format!("[{}]", joined(list))).collect();
+                    lists.iter().map(|list| format!("[{}]", join_with_commas(list))).collect();
                 write!(f, "each([{}])", lists.join(","))
             }
         }
@@ -531,7 +534,7 @@ impl fmt::Display for LayerExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.name)?;
         if !self.options.is_empty() {
-            write!(f, "({})", joined(&self.options))?;
+            write!(f, "({})", join_with_commas(&self.options))?;
         }
         match &self.place {
             Some((near, Some(far))) => write!(f, " @{near}>@{far}")?,
@@ -553,7 +556,7 @@ impl fmt::Display for OptionExpr {
     }
 }
 
-fn joined(items: &[impl fmt::Display]) -> String {
+fn join_with_commas(items: &[impl fmt::Display]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 

@@ -28,14 +28,14 @@ pub fn is_job_file(path: &Path) -> bool {
 ///
 /// # Errors
 /// A file that cannot be read or is vdbench's, or the first line that cannot be honoured.
-pub fn read(path: &Path) -> Result<JobFile, InputError> {
+pub fn read_job_file(path: &Path) -> Result<JobFile, InputError> {
     if is_of_vdbench(path) {
         let hint = "write its loads as a fio job file or a scenario (docs/decisions/vdbench-parameter-files.md lists \
                     which word is which); iotax audit and iotax import read what vdbench printed";
         let fault = Fault::hint("a parameter file of vdbench, which iotax does not run", hint);
         return Err(InputError::new(path.display().to_string(), fault));
     }
-    fio::read(path)
+    fio::read_fio_job(path)
 }
 
 fn has_ending(path: &Path, endings: &[&str]) -> bool {
@@ -116,7 +116,7 @@ pub(super) struct Unused {
 impl Unused {
     /// Notes a key that has no effect, accepts one at a value at which it changes nothing, and
     /// refuses it otherwise. Returns false if the key is in neither table.
-    pub(super) fn place(
+    pub(super) fn note_or_refuse(
         &self,
         key: &str,
         value: Option<&str>,
@@ -125,7 +125,7 @@ impl Unused {
     ) -> Result<bool, InputError> {
         if let Some((_, why)) = self.noted.iter().find(|(noted, _)| *noted == key) {
             let text = value.map_or_else(|| key.to_owned(), |value| format!("{key}={value}"));
-            notes.add(format!("{}: \"{text}\" has no effect here: {why}", origin.line()));
+            notes.add(format!("{}: \"{text}\" has no effect here: {why}", origin.file_and_line()));
             return Ok(true);
         }
         let Some((_, harmless, why, hint)) =
@@ -138,7 +138,7 @@ impl Unused {
         }
         let hint =
             if hint.is_empty() { "remove the line if the load may be another one" } else { hint };
-        Err(origin.error(key, Fault::hint(format!("cannot be honoured: {why}"), hint)))
+        Err(origin.error_at_key(key, Fault::hint(format!("cannot be honoured: {why}"), hint)))
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = &'static str> {
@@ -169,7 +169,7 @@ impl Open {
         from: Option<&Origin>,
     ) -> Result<String, InputError> {
         let place = |fault| match from {
-            Some(origin) => origin.error("include", fault),
+            Some(origin) => origin.error_at_key("include", fault),
             None => InputError::new(path.display().to_string(), fault),
         };
         let real = path.canonicalize().map_err(|error| place(cannot_read(path, from, &error)))?;
@@ -209,8 +209,9 @@ mod tests {
         let taken = |name: &str, text: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
-            is_job_file(&path)
-                .then(|| read(&path).map(|file| file.drafts.len()).map_err(|e| e.to_string()))
+            is_job_file(&path).then(|| {
+                read_job_file(&path).map(|file| file.drafts.len()).map_err(|e| e.to_string())
+            })
         };
         assert_eq!(taken("a.fio", "[a]\n"), Some(Ok(1)));
         let vdbench = [

@@ -95,7 +95,7 @@ pub const KEYS: &[KeyDef] = &[
         name: "precondition",
         value: "off|Nx|steady|Nx,steady",
         help: "Before measuring: write all of each drive N times in order, run each load that writes until it is steady",
-        set: |spec, word| spec.precondition.set(word),
+        set: |spec, word| spec.precondition.set_from_word(word),
     },
     KeyDef {
         name: "steady_round",
@@ -142,7 +142,7 @@ pub const PERCENTILES: &str = "percentiles";
 /// Percentiles that every report shows.
 const SHOWN_PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
-pub fn names() -> Vec<&'static str> {
+pub fn measure_keys() -> Vec<&'static str> {
     KEYS.iter().map(|key| key.name).collect()
 }
 
@@ -150,10 +150,10 @@ pub fn names() -> Vec<&'static str> {
 ///
 /// # Errors
 /// An unknown key, or a value without its unit or out of bounds.
-pub fn set(spec: &mut MeasureSpec, key: &str, word: &str) -> Result<(), Fault> {
+pub fn set_measure_key(spec: &mut MeasureSpec, key: &str, word: &str) -> Result<(), Fault> {
     match KEYS.iter().find(|known| known.name == key) {
         Some(known) => (known.set)(spec, word),
-        None => Err(Fault::unknown("key of [measure]", key, &names())),
+        None => Err(Fault::unknown("key of [measure]", key, &measure_keys())),
     }
 }
 
@@ -162,7 +162,7 @@ pub fn set(spec: &mut MeasureSpec, key: &str, word: &str) -> Result<(), Fault> {
 ///
 /// # Errors
 /// Returns the key at fault, with the reason.
-pub fn check(spec: &MeasureSpec, loads: u64) -> Result<(), (&'static str, Fault)> {
+pub fn check_measure_keys(spec: &MeasureSpec, loads: u64) -> Result<(), (&'static str, Fault)> {
     let show = |ns: u64| units::show_ns(ns as f64);
     if spec.min_time_ns > spec.budget_ns {
         let why = format!(
@@ -310,8 +310,8 @@ fn percentiles(list: &str) -> Result<Vec<f64>, Fault> {
 }
 
 fn regime(word: &str) -> Result<Regime, Fault> {
-    let known = Regime::ALL.map(Regime::word);
-    let found = Regime::ALL.into_iter().find(|regime| regime.word() == word);
+    let known = Regime::ALL.map(Regime::regime_word);
+    let found = Regime::ALL.into_iter().find(|regime| regime.regime_word() == word);
     found.ok_or_else(|| Fault::unknown("regime", word, &known))
 }
 

@@ -75,7 +75,7 @@ fn alike(lists: &[Vec<MediumExpr>], first: Option<&LayerExpr>, joined: bool) -> 
             other.len()
         );
         return Err(TextFault::new(
-            whole(other),
+            span_of_members(other),
             Fault::hint(why, "write as many members in each list"),
         ));
     }
@@ -87,7 +87,7 @@ fn alike(lists: &[Vec<MediumExpr>], first: Option<&LayerExpr>, joined: bool) -> 
         _ => "no layer joins the members of each list",
     };
     let hint = "write each([[a,b,c],[d,e,f]]) | mdraid(level=5), or each([a,b,c]) to load all of them as they are";
-    let span = first.map_or_else(|| whole(&lists.concat()), |layer| layer.span.clone());
+    let span = first.map_or_else(|| span_of_members(&lists.concat()), |layer| layer.span.clone());
     Err(TextFault::new(span, Fault::hint(why, hint)))
 }
 
@@ -177,7 +177,7 @@ fn not_joined(
     let Some(layer) = first else {
         let fault =
             Fault::hint(format!("{count} media without a layer that joins them"), all_at_once);
-        return TextFault::new(whole(members), fault);
+        return TextFault::new(span_of_members(members), fault);
     };
     match known_layer(layer, names) {
         Err(fault) => fault,
@@ -189,7 +189,7 @@ fn not_joined(
     }
 }
 
-fn whole(members: &[MediumExpr]) -> std::ops::Range<usize> {
+fn span_of_members(members: &[MediumExpr]) -> std::ops::Range<usize> {
     let start = members.first().map_or(0, |member| member.span.start);
     start..members.last().map_or(start, |member| member.span.end)
 }
@@ -200,12 +200,12 @@ fn whole(members: &[MediumExpr]) -> std::ops::Range<usize> {
 /// The scheme is unknown, a path is not absolute, or the medium does not accept an option.
 pub fn medium_of(expr: &MediumExpr, names: &StackNames) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
-    match expr.place.as_ref().map(|word| names.place(word)).transpose().map_err(at)? {
+    match expr.place.as_ref().map(|word| names.resolve_place(word)).transpose().map_err(at)? {
         Some(place) if is_cpu(expr) => return cpu_medium(expr, place),
         Some(place) if expr.scheme.as_deref() == Some(NET) => {
             return net_medium(expr, place, names);
         }
-        Some(Place::Guest(lab)) => return names.drive(&lab, expr),
+        Some(Place::Guest(lab)) => return names.lab_drive(&lab, expr),
         Some(Place::Ssh(host)) => return medium_on(expr, &host),
         Some(Place::Host) | None => {}
     }
@@ -238,7 +238,9 @@ fn cpu_medium(expr: &MediumExpr, place: Place) -> Checked<Medium> {
 
 fn net_medium(expr: &MediumExpr, place: Place, names: &StackNames) -> Checked<Medium> {
     let options = medium_options(expr, &["address", "port"])?;
-    let to = names.place(&expr.body).map_err(|fault| TextFault::new(expr.span.clone(), fault))?;
+    let to = names
+        .resolve_place(&expr.body)
+        .map_err(|fault| TextFault::new(expr.span.clone(), fault))?;
     check_ends(&place, &to, names).map_err(|fault| TextFault::new(expr.span.clone(), fault))?;
     let no = |option: &OptionExpr, what: &str| {
         let why = format!("\"{}\" is not {what}", option.values.join(","));
@@ -322,7 +324,7 @@ fn file_medium(expr: &MediumExpr) -> Checked<Medium> {
     }
     let options = medium_options(expr, &["size", "keep"])?;
     let keep = options.get("keep").map_or(Ok(false), |option| flag(option))?;
-    let size = options.get("size").map(|option| size(option)).transpose()?;
+    let size = options.get("size").map(|option| size_option(option)).transpose()?;
     Ok(Medium::File { path, size, keep })
 }
 
@@ -458,7 +460,7 @@ pub(super) fn medium_options<'a>(
     Ok(found)
 }
 
-pub(super) fn size(option: &OptionExpr) -> Checked<u64> {
+pub(super) fn size_option(option: &OptionExpr) -> Checked<u64> {
     size_of(&option.values[0]).map_err(|fault| TextFault::new(option.span.clone(), fault))
 }
 

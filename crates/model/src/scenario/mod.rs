@@ -292,7 +292,7 @@ impl Regime {
     pub const ALL: [Regime; 2] = [Regime::Burst, Regime::Steady];
 
     /// Returns the word of the regime in scenarios, verdicts and records.
-    pub fn word(self) -> &'static str {
+    pub fn regime_word(self) -> &'static str {
         match self {
             Regime::Burst => "burst",
             Regime::Steady => "steady",

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Returns one name per cell, in their order. Cells with the same text get `#2`, `#3`.
 pub fn names_of(cells: &[StackCell]) -> Vec<String> {
-    let texts: Vec<String> = cells.iter().map(StackCell::text).collect();
+    let texts: Vec<String> = cells.iter().map(StackCell::cell_text).collect();
     let mut levels = vec![0; cells.len()];
     let mut names = names_at(cells, &levels);
     for _ in 0..LEVELS {
@@ -36,7 +36,7 @@ fn names_at(cells: &[StackCell], levels: &[u8]) -> Vec<String> {
         1 => with_differences(&cells[i], &differing[shorts[i].as_str()]),
         2 => chain(&cells[i]),
         3 => whole_chain(&cells[i]),
-        _ => cells[i].text(),
+        _ => cells[i].cell_text(),
     };
     (0..cells.len()).map(name).collect()
 }
@@ -62,12 +62,12 @@ pub(super) struct TakenNames {
 }
 
 impl TakenNames {
-    pub(super) fn note(&mut self, name: &str) {
+    pub(super) fn note_name(&mut self, name: &str) {
         self.names.insert(name.to_owned());
     }
 
     /// Takes this name, or the first of `NAME-2`, `NAME-3` that is free.
-    pub(super) fn take(&mut self, name: &str) -> String {
+    pub(super) fn take_name(&mut self, name: &str) -> String {
         self.take_by(name, |n| format!("{name}-{n}"))
     }
 
@@ -116,7 +116,7 @@ fn medium_short(cell: &StackCell) -> String {
 
 /// Returns the name of a layer, with the options that it cannot exist without.
 fn layer_short(layer: &LayerSpec) -> String {
-    let needed = layer.help().map_or(&[][..], |help| help.one_of);
+    let needed = layer.catalog_entry().map_or(&[][..], |help| help.one_of);
     let shown: Vec<String> = needed
         .iter()
         .filter_map(|key| layer.options.get(*key).map(|value| layer.option_text(key, value)))
@@ -142,7 +142,7 @@ fn with_differences(cell: &StackCell, differing: &Differing) -> String {
 /// Returns the value of an option: the written one, or its default, unless the default only has a
 /// meaning beside another choice.
 fn in_name<'a>(layer: &'a LayerSpec, name: &str) -> Option<&'a str> {
-    match layer.help()?.option(name)?.only_with {
+    match layer.catalog_entry()?.option(name)?.only_with {
         Some(_) => layer.options.get(name).map(String::as_str),
         None => layer.option(name),
     }
@@ -153,7 +153,7 @@ struct Differing(BTreeMap<&'static str, Vec<&'static str>>);
 
 impl Differing {
     fn among(layers: &[&LayerSpec]) -> Differing {
-        let helps = layers.iter().filter_map(|layer| layer.help());
+        let helps = layers.iter().filter_map(|layer| layer.catalog_entry());
         let helps: BTreeMap<&str, &'static LayerHelp> =
             helps.map(|help| (help.name, help)).collect();
         let differs = |name: &str| {
@@ -204,7 +204,9 @@ fn chain(cell: &StackCell) -> String {
 }
 
 fn whole_chain(cell: &StackCell) -> String {
-    let layers =
-        cell.layers.iter().map(|layer| LayerSpec { origin: String::new(), ..layer.clone() }.text());
+    let layers = cell
+        .layers
+        .iter()
+        .map(|layer| LayerSpec { origin: String::new(), ..layer.clone() }.layer_text());
     std::iter::once(medium_short(cell)).chain(layers).collect::<Vec<_>>().join(" | ")
 }

@@ -50,7 +50,7 @@ pub(super) fn operator_of<'a>(
 ///
 /// # Errors
 /// Returns the name of the stack at fault, with the reason.
-pub(super) fn check(
+pub(super) fn check_operators(
     stacks: &[Stack],
     operators: &BTreeMap<String, Operator>,
     alone: Option<&str>,

@@ -80,7 +80,7 @@ pub(super) fn parse_change(text: &str) -> Result<(String, bool), Fault> {
         None => (text, false),
     };
     let named = vm.split_once(':').is_some_and(|(manager, name)| {
-        !name.is_empty() && Manager::ALL.iter().any(|known| known.word() == manager)
+        !name.is_empty() && Manager::ALL.iter().any(|known| known.manager_word() == manager)
     });
     match named {
         true => Ok((vm.to_owned(), force)),
@@ -96,7 +96,7 @@ pub(super) fn parse_change(text: &str) -> Result<(String, bool), Fault> {
 /// # Errors
 /// Returns the key at fault, with the reason.
 pub(super) fn vm_of<'a>(keys: &BTreeMap<&'a str, &str>) -> Result<Option<Vm>, (&'a str, Fault)> {
-    let named = |manager: &Manager| keys.get_key_value(manager.word());
+    let named = |manager: &Manager| keys.get_key_value(manager.manager_word());
     let mut managers = Manager::ALL.into_iter().filter(|manager| named(manager).is_some());
     let Some(manager) = managers.next() else {
         return match ["on", "uri"].into_iter().find_map(|key| keys.get_key_value(key)) {
@@ -108,7 +108,7 @@ pub(super) fn vm_of<'a>(keys: &BTreeMap<&'a str, &str>) -> Result<Option<Vm>, (&
         };
     };
     if let Some((key, _)) = managers.next().as_ref().and_then(named) {
-        let why = format!("cannot be combined with \"{}\"", manager.word());
+        let why = format!("cannot be combined with \"{}\"", manager.manager_word());
         return Err((key, Fault::hint(why, "a virtual machine has one manager; leave one out")));
     }
     let Some((key, name)) = named(&manager) else { return Ok(None) };
@@ -167,7 +167,7 @@ impl LabSpec {
     ///
     /// # Errors
     /// Says why the value does not fit, or which key was probably meant.
-    pub fn set(&mut self, key: &str, value: &str) -> Result<(), Fault> {
+    pub fn set_lab_key(&mut self, key: &str, value: &str) -> Result<(), Fault> {
         match key.replace('-', "_").as_str() {
             "drives" => self.drives = Some(count(value, MOST_DRIVES).map_err(too_many)?),
             "vcpus" => self.vcpus = count(value, 256)?,
@@ -178,7 +178,7 @@ impl LabSpec {
         Ok(())
     }
 
-    fn check(&self, place: &str, name: &str) -> Result<(), Fault> {
+    fn check_drive_name(&self, place: &str, name: &str) -> Result<(), Fault> {
         let most = self.drives.unwrap_or(MOST_DRIVES);
         let there = || (0..most).map(drive_name).any(|known| known == name);
         let listed = || match self.drives {
@@ -300,14 +300,14 @@ fn is_plain_guest(word: &str) -> bool {
 impl StackNames {
     /// Returns the layer of that name, from iotax or from a tool.
     pub(super) fn layer(&self, name: &str) -> Option<&'static LayerHelp> {
-        layer::find(name).or_else(|| self.tools.get(name).map(Tool::help))
+        layer::find_layer(name).or_else(|| self.tools.get(name).map(Tool::tool_help))
     }
 
     /// Returns the place as steps and records know it: `host`, the name of a lab, or `ssh:HOST`.
     ///
     /// # Errors
     /// There is no place of that name.
-    pub fn place(&self, word: &str) -> Result<Place, Fault> {
+    pub fn resolve_place(&self, word: &str) -> Result<Place, Fault> {
         match (Place::from(word), self.places.get(word)) {
             (place @ (Place::Host | Place::Ssh(_)), _) => Ok(place),
             (guest, Some(PlaceSpec::Lab(_) | PlaceSpec::Guest(_))) => Ok(guest),
@@ -355,7 +355,7 @@ impl StackNames {
     ///
     /// # Errors
     /// The lab has no such drive.
-    pub(super) fn drive(&self, place: &str, expr: &MediumExpr) -> Result<Medium, TextFault> {
+    pub(super) fn lab_drive(&self, place: &str, expr: &MediumExpr) -> Result<Medium, TextFault> {
         let at = |fault| TextFault::new(expr.span.clone(), fault);
         let Some(PlaceSpec::Lab(lab)) = self.places.get(place) else {
             return Err(at(match self.guest(&Place::from(place)) {
@@ -380,7 +380,7 @@ impl StackNames {
             let fault = Fault::hint(format!("a drive takes no option, got \"{option}\""), hint);
             return Err(TextFault::new(option.span.clone(), fault));
         }
-        lab.check(place, &expr.body).map_err(at)?;
+        lab.check_drive_name(place, &expr.body).map_err(at)?;
         Ok(Medium::Drive { place: Place::Guest(place.to_owned()), name: expr.body.clone() })
     }
 }
@@ -402,7 +402,7 @@ pub(super) fn labs_of(stacks: &[Stack], names: &StackNames) -> BTreeMap<Place, L
             let number = name.strip_prefix(DRIVE).and_then(|digits| digits.parse::<u32>().ok());
             enter(place, number.map_or(0, |number| number + 1));
         }
-        stack.layers.iter().flat_map(LayerSpec::places).for_each(|place| enter(place, 0));
+        stack.layers.iter().flat_map(LayerSpec::named_places).for_each(|place| enter(place, 0));
     }
     labs
 }
@@ -486,7 +486,7 @@ mod tests {
     fn read(text: &str) -> Result<String, String> {
         let expr = grammar::parse(text).map_err(|fault| fault.show(text))?;
         let cells = cells_of(&expr, &StackNames::default(), &|_| "here".into());
-        Ok(cells.map_err(|fault| fault.show(text))?.first().unwrap().text())
+        Ok(cells.map_err(|fault| fault.show(text))?.first().unwrap().cell_text())
     }
 
     #[test]
@@ -540,8 +540,8 @@ mod tests {
         );
         let mut names = StackNames::default();
         names.places.insert("storage".into(), PlaceSpec::Ssh("root@s1".into()));
-        assert_eq!(names.place("storage").unwrap(), Place::Ssh("root@s1".into()));
-        assert_eq!(names.place("host").unwrap(), Place::Host);
+        assert_eq!(names.resolve_place("storage").unwrap(), Place::Ssh("root@s1".into()));
+        assert_eq!(names.resolve_place("host").unwrap(), Place::Host);
     }
 
     #[test]
@@ -590,15 +590,15 @@ mod tests {
         for (key, value) in
             [("drives", "6"), ("drive-size", "1GiB"), ("vcpus", "4"), ("memory", "4GiB")]
         {
-            lab.set(key, value).unwrap();
+            lab.set_lab_key(key, value).unwrap();
         }
         assert_eq!(lab, LabSpec { drives: Some(6), drive_size: GIB, vcpus: 4, memory: 4 * GIB });
-        assert!(lab.set("drives", "0").unwrap_err().why.contains("from 1 to"));
-        let many = lab.set("drives", "13").unwrap_err();
+        assert!(lab.set_lab_key("drives", "0").unwrap_err().why.contains("from 1 to"));
+        let many = lab.set_lab_key("drives", "13").unwrap_err();
         assert_eq!(many.why, "\"13\" is no whole number from 1 to 12");
         assert!(many.hint.unwrap().contains("room for 12 disks"));
-        lab.set("drives", "12").unwrap();
-        assert!(lab.set("drive_size", "1MiB").unwrap_err().why.contains("at least 64 MiB"));
-        assert!(lab.set("cores", "1").unwrap_err().why.contains("cores"));
+        lab.set_lab_key("drives", "12").unwrap();
+        assert!(lab.set_lab_key("drive_size", "1MiB").unwrap_err().why.contains("at least 64 MiB"));
+        assert!(lab.set_lab_key("cores", "1").unwrap_err().why.contains("cores"));
     }
 }

@@ -49,7 +49,7 @@ impl Precondition {
     }
 
     /// Returns the word in scenarios: `off`, `2x`, `2x,steady`.
-    pub fn word(&self) -> String {
+    pub fn precondition_word(&self) -> String {
         match (self.passes, self.steady) {
             (0, false) => "off".to_owned(),
             (0, true) => "steady".to_owned(),
@@ -62,7 +62,7 @@ impl Precondition {
     ///
     /// # Errors
     /// A part is unknown or occurs twice, or the passes are out of bounds.
-    pub(super) fn set(&mut self, word: &str) -> Result<(), Fault> {
+    pub(super) fn set_from_word(&mut self, word: &str) -> Result<(), Fault> {
         let (mut passes, mut steady) = (None, false);
         for part in word.split(',').map(str::trim) {
             match (part, part.strip_suffix('x')) {
@@ -123,7 +123,7 @@ mod tests {
 
     fn read(word: &str) -> Result<Precondition, String> {
         let mut found = Precondition::default();
-        found.set(word).map(|()| found).map_err(|fault| format!("{fault:?}"))
+        found.set_from_word(word).map(|()| found).map_err(|fault| format!("{fault:?}"))
     }
 
     #[test]
@@ -133,12 +133,12 @@ mod tests {
         {
             let found = read(word).unwrap();
             assert_eq!(
-                (found.passes, found.steady, found.word()),
+                (found.passes, found.steady, found.precondition_word()),
                 (passes, steady, word.to_owned())
             );
             assert_eq!(found.is_off(), word == "off");
         }
-        assert_eq!(read("steady, 3x").unwrap().word(), "3x,steady");
+        assert_eq!(read("steady, 3x").unwrap().precondition_word(), "3x,steady");
         for word in
             ["", "2", "x", "0x", "11x", "2x,2x", "steady,steady", "off,steady", "2x,", "twice"]
         {

@@ -45,15 +45,15 @@ pub(super) fn drafts(
                 "a probe has no \"{key}\"; it takes {}, and udp {RATE}",
                 TAKEN[..2].join(" and ")
             );
-            return Err(origin.error(key, Fault::hint(why, hint)));
+            return Err(origin.error_at_key(key, Fault::hint(why, hint)));
         }
-        job.set(key, value, origin);
+        job.set_word(key, value, origin);
     }
     let job = job.draft(Dialect::Ours)?.job;
     let texts = parted(list);
     let one = |text: &str| {
         let probe = ProbeSpec::parse(text).map_err(|why| {
-            origin.error(
+            origin.error_at_key(
                 "probe",
                 match [MACHINE, NETWORK].contains(&text) {
                     true => Fault::hint(why, format!("\"{text}\" is a profile: --profile {text}")),
@@ -64,7 +64,7 @@ pub(super) fn drafts(
         if job.rate_iops.is_some() && probe.name != "udp" {
             let why =
                 format!("the probe \"{probe}\" runs as fast as it can; only udp takes a rate");
-            return Err(origin.error(RATE, Fault::hint(why, format!("leave {RATE} out"))));
+            return Err(origin.error_at_key(RATE, Fault::hint(why, format!("leave {RATE} out"))));
         }
         let sent = |rate: u64| {
             rate.saturating_mul(u64::from(job.numjobs)).saturating_mul(probe.datagram_bytes())
@@ -96,8 +96,8 @@ pub(super) fn shipped(profile: &str, origin: &Origin) -> Result<Vec<WorkloadDraf
 }
 
 /// Returns every probe as it is written, with what a unit of it does, for the help.
-pub fn listed() -> impl Iterator<Item = (String, &'static str)> {
-    iotax_probe::all().map(|one| {
+pub fn probe_help_lines() -> impl Iterator<Item = (String, &'static str)> {
+    iotax_probe::all_definitions().map(|one| {
         let word = ProbeSpec::parse(one.name)
             .map_or_else(|_| one.name.to_owned(), |spec| spec.to_string());
         (word, one.about)
@@ -119,7 +119,7 @@ fn parted(list: &str) -> Vec<&str> {
 ///
 /// # Errors
 /// Names the stack and the workload.
-pub(super) fn check(
+pub(super) fn check_probes(
     stacks: &[Stack],
     workloads: &[Workload],
     guests: &BTreeMap<Place, LayerSpec>,
@@ -151,7 +151,7 @@ pub(super) fn check(
         stack
             .layers
             .iter()
-            .filter(|layer| layer.is(LayerRole::Guest))
+            .filter(|layer| layer.has_role(LayerRole::Guest))
             .chain(named)
             .cloned()
             .collect()
@@ -210,7 +210,7 @@ fn check_memory(stack: &Stack, probe: &ProbeSpec, guest: &LayerSpec) -> Result<(
 /// Refuses network probes where there is no network: this host answers its own processes and its
 /// guests, another place answers if `net:` names it.
 fn check_network(stack: &Stack, probe: &str) -> Result<(), Fault> {
-    let guest = stack.layers.iter().find(|layer| layer.is(LayerRole::Guest));
+    let guest = stack.layers.iter().find(|layer| layer.has_role(LayerRole::Guest));
     if guest.is_some_and(|guest| guest.option(NET) != Some(TAP)) {
         return Err(Fault::hint(
             format!(

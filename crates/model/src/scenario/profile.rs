@@ -104,7 +104,7 @@ fn drafts_of(word: &str, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputErr
     let (name, wanted) =
         word.split_once('/').map_or((word, None), |(name, load)| (name, Some(load)));
     let known = |what: &str, word: &str, known: Vec<&str>| {
-        origin.error("profile", Fault::unknown(what, word, &known))
+        origin.error_at_key("profile", Fault::unknown(what, word, &known))
     };
     let profile = ALL.iter().find(|profile| profile.name == name).ok_or_else(|| {
         known(
@@ -136,13 +136,13 @@ fn workload(
 ) -> Result<Vec<WorkloadDraft>, InputError> {
     let mut job = JobWords::default();
     for (key, value) in *words {
-        job.set(key, value, origin);
+        job.set_word(key, value, origin);
     }
     sweep::drafts(&job, Some(name), None)
 }
 
 /// Returns every name with its author, for the help.
-pub fn listed() -> String {
+pub fn profile_help_text() -> String {
     let each = |profile: &Profile| {
         let loads: Vec<&str> = profile.loads.iter().map(|(load, _)| *load).collect();
         format!("{}: {} ({})", profile.name, profile.help, loads.join(", "))
@@ -169,7 +169,7 @@ mod tests {
         // A load that only reads or only writes has no mix.
         let mix = |job: &Job| if job.rw.reads() && job.rw.writes() { job.rwmixread } else { 0 };
         let plain = |job: &Job| Job { name: String::new(), rwmixread: mix(job), ..job.clone() };
-        let loads = drafts.iter().map(|draft| draft.on(Targets::default()).unwrap());
+        let loads = drafts.iter().map(|draft| draft.workload_on(Targets::default()).unwrap());
         loads.map(|load| (load.name, plain(&load.jobs[0]))).collect()
     }
 
@@ -177,7 +177,7 @@ mod tests {
     fn the_job_file_of_the_same_comparison_says_the_same() {
         let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
             .join("scenarios/e4-hcibench-profiles.fio");
-        let of_file = jobfile::read(&path).unwrap().drafts;
+        let of_file = jobfile::read_job_file(&path).unwrap().drafts;
         let of_name = drafts("hcibench", &Origin::command_line()).unwrap();
         assert_eq!(of_name.len(), 5);
         assert_eq!(jobs(&of_name), jobs(&of_file));
@@ -193,7 +193,7 @@ mod tests {
                 let own = drafts(&format!("{}/{}", profile.name, load.0), &origin).unwrap();
                 assert_eq!(own, std::slice::from_ref(of_all));
             }
-            assert!(listed().contains(profile.name));
+            assert!(profile_help_text().contains(profile.name));
         }
         let why = drafts("hcbench", &origin).unwrap_err().to_string();
         assert!(why.contains("did you mean \"hcibench\"?") && why.contains("vm-raid"), "{why}");

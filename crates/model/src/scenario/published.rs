@@ -51,7 +51,7 @@ impl PublishedFigure {
     ///
     /// # Errors
     /// The text has no number, or another unit.
-    pub fn read(
+    pub fn from_printed(
         workload: &str,
         metric: Metric,
         stack: &str,
@@ -60,7 +60,7 @@ impl PublishedFigure {
         let share = printed.trim_end().ends_with('%');
         let read = match share {
             true => units::parse_printed_share(printed),
-            false => units::parse_printed(printed, metric.counted()),
+            false => units::parse_printed(printed, metric.counted_kind()),
         };
         let PrintedValue { value, low, high } =
             read.map_err(|clause| Fault::from_clause(&clause))?;
@@ -165,7 +165,7 @@ impl Metric {
         matches!(self, Metric::Rate { durable: true, .. })
     }
 
-    fn counted(self) -> Counted {
+    fn counted_kind(self) -> Counted {
         match self {
             Metric::Rate { bytes: false, .. } => Counted::PerSecond,
             Metric::Rate { bytes: true, .. } => Counted::BytesPerSecond,
@@ -182,7 +182,7 @@ impl Metric {
 
     /// Returns the metric on a workload. It adds the direction that a workload without a mix
     /// implies, and turns a rate of the only direction into the whole rate.
-    pub(super) fn on(self, workload: &Workload) -> Result<Metric, Fault> {
+    pub(super) fn on_workload(self, workload: &Workload) -> Result<Metric, Fault> {
         let (reads, writes) = (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes());
         let lacks =
             |what: &str| Fault::new(format!("workload \"{}\" has no {what}", workload.name));
@@ -313,13 +313,13 @@ impl PublishedDraft {
     ) -> Result<Published, InputError> {
         let [source, hardware] = [("source", &self.wire.source), ("hardware", &self.wire.hardware)]
             .map(|(key, word)| self.named_word(key, word));
-        let names = self.stacks(stacks)?;
+        let names = self.named_stacks(stacks)?;
         let baseline = self
             .baseline
             .as_deref()
             .and_then(|name| stacks.iter().find(|stack| stack.is_called(name)));
         let Some(baseline) = baseline.or(stacks.first()).map(|stack| stack.name.clone()) else {
-            return Err(self.file.error(
+            return Err(self.file.error_at_span(
                 "stacks",
                 &self.wire.stacks.span(),
                 Fault::new("there is no stack"),
@@ -327,12 +327,12 @@ impl PublishedDraft {
         };
         let mut figures: Vec<PublishedFigure> = Vec::new();
         for row in &self.wire.figures {
-            let row = self.row(row.get_ref(), &names, workloads, &baseline, &figures)?;
+            let row = self.row_figures(row.get_ref(), &names, workloads, &baseline, &figures)?;
             figures.extend(row);
         }
         if figures.is_empty() {
             let fault = Fault::hint("there is no figure", "write [[published.figures]]");
-            return Err(self.file.error("published", &self.wire.stacks.span(), fault));
+            return Err(self.file.error_at_span("published", &self.wire.stacks.span(), fault));
         }
         Ok(Published {
             source: source?,
@@ -345,12 +345,12 @@ impl PublishedDraft {
 
     fn named_word(&self, key: &str, word: &Spanned<String>) -> Result<String, InputError> {
         match word.get_ref().trim() {
-            "" => Err(self.file.error(key, &word.span(), Fault::new("is empty"))),
+            "" => Err(self.file.error_at_span(key, &word.span(), Fault::new("is empty"))),
             text => Ok(text.to_owned()),
         }
     }
 
-    fn stacks(&self, known: &[Stack]) -> Result<Vec<&str>, InputError> {
+    fn named_stacks(&self, known: &[Stack]) -> Result<Vec<&str>, InputError> {
         let mut names: Vec<&str> = Vec::new();
         for name in self.wire.stacks.get_ref() {
             let fault = match name.get_ref().as_str() {
@@ -366,12 +366,12 @@ impl PublishedDraft {
                     Fault::unknown("stack", name, &known)
                 }
             };
-            return Err(self.file.error("stacks", &name.span(), fault));
+            return Err(self.file.error_at_span("stacks", &name.span(), fault));
         }
         Ok(names)
     }
 
-    fn row(
+    fn row_figures(
         &self,
         row: &RowWire,
         stacks: &[&str],
@@ -384,32 +384,32 @@ impl PublishedDraft {
             workloads.iter().find(|workload| workload.name == *name).ok_or_else(|| {
                 let known: Vec<&str> =
                     workloads.iter().map(|workload| workload.name.as_str()).collect();
-                self.file.error(
+                self.file.error_at_span(
                     "workload",
                     &row.workload.span(),
                     Fault::unknown("workload", name, &known),
                 )
             })?;
         let metric = Metric::parse(row.metric.get_ref())
-            .and_then(|metric| metric.on(workload))
-            .map_err(|fault| self.file.error("metric", &row.metric.span(), fault))?;
+            .and_then(|metric| metric.on_workload(workload))
+            .map_err(|fault| self.file.error_at_span("metric", &row.metric.span(), fault))?;
         let note = row.note.as_ref().map(|note| self.named_word("note", note)).transpose()?;
         let twice =
             |one: &PublishedFigure| (&one.workload, one.metric, &one.note) == (name, metric, &note);
         if before.iter().any(twice) {
             let why = format!("{metric} of \"{name}\" is listed twice");
             let fault = Fault::hint(why, "where it was printed in two places, write which in note");
-            return Err(self.file.error("metric", &row.metric.span(), fault));
+            return Err(self.file.error_at_span("metric", &row.metric.span(), fault));
         }
         let printed = row.printed.get_ref();
         if printed.len() != stacks.len() {
             let why = format!("{} figures for {} stacks", printed.len(), stacks.len());
             let fault = Fault::hint(why, "write \"-\" where none was published");
-            return Err(self.file.error("printed", &row.printed.span(), fault));
+            return Err(self.file.error_at_span("printed", &row.printed.span(), fault));
         }
         let cells = stacks.iter().zip(printed).filter(|(_, cell)| cell.get_ref() != NOT_PRINTED);
         let figure = |(stack, cell): (&&str, &Spanned<String>)| {
-            let read = PublishedFigure::read(name, metric, stack, cell.get_ref());
+            let read = PublishedFigure::from_printed(name, metric, stack, cell.get_ref());
             let figure = read.map(|figure| PublishedFigure { note: note.clone(), ..figure });
             let figure = figure.and_then(|figure| match figure.share && *stack == baseline {
                 true => Err(Fault::new(format!(
@@ -418,7 +418,7 @@ impl PublishedDraft {
                 ))),
                 false => Ok(figure),
             });
-            figure.map_err(|fault| self.file.error("printed", &cell.span(), fault))
+            figure.map_err(|fault| self.file.error_at_span("printed", &cell.span(), fault))
         };
         cells.map(figure).collect()
     }

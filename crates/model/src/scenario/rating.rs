@@ -26,7 +26,7 @@ pub struct RatedFigure {
     pub value: f64,
 }
 
-fn counted(rated: DriveRatings) -> Counted {
+fn counted_unit(rated: DriveRatings) -> Counted {
     match rated {
         DriveRatings::RandreadIops | DriveRatings::RandwriteIops => Counted::PerSecond,
         DriveRatings::Read | DriveRatings::Write => Counted::BytesPerSecond,
@@ -34,7 +34,7 @@ fn counted(rated: DriveRatings) -> Counted {
     }
 }
 
-pub fn names() -> Vec<&'static str> {
+pub fn rating_keys() -> Vec<&'static str> {
     ["source", "model"].into_iter().chain(DriveRatings::ALL.map(|(_, key)| key)).collect()
 }
 
@@ -42,7 +42,7 @@ pub fn names() -> Vec<&'static str> {
 ///
 /// # Errors
 /// The text is empty, has no number or another unit, or is only a bound.
-pub fn set(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
+pub fn set_rating_key(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
     let said = || match text.trim() {
         "" => Err(Fault::new("is empty")),
         text => Ok(text.to_owned()),
@@ -51,7 +51,7 @@ pub fn set(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
         ("source", _) => rating.source = said()?,
         ("model", _) => rating.model = Some(said()?),
         (_, Some((rated, _))) => {
-            let read = units::parse_printed(text, counted(rated))
+            let read = units::parse_printed(text, counted_unit(rated))
                 .map_err(|clause| Fault::from_clause(&clause))?;
             let PrintedValue { value, low, .. } = read;
             if low == 0.0 {
@@ -59,7 +59,7 @@ pub fn set(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
             }
             rating.figures.insert(rated, RatedFigure { printed: text.to_owned(), value });
         }
-        _ => return Err(Fault::unknown("key", key, &names())),
+        _ => return Err(Fault::unknown("key", key, &rating_keys())),
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ pub fn set(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
 ///
 /// # Errors
 /// There is no source, or no figure.
-pub fn check(rating: &Rating) -> Result<(), (&'static str, Fault)> {
+pub fn check_rating(rating: &Rating) -> Result<(), (&'static str, Fault)> {
     if rating.source.is_empty() {
         let hint = "write source = \"the data sheet: its title, revision or date\"";
         return Err(("source", Fault::hint("a rating without a source cannot be looked up", hint)));
@@ -82,7 +82,7 @@ pub fn check(rating: &Rating) -> Result<(), (&'static str, Fault)> {
 
 impl Rating {
     /// Returns a figure in I/Os per second, bytes per second or nanoseconds.
-    pub fn value(&self, rated: DriveRatings) -> Option<f64> {
+    pub fn rated_value(&self, rated: DriveRatings) -> Option<f64> {
         self.figures.get(&rated).map(|figure| figure.value)
     }
 }
@@ -101,13 +101,13 @@ mod tests {
             ("randread_latency", "70us"),
         ];
         for (key, text) in printed {
-            set(&mut rating, key, text).unwrap();
+            set_rating_key(&mut rating, key, text).unwrap();
         }
-        assert_eq!(check(&rating), Ok(()));
+        assert_eq!(check_rating(&rating), Ok(()));
         let read = [DriveRatings::RandreadIops, DriveRatings::Read, DriveRatings::RandreadLatency]
-            .map(|one| rating.value(one));
+            .map(|one| rating.rated_value(one));
         assert_eq!(read, [Some(1e6), Some(7e9), Some(70_000.0)]);
-        assert_eq!(rating.value(DriveRatings::Write), None);
+        assert_eq!(rating.rated_value(DriveRatings::Write), None);
     }
 
     #[test]

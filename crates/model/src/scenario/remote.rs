@@ -5,7 +5,7 @@
 use super::ast::MediumExpr;
 use super::error::Checked;
 use super::error::{Fault, TextFault};
-use super::media::{absolute, flag, is_device_path, medium_options, size};
+use super::media::{absolute, flag, is_device_path, medium_options, size_option};
 use super::{Engine, Workload};
 use crate::stack::{LoadIssuer, Medium, Stack};
 use iotax_facts::place::is_of_windows;
@@ -45,7 +45,7 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
         );
         return Err(at(Fault::hint("iotax itself does not run on Windows", hint)));
     }
-    let size = options.get("size").map(|option| size(option)).transpose()?;
+    let size = options.get("size").map(|option| size_option(option)).transpose()?;
     if size.is_some() && is_device {
         return Err(at(Fault::hint("a device takes no size", "a device is used whole")));
     }

@@ -17,8 +17,9 @@ impl Scenario {
     pub fn generator_on_baseline(&self, stack: usize) -> Option<&str> {
         let (base, stack) = (self.stacks.get(self.baseline)?, self.stacks.get(stack)?);
         let (last, below) = stack.layers.split_last()?;
-        let is_it =
-            last.is(LayerRole::Generator) && below == base.layers && stack.medium == base.medium;
+        let is_it = last.has_role(LayerRole::Generator)
+            && below == base.layers
+            && stack.medium == base.medium;
         is_it.then(|| last.option("name").unwrap_or("another generator"))
     }
 
@@ -30,7 +31,7 @@ impl Scenario {
             stack
                 .layers
                 .iter()
-                .filter(|layer| !layer.is(LayerRole::Null))
+                .filter(|layer| !layer.has_role(LayerRole::Null))
                 .map(LayerSpec::key)
                 .collect::<Vec<_>>()
         };
@@ -58,8 +59,9 @@ pub(super) struct RulerContext<'a> {
 /// # Errors
 /// fio cannot issue the load to be compared: the reason, and a remedy.
 pub(super) fn fio_on(baseline: &Stack, beside: RulerContext) -> Result<StackCell, Fault> {
-    let generator =
-        |layer: &LayerSpec| layer.is(LayerRole::Generator) || layer.is(LayerRole::Delay);
+    let generator = |layer: &LayerSpec| {
+        layer.has_role(LayerRole::Generator) || layer.has_role(LayerRole::Delay)
+    };
     let refused = match () {
         () if beside.trials => Some((
             "durability trials have a load of their own, which fio does not issue",

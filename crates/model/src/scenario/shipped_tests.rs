@@ -96,7 +96,8 @@ fn the_passthrough_has_its_pages_engine_and_reads_what_was_written() {
         let is_it = |one: &&PublishedFigure| {
             (&*one.workload, &*one.stack, one.metric) == (load, stack, metric)
         };
-        1000.0 * published.figures.iter().find(is_it).unwrap().value / rating.value(rated).unwrap()
+        1000.0 * published.figures.iter().find(is_it).unwrap().value
+            / rating.rated_value(rated).unwrap()
     };
     // Of the page's last two columns, which cut some digits off, and round 53.96 % up.
     for (load, rated, host, vm) in [
@@ -172,13 +173,13 @@ fn the_guests_of_two_raids_are_as_large_as_on_their_page_and_eight_on_each() {
     assert!(options_of(&scenario, "vm", "hugepages").iter().all(Option::is_some));
     assert_eq!(options_of(&scenario, "split", "parts"), [Some("8")].into());
     let lists: BTreeSet<usize> =
-        scenario.stacks.iter().map(|stack| stack.medium.groups()).collect();
+        scenario.stacks.iter().map(|stack| stack.medium.list_count()).collect();
     assert_eq!(lists, [1, 2].into());
     assert!(
         scenario
             .stacks
             .iter()
-            .all(|stack| stack.medium.members().len() == 5 * stack.medium.groups())
+            .all(|stack| stack.medium.members().len() == 5 * stack.medium.list_count())
     );
     assert_eq!(scenario.measure.percentiles, [99.95]);
     assert_eq!(options_of(&scenario, "mdraid", "chunk"), [Some("64KiB")].into());
@@ -191,7 +192,7 @@ fn the_guests_of_two_raids_are_as_large_as_on_their_page_and_eight_on_each() {
         DriveRatings::Read,
         DriveRatings::Write,
     ]
-    .map(|one| rating.value(one));
+    .map(|one| rating.rated_value(one));
     assert_eq!(rated, [Some(2.7e6), Some(0.7e6), Some(14e9), Some(6.75e9)]);
 }
 
@@ -205,7 +206,7 @@ fn backends_over_fabrics_have_as_much_in_flight_as_on_their_page_and_its_attribu
     {
         let of_a_disk: u32 = load.jobs.iter().map(|job| job.iodepth * job.numjobs).sum();
         assert_eq!(
-            u64::from(of_a_disk) * stack.targets(),
+            u64::from(of_a_disk) * stack.target_count(),
             64,
             "{} under {}",
             stack.name,

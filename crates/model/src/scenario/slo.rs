@@ -42,7 +42,7 @@ impl LatencyMetric {
         LatencyMetric::Fdatasync,
     ];
 
-    pub fn word(self) -> &'static str {
+    pub fn metric_word(self) -> &'static str {
         match self {
             LatencyMetric::Read => "read",
             LatencyMetric::Write => "write",
@@ -82,7 +82,7 @@ impl ServiceLevel {
         1.0 - self.percent / 100.0
     }
 
-    pub fn words(&self) -> String {
+    pub fn level_words(&self) -> String {
         const UNITS: [(u64, &str); 4] =
             [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns")];
         let (ns, unit) =
@@ -101,17 +101,18 @@ impl ServiceLevel {
         };
         let metric = match metric {
             None => None,
-            Some(word) => {
-                Some(LatencyMetric::ALL.into_iter().find(|known| known.word() == word).ok_or_else(
-                    || {
+            Some(word) => Some(
+                LatencyMetric::ALL
+                    .into_iter()
+                    .find(|known| known.metric_word() == word)
+                    .ok_or_else(|| {
                         Fault::unknown(
                             "latency",
                             word,
-                            &LatencyMetric::ALL.map(LatencyMetric::word),
+                            &LatencyMetric::ALL.map(LatencyMetric::metric_word),
                         )
-                    },
-                )?)
-            }
+                    })?,
+            ),
         };
         let percent: Option<f64> =
             percentile.strip_prefix('p').and_then(|number| number.parse().ok());
@@ -132,8 +133,9 @@ impl ServiceLevel {
 
 impl fmt::Display for ServiceLevel {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let metric = self.metric.map(|metric| format!("{} ", metric.word())).unwrap_or_default();
-        write!(out, "{metric}{}", self.words())
+        let metric =
+            self.metric.map(|metric| format!("{} ", metric.metric_word())).unwrap_or_default();
+        write!(out, "{metric}{}", self.level_words())
     }
 }
 
@@ -156,19 +158,19 @@ pub fn parse_list(list: &str) -> Result<Vec<ServiceLevel>, Fault> {
 ///
 /// # Errors
 /// Returns the first level that applies to no workload.
-pub fn check(levels: &[ServiceLevel], workloads: &[Workload]) -> Result<(), Fault> {
+pub fn check_levels(levels: &[ServiceLevel], workloads: &[Workload]) -> Result<(), Fault> {
     let idle =
         |level: &&ServiceLevel| workloads.iter().all(|workload| level.metrics(workload).is_empty());
     let Some(level) = levels.iter().find(idle) else { return Ok(()) };
     let (why, hint) = match level.metric {
         None => ("no workload issues I/O".to_owned(), "name a load with rw".to_owned()),
         Some(metric) if metric.is_flush() => (
-            format!("no workload calls {}", metric.word()),
-            format!("let one that writes call it after each write: {} = 1", metric.word()),
+            format!("no workload calls {}", metric.metric_word()),
+            format!("let one that writes call it after each write: {} = 1", metric.metric_word()),
         ),
         Some(metric) => (
-            format!("no workload has {}s", metric.word()),
-            format!("leave \"{} \" out, or change rw", metric.word()),
+            format!("no workload has {}s", metric.metric_word()),
+            format!("leave \"{} \" out, or change rw", metric.metric_word()),
         ),
     };
     Err(Fault::hint(format!("service level \"{level}\": {why}"), hint))
@@ -221,7 +223,7 @@ mod tests {
             parse_list(text).unwrap()[0]
                 .metrics(on)
                 .into_iter()
-                .map(LatencyMetric::word)
+                .map(LatencyMetric::metric_word)
                 .collect::<Vec<_>>()
         };
         assert_eq!(of("p99 < 1ms", &mix), ["read", "write"]);
@@ -229,7 +231,8 @@ mod tests {
         assert!(
             of("fsync p99 < 1ms", &mix).is_empty() && of("fdatasync p99 < 1ms", &reads).is_empty()
         );
-        let refused = |text: &str| check(&parse_list(text).unwrap(), std::slice::from_ref(&reads));
+        let refused =
+            |text: &str| check_levels(&parse_list(text).unwrap(), std::slice::from_ref(&reads));
         assert_eq!(refused("p99 < 1ms"), Ok(()));
         let fault = refused("p99 < 1ms,fsync p99 < 1ms").unwrap_err();
         assert_eq!(fault.why, "service level \"fsync p99 < 1ms\": no workload calls fsync");

@@ -84,7 +84,7 @@ pub fn stacked(
                 tool: names.tools.get(help.name).cloned().map(Box::new),
                 origin: origin(layer.span.start),
             };
-            bdev::settle(&cell.medium, &cell.layers, &mut spec)
+            bdev::settle_layer(&cell.medium, &cell.layers, &mut spec)
                 .map_err(|fault| TextFault::new(layer.span.clone(), fault))?;
             cell.layers.push(spec);
             grown.push(cell);
@@ -117,8 +117,9 @@ fn only_generators_on_each(
 
 /// Returns the places of both ends of a layer, as steps know them.
 fn ends(layer: &LayerExpr, names: &StackNames) -> Checked<(Option<Place>, Option<Place>)> {
-    let named =
-        |word: &str| names.place(word).map_err(|fault| TextFault::new(layer.span.clone(), fault));
+    let named = |word: &str| {
+        names.resolve_place(word).map_err(|fault| TextFault::new(layer.span.clone(), fault))
+    };
     let Some((near, far)) = &layer.place else { return Ok((None, None)) };
     Ok((Some(named(near)?), far.as_ref().map(|far| named(far)).transpose()?))
 }
@@ -126,9 +127,11 @@ fn ends(layer: &LayerExpr, names: &StackNames) -> Checked<(Option<Place>, Option
 pub(super) fn known_layer(layer: &LayerExpr, names: &StackNames) -> Checked<&'static LayerHelp> {
     names.layer(&layer.name).ok_or_else(|| {
         let end = layer.span.start + layer.name.len();
-        let known: Vec<&str> =
-            layer::names().into_iter().chain(names.tools.keys().map(String::as_str)).collect();
-        let fault = match alias::layer(&layer.name) {
+        let known: Vec<&str> = layer::layer_names()
+            .into_iter()
+            .chain(names.tools.keys().map(String::as_str))
+            .collect();
+        let fault = match alias::suggest_layer(&layer.name) {
             Some(write) => Fault::hint(
                 format!("unknown layer \"{}\"", layer.name),
                 format!("did you mean {write}? known are {}", known.join(", ")),
@@ -187,7 +190,7 @@ fn fits(
         Fault::hint(
             format!(
                 "\"{name}\" needs a file or a device below it, and {} is neither",
-                cell.medium.text()
+                cell.medium.medium_text()
             ),
             "only vm and null go on cpu and net",
         )
@@ -217,18 +220,18 @@ fn fits(
             format!("\"{name}\" is set up by iotax, and agent=fio runs no iotax there"),
             "leave agent=fio out, or the layer",
         )
-    } else if help.role == LayerRole::Guest && !cell.place().is_host() {
+    } else if help.role == LayerRole::Guest && !cell.final_place().is_host() {
         Fault::hint(
-            format!("guests run on this host only, and what is below is on {}", cell.place()),
+            format!("guests run on this host only, and what is below is on {}", cell.final_place()),
             "end the stack below the guest",
         )
     } else if help.role == LayerRole::Guest && cell.guest().is_some() {
         Fault::hint("this version cannot put a guest in a guest", "end the stack with the first")
-    } else if help.only_here && !cell.place().is_host() {
+    } else if help.only_here && !cell.final_place().is_host() {
         Fault::hint(
             format!(
                 "\"{name}\" is set up on this host only, and what is below is on {}",
-                cell.place()
+                cell.final_place()
             ),
             "name files or devices of this host",
         )
@@ -327,7 +330,7 @@ fn not_in_its_guest(cell: &StackCell, name: &str) -> Option<Fault> {
 
 /// Refuses a layer that is not in the place of what is below it.
 fn lives_elsewhere(cell: &StackCell, name: &str, place: &Place) -> Option<Fault> {
-    let below = cell.place();
+    let below = cell.final_place();
     (*place != below).then(|| {
         Fault::hint(
             format!("\"{name}\" is written @{place}, and what is below it is @{below}"),
@@ -337,7 +340,7 @@ fn lives_elsewhere(cell: &StackCell, name: &str, place: &Place) -> Option<Fault>
 }
 
 fn face(cell: &StackCell) -> Face {
-    let mut given = cell.layers.iter().filter_map(LayerSpec::help).map(|help| help.gives);
+    let mut given = cell.layers.iter().filter_map(LayerSpec::catalog_entry).map(|help| help.gives);
     given.rfind(|face| *face != Face::Any).unwrap_or(cell.medium.face())
 }
 
@@ -382,8 +385,9 @@ fn option_values(help: &LayerHelp, option: &OptionExpr) -> Checked<(String, Vec<
     let def = help.option(&key).ok_or_else(|| at(unknown_option(help, &key, &known)))?;
     let mut checked: Vec<String> = Vec::new();
     for value in &values {
-        let value = def.check(value).map_err(|fault| {
-            let meant = alias::value(help, value).map(|write| format!("did you mean {write}?"));
+        let value = def.check_value(value).map_err(|fault| {
+            let meant =
+                alias::suggest_value(help, value).map(|write| format!("did you mean {write}?"));
             at(Fault {
                 why: format!("option \"{key}\": {}", fault.why),
                 hint: meant.or(fault.hint),
@@ -443,7 +447,7 @@ fn wants_one_of(help: &LayerHelp, choice: &Choice) -> Result<(), Fault> {
 
 impl Medium {
     /// Returns the medium as the one-line grammar writes it.
-    pub fn text(&self) -> String {
+    pub fn medium_text(&self) -> String {
         let size = |size: &Option<u64>| {
             size.map(|bytes| format!(",size={}", exact_size(bytes))).unwrap_or_default()
         };
@@ -488,12 +492,12 @@ impl Medium {
                 let in_one = self.places().len() == 1;
                 let text = |member: &Medium| match member {
                     Medium::Drive { name, .. } if in_one => name.clone(),
-                    other => other.text(),
+                    other => other.medium_text(),
                 };
                 let list = |members: &[Medium]| {
                     format!("[{}]", members.iter().map(text).collect::<Vec<_>>().join(","))
                 };
-                match self.groups() {
+                match self.list_count() {
                     1 => list(members),
                     groups => {
                         let lists: Vec<String> =
@@ -509,7 +513,8 @@ impl Medium {
 /// Returns true if nothing joins several media. This holds for all prefixes of a stack below the
 /// layer that joins, beginning with the bare medium.
 fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
-    let first = layers.iter().find(|layer| !layer.works_anywhere()).and_then(LayerSpec::help);
+    let first =
+        layers.iter().find(|layer| !layer.works_anywhere()).and_then(LayerSpec::catalog_entry);
     matches!(medium, Medium::Many { .. }) && !first.is_some_and(|help| help.joins)
 }
 
@@ -525,13 +530,13 @@ struct Devices {
 
 impl Devices {
     fn from_medium(medium: &Medium) -> Devices {
-        let groups = medium.groups();
+        let groups = medium.list_count();
         Devices { each: medium.members().len() / groups, groups }
     }
 
     /// Returns the devices with a layer on top.
-    fn below(self, layer: &LayerSpec) -> Devices {
-        let Some(help) = layer.help() else {
+    fn with_layer(self, layer: &LayerSpec) -> Devices {
+        let Some(help) = layer.catalog_entry() else {
             // A layer of a later version is known only to be on all of them.
             return Devices { each: 1, ..self };
         };
@@ -552,13 +557,13 @@ impl Devices {
 }
 
 fn devices(medium: &Medium, layers: &[LayerSpec]) -> Devices {
-    layers.iter().fold(Devices::from_medium(medium), Devices::below)
+    layers.iter().fold(Devices::from_medium(medium), Devices::with_layer)
 }
 
 /// Returns the number of parts into which the last layer that makes a device splits what is below.
-pub(super) fn parts(layers: &[LayerSpec]) -> Option<usize> {
+pub(super) fn split_parts(layers: &[LayerSpec]) -> Option<usize> {
     let last = layers.iter().rfind(|layer| !layer.works_anywhere())?;
-    last.option(last.help()?.splits?)?.parse().ok()
+    last.option(last.catalog_entry()?.splits?)?.parse().ok()
 }
 
 /// Returns the number of targets that are loaded at once in each place: media that nothing joins,
@@ -579,7 +584,7 @@ impl Stack {
 
     /// Returns true if those are parts of a device.
     pub fn is_split(&self) -> bool {
-        parts(&self.layers).is_some()
+        split_parts(&self.layers).is_some()
     }
 
     /// Returns the layers, each with the number of devices that it is on.
@@ -587,13 +592,13 @@ impl Stack {
         let mut devices = Devices::from_medium(&self.medium);
         self.layers.iter().map(move |layer| {
             let below = devices;
-            devices = below.below(layer);
+            devices = below.with_layer(layer);
             (layer, below.each)
         })
     }
 
     /// Returns the number of targets that the load has at the same time, over all guests.
-    pub fn targets(&self) -> u64 {
+    pub fn target_count(&self) -> u64 {
         u64::from(self.guests()) * self.loaded_at_once().unwrap_or(1) as u64
     }
 
@@ -602,7 +607,7 @@ impl Stack {
     pub fn drops_flushes(&self) -> Option<String> {
         self.layers.iter().find_map(|layer| {
             let (option, value) = layer
-                .help()?
+                .catalog_entry()?
                 .drops_flushes
                 .iter()
                 .find(|(option, value)| layer.option(option) == Some(value))?;
@@ -613,7 +618,7 @@ impl Stack {
     /// Returns the remarks on choices of the layers that a reader of a report must know.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         self.layers.iter().flat_map(|layer| {
-            let notes = layer.help().map_or(&[][..], |help| help.notes);
+            let notes = layer.catalog_entry().map_or(&[][..], |help| help.notes);
             // The note of a tool applies to every choice.
             let chosen = |(option, value, _): &&(&str, &str, &str)| {
                 option.is_empty() || layer.option(option) == Some(value)
@@ -633,10 +638,12 @@ fn exact_size(bytes: u64) -> String {
 
 impl LayerSpec {
     /// Returns the layer as the one-line grammar writes it, with every option that was written.
-    pub fn text(&self) -> String {
+    pub fn layer_text(&self) -> String {
         // The medium below already names the socket.
-        let written =
-            self.options.iter().filter(|(key, _)| *key != vm::SOCKET || !self.is(LayerRole::Guest));
+        let written = self
+            .options
+            .iter()
+            .filter(|(key, _)| *key != vm::SOCKET || !self.has_role(LayerRole::Guest));
         let options: Vec<String> =
             written.map(|(key, value)| self.option_text(key, value)).collect();
         let options =
@@ -648,7 +655,7 @@ impl LayerSpec {
     }
 
     pub(super) fn option_text(&self, key: &str, value: &str) -> String {
-        let help = self.help();
+        let help = self.catalog_entry();
         let lone = help.is_some_and(|help| {
             help.positional == Some(key)
                 && help.option(key).is_some_and(|def| matches!(def.kind, OptionKind::Word(_)))
@@ -659,11 +666,11 @@ impl LayerSpec {
 
 impl StackCell {
     /// Returns the canonical one-line form, which parses to the same stack.
-    pub fn text(&self) -> String {
-        let layers = self.layers.iter().map(LayerSpec::text);
-        let medium = match self.medium.groups() > 1 || is_each(&self.medium, &self.layers) {
-            true => format!("each({})", self.medium.text()),
-            false => self.medium.text(),
+    pub fn cell_text(&self) -> String {
+        let layers = self.layers.iter().map(LayerSpec::layer_text);
+        let medium = match self.medium.list_count() > 1 || is_each(&self.medium, &self.layers) {
+            true => format!("each({})", self.medium.medium_text()),
+            false => self.medium.medium_text(),
         };
         let of_drives = |members: &[Medium]| matches!(members, [Medium::Drive { .. }, ..]);
         let of_many = matches!(&self.medium, Medium::Many { members, .. } if of_drives(members))
@@ -673,7 +680,7 @@ impl StackCell {
     }
 
     /// Returns the place in which the stack can be used: the last place that a layer leads to.
-    fn place(&self) -> Place {
+    fn final_place(&self) -> Place {
         let far = self.layers.iter().rev().find_map(|layer| layer.far.clone());
         far.unwrap_or_else(|| self.medium.place())
     }
@@ -683,17 +690,17 @@ impl StackCell {
     }
 
     fn is_split(&self) -> bool {
-        parts(&self.layers).is_some()
+        split_parts(&self.layers).is_some()
     }
 
     fn guest(&self) -> Option<&LayerSpec> {
-        self.layers.iter().find(|layer| layer.is(LayerRole::Guest))
+        self.layers.iter().find(|layer| layer.has_role(LayerRole::Guest))
     }
 
-    pub fn named(self, name: String, own: bool) -> Stack {
+    pub fn into_stack(self, name: String, own: bool) -> Stack {
         Stack {
             name,
-            text: self.text(),
+            text: self.cell_text(),
             medium: self.medium,
             layers: self.layers,
             own,

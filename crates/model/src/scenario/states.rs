@@ -77,7 +77,11 @@ pub(super) fn expand(stacks: Vec<Stack>, states: &[AskedState]) -> Result<Vec<St
 
 /// Returns the number of members that the stack can lose without losing data.
 pub fn spares(stack: &Stack) -> u32 {
-    stack.layers_with_members().map(|(layer, members)| layer.redundancy(members)).max().unwrap_or(0)
+    stack
+        .layers_with_members()
+        .map(|(layer, members)| layer.survivable_failures(members))
+        .max()
+        .unwrap_or(0)
 }
 
 /// Returns the source of the state of a stack's array.
@@ -87,9 +91,10 @@ pub fn state_source(stack: &Stack) -> &'static str {
 
 /// Returns the states of a stack's array: those of the layer with the most redundancy.
 fn stated_by(stack: &Stack) -> Option<layer::States> {
-    let most =
-        stack.layers_with_members().max_by_key(|(layer, members)| layer.redundancy(*members));
-    most.and_then(|(layer, _)| layer.help()).and_then(|help| help.states)
+    let most = stack
+        .layers_with_members()
+        .max_by_key(|(layer, members)| layer.survivable_failures(*members));
+    most.and_then(|(layer, _)| layer.catalog_entry()).and_then(|help| help.states)
 }
 
 fn in_state(
@@ -180,7 +185,8 @@ mod tests {
         };
         let names = expanded(layer("ceph", &[]), "healthy,out(1),healthy").unwrap();
         assert!(
-            names[1].name.ends_with(" out(1)") && names[1].state.as_ref().unwrap().lost().is_none()
+            names[1].name.ends_with(" out(1)")
+                && names[1].state.as_ref().unwrap().lost_members().is_none()
         );
         let raid = expanded(layer("mdraid", &[("level", "5")]), "healthy,out(1)").unwrap_err();
         assert!(

@@ -82,7 +82,7 @@ pub struct Coordinate {
 
 impl Coordinate {
     /// Returns the value as it is written: `4k`, `64`.
-    pub fn shown(&self) -> String {
+    pub fn written_value(&self) -> String {
         def_of(&self.word).map_or_else(|| self.value.to_string(), |def| (def.show)(self.value))
     }
 
@@ -115,7 +115,7 @@ pub(super) fn drafts(
     let mut axes = axes(words)?;
     let mut words = words.clone();
     for fixed in axes.iter().filter(|axis| axis.items.len() == 1) {
-        words = words.with(fixed.word, &fixed.items[0]);
+        words = words.with_item(fixed.word, &fixed.items[0]);
     }
     axes.retain(|axis| axis.items.len() > 1);
     check_extent(&axes)?;
@@ -147,7 +147,7 @@ impl Axis {
     fn across(&self, points: &[JobWords]) -> Vec<JobWords> {
         points
             .iter()
-            .flat_map(|words| self.items.iter().map(|item| words.with(self.word, item)))
+            .flat_map(|words| self.items.iter().map(|item| words.with_item(self.word, item)))
             .collect()
     }
 }
@@ -155,8 +155,8 @@ impl Axis {
 fn axes(words: &JobWords) -> Result<Vec<Axis>, InputError> {
     let mut axes = Vec::new();
     for (word, written) in words.in_order() {
-        let listed =
-            listed(word, written).map_err(|fault| written.origin.error(&written.key, fault))?;
+        let listed = listed_values(word, written)
+            .map_err(|fault| written.origin.error_at_key(&written.key, fault))?;
         if let Some(items) = listed {
             let (key, origin) = (written.key.clone(), written.origin.clone());
             axes.push(Axis { word, key, origin, items });
@@ -166,7 +166,7 @@ fn axes(words: &JobWords) -> Result<Vec<Axis>, InputError> {
 }
 
 /// Returns the values of a list; `None`: there is a single value.
-fn listed(word: &str, written: &Written) -> Result<Option<Vec<SweepItem>>, Fault> {
+fn listed_values(word: &str, written: &Written) -> Result<Option<Vec<SweepItem>>, Fault> {
     let items = match &written.list {
         Some(items) => Some(items.clone()),
         None => texts(word, &written.value)?.map(|texts| {
@@ -229,7 +229,7 @@ fn check_extent(axes: &[Axis]) -> Result<(), InputError> {
         let why = format!("a sweep over {} words: {}", words.len(), words.join(", "));
         let fault =
             Fault::hint(why, format!("sweep over at most {MOST_WORDS}, and write more workloads"));
-        return Err(third.origin.error(&third.key, fault));
+        return Err(third.origin.error_at_key(&third.key, fault));
     }
     let points: usize = axes.iter().map(|axis| axis.items.len()).product();
     match axes.last() {
@@ -237,7 +237,7 @@ fn check_extent(axes: &[Axis]) -> Result<(), InputError> {
             let why = format!("a sweep of {points} points; {MOST_POINTS} are the most");
             let fault =
                 Fault::hint(why, "leave values out: each point takes its own budget of time");
-            Err(last.origin.error(&last.key, fault))
+            Err(last.origin.error_at_key(&last.key, fault))
         }
         _ => Ok(()),
     }
@@ -252,7 +252,8 @@ fn draft(
     let mut job = words.draft(Dialect::Ours)?;
     job.job.name = name_of(&job.job);
     let at = axes.iter().map(|axis| coordinate(axis, &job.job)).collect::<Result<Vec<_>, _>>()?;
-    let suffix: String = at.iter().map(|at| format!(" {}={}", at.word, at.shown())).collect();
+    let suffix: String =
+        at.iter().map(|at| format!(" {}={}", at.word, at.written_value())).collect();
     let point_name = name.map_or_else(|| job.job.name.clone(), |name| format!("{name}{suffix}"));
     let swept: Vec<&str> = axes.iter().map(|axis| axis.word).collect();
     let made_up = || format!("{}-over-{}", name_without(&job.job, &swept), swept.join("-"));
@@ -266,7 +267,7 @@ fn coordinate(axis: &Axis, job: &Job) -> Result<Coordinate, InputError> {
         Some(value) => Ok(Coordinate { word: axis.word.to_owned(), value }),
         None => {
             let fault = Fault::hint("0 means no rate at all", "sweep over rates from 1 on");
-            Err(axis.origin.error(&axis.key, fault))
+            Err(axis.origin.error_at_key(&axis.key, fault))
         }
     }
 }
@@ -280,8 +281,9 @@ fn check_twins(axes: &[Axis], drafts: &[WorkloadDraft]) -> Result<(), InputError
         // is at fault.
         let axis = axes.iter().zip(&twin.at).find(|(axis, at)| repeats(axis, at, drafts));
         if let Some((axis, at)) = axis {
-            let fault = Fault::hint(format!("{} is in the list twice", at.shown()), "remove one");
-            return Err(axis.origin.error(&axis.key, fault));
+            let fault =
+                Fault::hint(format!("{} is in the list twice", at.written_value()), "remove one");
+            return Err(axis.origin.error_at_key(&axis.key, fault));
         }
     }
     Ok(())

@@ -85,11 +85,11 @@ impl OutputTableDraft {
         let wire = self.wire.get_ref();
         let mut groups = self.groups(stacks)?;
         let columns = self.columns(&groups)?;
-        for (group, written) in groups.iter().zip(self.written()) {
+        for (group, written) in groups.iter().zip(self.written_stack_lists()) {
             if group.stacks.len() != columns.len() {
                 let why = format!("{} stacks for {} columns", group.stacks.len(), columns.len());
                 let fault = Fault::hint(why, format!("write \"{NONE}\" where the table has none"));
-                return Err(self.file.error("stacks", &written.span(), fault));
+                return Err(self.file.error_at_span("stacks", &written.span(), fault));
             }
         }
         let rows = self.rows(wire.rows.as_ref(), workloads)?;
@@ -119,7 +119,7 @@ impl OutputTableDraft {
     }
 
     /// Returns the lists of stacks as they are in the file.
-    fn written(&self) -> Vec<&Spanned<Vec<Spanned<String>>>> {
+    fn written_stack_lists(&self) -> Vec<&Spanned<Vec<Spanned<String>>>> {
         let wire = self.wire.get_ref();
         wire.stacks.iter().chain(wire.group.iter().map(|group| &group.get_ref().stacks)).collect()
     }
@@ -135,7 +135,7 @@ impl OutputTableDraft {
             _ => None,
         };
         if let Some((span, fault)) = fault {
-            return Err(self.file.error("stacks", &span, fault));
+            return Err(self.file.error_at_span("stacks", &span, fault));
         }
         let only = wire.stacks.iter().map(|stacks| (None, stacks));
         let named =
@@ -146,7 +146,7 @@ impl OutputTableDraft {
                 .filter(|name| groups.iter().any(|one| one.name.as_ref() == Some(name.get_ref())))
             {
                 let fault = Fault::new(format!("group \"{}\" is listed twice", name.get_ref()));
-                return Err(self.file.error("name", &name.span(), fault));
+                return Err(self.file.error_at_span("name", &name.span(), fault));
             }
             let stacks = self.stacks(stacks.get_ref(), known)?;
             groups.push(TableGroup {
@@ -177,7 +177,9 @@ impl OutputTableDraft {
                     Err(Fault::unknown("stack", name, &known))
                 }
             };
-            found.push(stack.map_err(|fault| self.file.error("stacks", &name.span(), fault))?);
+            found.push(
+                stack.map_err(|fault| self.file.error_at_span("stacks", &name.span(), fault))?,
+            );
         }
         Ok(found)
     }
@@ -193,7 +195,7 @@ impl OutputTableDraft {
                 _ => {
                     let hint = "write columns = [...]: a head for the first stack of every group, for the second, and so on";
                     let fault = Fault::hint("groups have no heads of columns", hint);
-                    Err(self.file.error("columns", &self.wire.span(), fault))
+                    Err(self.file.error_at_span("columns", &self.wire.span(), fault))
                 }
             };
         };
@@ -201,7 +203,7 @@ impl OutputTableDraft {
         for head in columns.get_ref() {
             if heads.contains(head.get_ref()) {
                 let fault = Fault::new(format!("column \"{}\" is listed twice", head.get_ref()));
-                return Err(self.file.error("columns", &head.span(), fault));
+                return Err(self.file.error_at_span("columns", &head.span(), fault));
             }
             heads.push(head.get_ref().clone());
         }
@@ -215,7 +217,7 @@ impl OutputTableDraft {
         columns: &[String],
         groups: &[TableGroup],
     ) -> Result<usize, InputError> {
-        let refuse = |fault| self.file.error("percent_of", &name.span(), fault);
+        let refuse = |fault| self.file.error_at_span("percent_of", &name.span(), fault);
         let heads: Vec<&str> = columns.iter().map(String::as_str).collect();
         let at = columns.iter().position(|head| head == name.get_ref());
         let at = at.ok_or_else(|| refuse(Fault::unknown("column", name.get_ref(), &heads)))?;
@@ -254,7 +256,7 @@ impl OutputTableDraft {
                 }
                 false => Fault::unknown("workload", name, &known),
             };
-            return Err(self.file.error("rows", &row.span(), fault));
+            return Err(self.file.error_at_span("rows", &row.span(), fault));
         }
         Ok(names)
     }
@@ -279,10 +281,10 @@ impl OutputTableDraft {
             }
             Metric::Rate { .. } => Ok(metric),
             Metric::Latency { .. } => {
-                shown.iter().try_for_each(|workload| metric.on(workload).map(|_| ()))?;
+                shown.iter().try_for_each(|workload| metric.on_workload(workload).map(|_| ()))?;
                 Ok(metric)
             }
         });
-        read.map_err(|fault| self.file.error("metric", &word.span(), fault))
+        read.map_err(|fault| self.file.error_at_span("metric", &word.span(), fault))
     }
 }

@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// Returns the first key or value at fault.
-pub(super) fn read(path: &Path, given: &[String]) -> Result<ScenarioParts, InputError> {
+pub(super) fn read_scenario(path: &Path, given: &[String]) -> Result<ScenarioParts, InputError> {
     let file = path.display().to_string();
     let text = read_text(path).map_err(|error| {
         InputError::new(&file, Fault::new(format!("cannot read the scenario: {error}")))
@@ -151,7 +151,7 @@ impl<'de> de::Visitor<'de> for WordsVisitor {
 }
 
 impl WordTable {
-    fn take(&mut self, key: &str) -> Option<Spanned<Word>> {
+    fn take_key(&mut self, key: &str) -> Option<Spanned<Word>> {
         let at = self.0.iter().position(|(name, _)| name.get_ref() == key)?;
         Some(self.0.remove(at).1)
     }
@@ -229,7 +229,7 @@ struct TomlSource<'a> {
 impl TomlSource<'_> {
     fn checked(&self, wire: ScenarioTable, given: &[String]) -> Result<ScenarioParts, InputError> {
         let engine = wire.engine.as_ref().map(|word| self.engine(word)).transpose()?.flatten();
-        let mut places = self.places(&wire.place)?;
+        let mut places = self.read_places(&wire.place)?;
         self.tools(&wire, &mut places)?;
         let mut devices = self.devices(&wire.device, &places)?;
         let mut parts = ScenarioParts::new(&self.file);
@@ -261,7 +261,7 @@ impl TomlSource<'_> {
         parts.engine = engine;
         self.measure(&wire.measure, &mut parts)?;
         let state = |word: &Spanned<String>| {
-            self.value(word, |word| {
+            self.checked_value(word, |word| {
                 word.parse::<AskedState>().map_err(|why| Fault::from_clause(&why))
             })
         };
@@ -277,10 +277,10 @@ impl TomlSource<'_> {
             parts.scenario.consent.push(consent);
         }
         for text in &wire.change {
-            let (vm, force) = self.value(text, place::parse_change)?;
+            let (vm, force) = self.checked_value(text, place::parse_change)?;
             parts.scenario.changes.insert(vm, force);
         }
-        let max_written = wire.max_written.map(|word| self.value(&word, size_of));
+        let max_written = wire.max_written.map(|word| self.checked_value(&word, size_of));
         parts.scenario.max_written = max_written.transpose()?;
         Ok(parts)
     }
@@ -302,7 +302,7 @@ impl TomlSource<'_> {
             let hint = format!(
                 "give it on the command line: --{key} {}; or let the user that iotax runs as (root, under sudo) own the file and its \
                  folders, and nobody else write to them",
-                shell::word(first.get_ref())
+                shell::quote_word(first.get_ref())
             );
             return Err(self.fault(&first.span(), Fault::hint(why, hint)));
         }
@@ -385,7 +385,10 @@ impl TomlSource<'_> {
             .into_iter()
             .find(|scheme| path.strip_prefix(scheme).is_some_and(|rest| rest.starts_with(':')));
         let body = scheme.map_or(path.as_str(), |scheme| &path[scheme.len() + 1..]);
-        let place = device.place.as_ref().map(|word| self.value(word, |word| places.place(word)));
+        let place = device
+            .place
+            .as_ref()
+            .map(|word| self.checked_value(word, |word| places.resolve_place(word)));
         // A path is on this host by default.
         let place = place.transpose()?.filter(|place| !place.is_host());
         if scheme.is_none() && !body.starts_with('/') && place.is_none() {
@@ -441,7 +444,7 @@ impl TomlSource<'_> {
             for (cell, suffix) in cells.into_iter().zip(suffixes) {
                 let name =
                     if suffix.is_empty() { name.clone() } else { format!("{name} {suffix}") };
-                stacks.push(cell.named(name, own));
+                stacks.push(cell.into_stack(name, own));
             }
         }
         Ok(stacks)
@@ -455,7 +458,7 @@ impl TomlSource<'_> {
     ) -> Result<(), InputError> {
         let span = wire.span();
         let mut wire = wire.into_inner();
-        let mut take = |key| wire.take(key).map(|word| self.single_word(&word)).transpose();
+        let mut take = |key| wire.take_key(key).map(|word| self.single_word(&word)).transpose();
         let name = take("name")?.map(Spanned::into_inner);
         let own = take("engine")?.map(|word| self.engine(&word)).transpose()?;
         let engine = own.unwrap_or(engine);
@@ -492,7 +495,7 @@ impl TomlSource<'_> {
             }
             (None, Some(profile), None) => {
                 let drafts = profile::drafts(profile.get_ref(), &self.origin(&profile.span()))?;
-                parts.drafts.extend(named(drafts, name.as_deref(), engine));
+                parts.drafts.extend(rename_drafts(drafts, name.as_deref(), engine));
                 Ok(())
             }
             (None, None, None) => {
@@ -503,7 +506,7 @@ impl TomlSource<'_> {
                 Err(self.fault(&span, fault))
             }
             (None, None, Some(_)) => {
-                parts.add(sweep::drafts(&words, name.as_deref(), engine)?);
+                parts.add_drafts(sweep::drafts(&words, name.as_deref(), engine)?);
                 Ok(())
             }
         }
@@ -515,7 +518,7 @@ impl TomlSource<'_> {
             let origin = self.origin(&word.span());
             let known = match word.get_ref() {
                 Word::Many(list) => words.set_list(key.get_ref(), self.items(list)?, &origin),
-                _ => words.set(key.get_ref(), self.single_word(word)?.get_ref(), &origin),
+                _ => words.set_word(key.get_ref(), self.single_word(word)?.get_ref(), &origin),
             };
             if !known {
                 let known =
@@ -542,7 +545,7 @@ impl TomlSource<'_> {
     }
 
     fn unknown_key(&self, key: &Spanned<String>, known: &[&str]) -> InputError {
-        self.origin(&key.span()).error(key.get_ref(), unknown_key(key.get_ref(), known))
+        self.origin(&key.span()).error_at_key(key.get_ref(), unknown_key(key.get_ref(), known))
     }
 
     fn job_file(
@@ -560,8 +563,8 @@ impl TomlSource<'_> {
             );
             return Err(self.fault(&file.span(), fault));
         }
-        let jobs = jobfile::read(&path)?;
-        parts.drafts.extend(named(jobs.drafts, name, engine));
+        let jobs = jobfile::read_job_file(&path)?;
+        parts.drafts.extend(rename_drafts(jobs.drafts, name, engine));
         parts.scenario.notes.extend(jobs.notes);
         Ok(())
     }
@@ -569,8 +572,8 @@ impl TomlSource<'_> {
     fn measure(&self, wire: &WordTable, parts: &mut ScenarioParts) -> Result<(), InputError> {
         for (key, word) in &wire.0 {
             let (name, span) = (key.get_ref(), word.span());
-            if !measure::names().contains(&name.as_str()) {
-                return Err(self.unknown_key(key, &measure::names()));
+            if !measure::measure_keys().contains(&name.as_str()) {
+                return Err(self.unknown_key(key, &measure::measure_keys()));
             }
             let value = match word.get_ref() {
                 Word::Many(list) if name == slo::KEY => self
@@ -581,7 +584,7 @@ impl TomlSource<'_> {
                     .join(","),
                 _ => self.single_word(word)?.into_inner(),
             };
-            measure::set(&mut parts.scenario.measure, name, &value)
+            measure::set_measure_key(&mut parts.scenario.measure, name, &value)
                 .map_err(|fault| self.fault(&span, fault))?;
             parts.measure_origins.insert(name.clone(), self.origin(&span));
         }
@@ -592,8 +595,8 @@ impl TomlSource<'_> {
         let mut spec = DurabilitySpec::default();
         for (key, word) in &wire.0 {
             let name = key.get_ref();
-            if !durability::names().contains(&name.as_str()) {
-                return Err(self.unknown_key(key, &durability::names()));
+            if !durability::durability_keys().contains(&name.as_str()) {
+                return Err(self.unknown_key(key, &durability::durability_keys()));
             }
             let values = match word.get_ref() {
                 Word::Many(list) if name == "kill" => self.items(list)?,
@@ -605,7 +608,7 @@ impl TomlSource<'_> {
                 }
             };
             for value in values {
-                durability::set(&mut spec, name, &value.text)
+                durability::set_durability_key(&mut spec, name, &value.text)
                     .map_err(|fault| self.fault(&word.span(), fault))?;
             }
         }
@@ -616,23 +619,23 @@ impl TomlSource<'_> {
         let mut rating = Rating::default();
         for (key, word) in &wire.get_ref().0 {
             let name = key.get_ref();
-            if !rating::names().contains(&name.as_str()) {
-                return Err(self.unknown_key(key, &rating::names()));
+            if !rating::rating_keys().contains(&name.as_str()) {
+                return Err(self.unknown_key(key, &rating::rating_keys()));
             }
             let value = self.single_word(word)?;
-            rating::set(&mut rating, name, value.get_ref())
+            rating::set_rating_key(&mut rating, name, value.get_ref())
                 .map_err(|fault| self.fault(&word.span(), fault))?;
         }
-        let checked = rating::check(&rating);
-        checked.map_err(|(key, fault)| self.origin(&wire.span()).error(key, fault))?;
+        let checked = rating::check_rating(&rating);
+        checked.map_err(|(key, fault)| self.origin(&wire.span()).error_at_key(key, fault))?;
         Ok(rating)
     }
 
     fn engine(&self, word: &Spanned<String>) -> Result<Option<Engine>, InputError> {
-        self.value(word, parse_engine)
+        self.checked_value(word, parse_engine)
     }
 
-    fn value<T>(
+    fn checked_value<T>(
         &self,
         word: &Spanned<String>,
         parse: impl Fn(&str) -> Result<T, Fault>,
@@ -684,7 +687,7 @@ impl TomlSource<'_> {
 
 /// Returns the workloads of a file or a profile under the name that the scenario gives them, with
 /// its engine if it names one.
-fn named(
+fn rename_drafts(
     drafts: Vec<WorkloadDraft>,
     name: Option<&str>,
     engine: Option<Engine>,
@@ -706,7 +709,7 @@ fn other_medium(
     devices: &mut BTreeMap<String, Medium>,
     places: &StackNames,
 ) -> Result<Option<(PathBuf, String)>, InputError> {
-    let fault = |fault| Origin::command_line().error("device", fault);
+    let fault = |fault| Origin::command_line().error_at_key("device", fault);
     let example = "write NAME=/dev/nvme1n1 or NAME=file:/srv/x.img,size=4GiB";
     let (name, text) = text
         .split_once('=')
@@ -867,7 +870,7 @@ impl Resolver<'_> {
             (Some(text), None) if stack.layers.is_none() => self.text_cells(text),
             (None, Some(on)) => {
                 open.push(name.to_owned());
-                let below = self.below(on, open)?;
+                let below = self.cells_below(on, open)?;
                 open.pop();
                 self.with_layers(below, stack.layers.as_deref().unwrap_or_default())
             }
@@ -877,7 +880,7 @@ impl Resolver<'_> {
                     "write text = \"file:/srv/x.img,size=4GiB | loop\", or on = \"NAME\" and layers = [\"loop\"]",
                 );
                 let place = self.source.origin(&spanned.span());
-                Err(place.error(name, fault))
+                Err(place.error_at_key(name, fault))
             }
         }
     }
@@ -888,7 +891,7 @@ impl Resolver<'_> {
         cells_of(&expr, self.known, &self.layer_origin(text)).map_err(fault)
     }
 
-    fn below(
+    fn cells_below(
         &self,
         on: &Spanned<String>,
         open: &mut Vec<String>,

@@ -519,15 +519,15 @@ fn a_described_engine_is_a_layer_like_any_other() {
     let names: Vec<&str> = scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
     assert_eq!(names, ["a mode=fast", "a mode=safe", "b"]);
     let layer = &scenario.stacks[0].layers[0];
-    assert_eq!((layer.option("strip"), layer.redundancy(2)), (Some("128KiB"), 1));
-    assert_eq!(layer.text(), "array(mode=fast,strip=128KiB)");
+    assert_eq!((layer.option("strip"), layer.survivable_failures(2)), (Some("128KiB"), 1));
+    assert_eq!(layer.layer_text(), "array(mode=fast,strip=128KiB)");
     let plain = read_text(&with_tool("array", TOOL)).unwrap().stacks[0].layers[0].clone();
     assert_eq!((plain.option("strip"), plain.option("mode")), (Some("64KiB"), None));
     // A report uses the record and not the scenario's file.
     let kept = serde_json::to_string(&scenario).unwrap();
     let read: Scenario = serde_json::from_str(&kept).unwrap();
     assert_eq!(read.stacks[0].layers[0], *layer);
-    assert_eq!(read.stacks[0].layers[0].help().unwrap().name, "array");
+    assert_eq!(read.stacks[0].layers[0].catalog_entry().unwrap().name, "array");
 }
 
 #[test]
@@ -713,7 +713,8 @@ fn a_consent_in_a_file_that_another_user_could_have_written_is_refused() {
         {
             set_permissions(&path, Permissions::from_mode(of_file)).unwrap();
             set_permissions(folder.path(), Permissions::from_mode(of_folder)).unwrap();
-            let read = super::read(&path, &[]).map(drop).map_err(|error| error.to_string());
+            let read =
+                super::read_scenario(&path, &[]).map(drop).map_err(|error| error.to_string());
             if (of_file, of_folder) == (0o644, 0o700) {
                 read.unwrap();
                 continue;
@@ -729,7 +730,7 @@ fn a_consent_in_a_file_that_another_user_could_have_written_is_refused() {
             );
         }
         std::fs::write(&path, stack).unwrap();
-        super::read(&path, &[]).map(drop).unwrap();
+        super::read_scenario(&path, &[]).map(drop).unwrap();
     }
 }
 

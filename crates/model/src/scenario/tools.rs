@@ -122,7 +122,7 @@ struct Slots<'a> {
 /// Returns the first fault with its position.
 pub(super) fn tool_of(name: &str, wire: &Spanned<ToolWire>) -> At<Tool> {
     let (span, wire) = (wire.span(), wire.get_ref());
-    if layer::find(name).is_some() {
+    if layer::find_layer(name).is_some() {
         return hint(
             span,
             format!("\"{name}\" is a layer of iotax"),
@@ -217,7 +217,7 @@ fn option_of(name: &str, wire: &Spanned<OptionWire>) -> At<ToolOption> {
         default: wire.default.as_ref().map(|word| word.get_ref().clone()),
     };
     if let Some(default) = &wire.default {
-        option.def().check(default.get_ref()).map_err(|fault| (default.span(), fault))?;
+        option.def().check_value(default.get_ref()).map_err(|fault| (default.span(), fault))?;
     }
     if name == SIZE && (kind != "size" || option.default.is_some()) {
         return hint(
@@ -311,7 +311,7 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
     })?;
     let path = match (&wire.path, &wire.path_pointer) {
         (Some(path), None) => {
-            slots.check(path.get_ref(), &[PART], &path.span())?;
+            slots.check_placeholders(path.get_ref(), &[PART], &path.span())?;
             let (must, starts, is_there) = match gives {
                 EngineGives::Block => {
                     ("start with \"/dev/\"", "/dev/", path.get_ref().starts_with("/dev/"))
@@ -358,11 +358,11 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
         absent: wire.absent.as_ref().map_or_else(Vec::new, |codes| codes.get_ref().clone()),
         fail: list(&wire.fail, OF_MEMBER)?,
         bring_back: list(&wire.bring_back, OF_MEMBER)?,
-        state: wire.state.as_ref().map(|state| slots.state(state)).transpose()?,
+        state: wire.state.as_ref().map(|state| slots.state_query(state)).transpose()?,
         settings: wire
             .settings
             .as_ref()
-            .map(|settings| slots.settings(settings.get_ref()))
+            .map(|settings| slots.settings_query(settings.get_ref()))
             .transpose()?,
         gives,
         path,
@@ -454,7 +454,7 @@ impl Slots<'_> {
     }
 
     fn member(&self, word: &Spanned<String>) -> At<String> {
-        self.check(word.get_ref(), &[NUMBER, DEVICE, PCI], &word.span())?;
+        self.check_placeholders(word.get_ref(), &[NUMBER, DEVICE, PCI], &word.span())?;
         let words = std::slice::from_ref(word.get_ref());
         if has_slot(words, &[MEMBERS]) || CommandScope::in_argv(words) != CommandScope::Member {
             return hint(
@@ -497,10 +497,10 @@ impl Slots<'_> {
                 "write two commands",
             );
         }
-        argv[1..].iter().try_for_each(|word| self.check(word, also, span))
+        argv[1..].iter().try_for_each(|word| self.check_placeholders(word, also, span))
     }
 
-    fn check(&self, word: &str, also: &[&str], span: &Range<usize>) -> At<()> {
+    fn check_placeholders(&self, word: &str, also: &[&str], span: &Range<usize>) -> At<()> {
         let all = pieces(word).map_err(|clause| (span.clone(), Fault::from_clause(&clause)))?;
         for piece in all {
             let WordPiece::Slot(slot) = piece else { continue };
@@ -542,11 +542,11 @@ impl Slots<'_> {
             let why = format!("\"{}\" is not a JSON pointer", word.get_ref());
             return hint(word.span(), why, "write one such as \"/0/device\"");
         }
-        self.check(word.get_ref(), &[], &word.span())?;
+        self.check_placeholders(word.get_ref(), &[], &word.span())?;
         Ok(word.get_ref().clone())
     }
 
-    fn state(&self, wire: &Spanned<StateWire>) -> At<StateQuery> {
+    fn state_query(&self, wire: &Spanned<StateWire>) -> At<StateQuery> {
         let (span, wire) = (wire.span(), wire.get_ref());
         self.command(wire.command.get_ref(), &[], &wire.command.span())?;
         let pointer = |word: &Option<Spanned<String>>| {
@@ -571,7 +571,7 @@ impl Slots<'_> {
         })
     }
 
-    fn settings(&self, wire: &SettingsWire) -> At<SettingsQuery> {
+    fn settings_query(&self, wire: &SettingsWire) -> At<SettingsQuery> {
         self.command(wire.command.get_ref(), &[], &wire.command.span())?;
         let pointers =
             wire.pointers.iter().map(|(name, word)| Ok((name.clone(), self.pointer(word)?)));

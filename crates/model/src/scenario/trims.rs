@@ -23,7 +23,7 @@ pub(super) fn by_engine(engine: Option<Engine>) -> bool {
 ///
 /// # Errors
 /// Returns why the run cannot be measured.
-pub(super) fn check(
+pub(super) fn check_trim_run(
     stacks: &[Stack],
     workloads: &[Workload],
     steady: bool,
@@ -69,7 +69,7 @@ fn on_stack(stack: &Stack, job: &Job) -> Result<(), Fault> {
         );
     }
     let named = |layer: &&crate::stack::LayerSpec| {
-        let word = layer.option("name").filter(|_| layer.is(LayerRole::Generator));
+        let word = layer.option("name").filter(|_| layer.has_role(LayerRole::Generator));
         word.is_some_and(|word| {
             super::values::parse_engine(word).is_ok_and(|engine| !by_engine(engine))
         })

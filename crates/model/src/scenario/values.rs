@@ -229,7 +229,7 @@ pub(super) fn parse_verify(word: &str, dialect: Dialect) -> Result<bool, Fault> 
 
 /// Parses a plain count; fio accepts its suffixes here too.
 pub(super) fn parse_number(word: &str, dialect: Dialect) -> Result<u64, Fault> {
-    let number = if dialect == Dialect::Fio { fio::number(word) } else { word.parse().ok() };
+    let number = if dialect == Dialect::Fio { fio::fio_number(word) } else { word.parse().ok() };
     number.ok_or_else(|| Fault::new(format!("\"{word}\" is not a whole number")))
 }
 
@@ -247,7 +247,7 @@ pub(super) fn parse_rate(word: &str, dialect: Dialect) -> Result<u64, Fault> {
 
 pub(super) fn parse_size(word: &str, dialect: Dialect) -> Result<u64, Fault> {
     if dialect == Dialect::Fio {
-        return fio::number(word).ok_or_else(|| {
+        return fio::fio_number(word).ok_or_else(|| {
             Fault::hint(
                 format!("\"{word}\" is not a size as fio writes it"),
                 "write a whole number with k, m or g, as 4k",

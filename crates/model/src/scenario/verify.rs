@@ -12,7 +12,7 @@ use iotax_load::{EngineName, verify};
 ///
 /// # Errors
 /// Returns the first workload that cannot be verified, with the reason.
-pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
+pub(super) fn check_verification(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
     workloads.iter().filter(|workload| workload.verifies()).try_for_each(|workload| {
         let named =
             |(why, hint): (&str, &str)| Fault::hint(format!("\"{}\": {why}", workload.name), hint);
@@ -49,7 +49,7 @@ fn on_stack(stack: &Stack) -> Result<(), (&'static str, &'static str)> {
         stack
             .layers
             .iter()
-            .any(|layer| layer.is(LayerRole::Generator) && layer.option("name") == Some(word))
+            .any(|layer| layer.has_role(LayerRole::Generator) && layer.option("name") == Some(word))
     };
     match () {
         () if stack.medium.agent() == LoadIssuer::Fio || engine("fio") => Err(BY_FIO),

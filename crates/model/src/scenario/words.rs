@@ -137,16 +137,16 @@ pub(super) struct Written {
 
 impl JobWords {
     /// Adds a word; returns false if it is not one of [`WORDS`].
-    pub fn set(&mut self, key: &str, value: &str, origin: &Origin) -> bool {
-        self.put(key, value.trim(), None, origin)
+    pub fn set_word(&mut self, key: &str, value: &str, origin: &Origin) -> bool {
+        self.put_word(key, value.trim(), None, origin)
     }
 
     /// Adds a word with a list of values; returns false if it is not one of [`WORDS`].
     pub(super) fn set_list(&mut self, key: &str, list: Vec<SweepItem>, origin: &Origin) -> bool {
-        self.put(key, "", Some(list), origin)
+        self.put_word(key, "", Some(list), origin)
     }
 
-    fn put(
+    fn put_word(
         &mut self,
         key: &str,
         value: &str,
@@ -169,7 +169,7 @@ impl JobWords {
     }
 
     /// Returns a word as it was written, with its position.
-    pub(super) fn written(&self, name: &str) -> Option<(&str, &Origin)> {
+    pub(super) fn written_word(&self, name: &str) -> Option<(&str, &Origin)> {
         self.values.get(name).map(|written| (written.value.as_str(), &written.origin))
     }
 
@@ -182,7 +182,7 @@ impl JobWords {
     }
 
     /// Returns the words with one value of a list in its place.
-    pub(super) fn with(&self, name: &str, item: &SweepItem) -> JobWords {
+    pub(super) fn with_item(&self, name: &str, item: &SweepItem) -> JobWords {
         let mut words = self.clone();
         if let Some(written) = words.values.get_mut(name) {
             written.value.clone_from(&item.text);
@@ -210,8 +210,8 @@ impl JobWords {
             rw,
             rwmixread: read.rwmixread()?.unwrap_or(default.rwmixread),
             bs: read.directional("bs", rw, 4096, parse_bs)?,
-            iodepth: read.number("iodepth", 1, iotax_load::MAX_DEPTH, 1)?,
-            numjobs: read.number("numjobs", 1, 4096, 1)?,
+            iodepth: read.bounded_number("iodepth", 1, iotax_load::MAX_DEPTH, 1)?,
+            numjobs: read.bounded_number("numjobs", 1, 4096, 1)?,
             offset: 0,
             size: None,
             percentage_random: read.directional(
@@ -222,8 +222,8 @@ impl JobWords {
             )?,
             random_distribution,
             random_map: read.random_map(rw, random_distribution)?,
-            fsync: read.number("fsync", 0, u32::MAX, 0)?,
-            fdatasync: read.number("fdatasync", 0, u32::MAX, 0)?,
+            fsync: read.bounded_number("fsync", 0, u32::MAX, 0)?,
+            fdatasync: read.bounded_number("fdatasync", 0, u32::MAX, 0)?,
             end_fsync: read.get("end_fsync", parse_flag)?.unwrap_or(false),
             direct,
             rate_iops: Some(read.directional("rate_iops", rw, 0, parse_rate)?)
@@ -268,7 +268,7 @@ impl JobWords {
             let (key, value) = (&written.key, &written.value);
             format!(
                 "{}: \"{key}={value}\": in a job file fio reads KiB, MiB and GiB as powers of 1000",
-                written.origin.line()
+                written.origin.file_and_line()
             )
         })
     }
@@ -292,10 +292,16 @@ impl WordReader<'_> {
         };
         parse(&written.value, self.dialect)
             .map(Some)
-            .map_err(|fault| written.origin.error(&written.key, fault))
+            .map_err(|fault| written.origin.error_at_key(&written.key, fault))
     }
 
-    fn number(&self, key: &str, least: u32, most: u32, default: u32) -> Result<u32, InputError> {
+    fn bounded_number(
+        &self,
+        key: &str,
+        least: u32,
+        most: u32,
+        default: u32,
+    ) -> Result<u32, InputError> {
         let Some(number) = self.get(key, parse_number)? else {
             return Ok(default);
         };
@@ -452,8 +458,8 @@ impl WordReader<'_> {
 
     fn refuse(&self, key: &str, fault: Fault) -> InputError {
         match self.words.values.get(key) {
-            Some(written) => written.origin.error(&written.key, fault),
-            None => Origin::command_line().error(key, fault),
+            Some(written) => written.origin.error_at_key(&written.key, fault),
+            None => Origin::command_line().error_at_key(key, fault),
         }
     }
 }
@@ -478,8 +484,8 @@ mod tests {
     fn comma_forms_follow_the_direction() {
         let bs = |rw: &str, bs: &str| {
             let mut words = JobWords::default();
-            words.set("rw", rw, &Origin::command_line());
-            words.set("bs", bs, &Origin::command_line());
+            words.set_word("rw", rw, &Origin::command_line());
+            words.set_word("bs", bs, &Origin::command_line());
             words.draft(Dialect::Fio).map(|draft| draft.job.bs).ok()
         };
         assert_eq!(bs("read", "8k,16k"), Some(8192));
@@ -497,10 +503,10 @@ mod tests {
         fn arbitrary_words_never_panic(key in 0..WORDS.len(), value in any::<String>()) {
             let ours = drafts_from_words(&[(WORDS[key].name.to_owned(), value.clone())]);
             for draft in ours.iter().flatten() {
-                let _ = draft.on(Targets::default());
+                let _ = draft.workload_on(Targets::default());
             }
             let mut job = JobWords::default();
-            job.set(WORDS[key].name, &value, &Origin::command_line());
+            job.set_word(WORDS[key].name, &value, &Origin::command_line());
             if let Ok(draft) = job.draft(Dialect::Fio) {
                 let _ = draft.job_on(Targets { smallest: Some(1 << 30), all_declared: true });
             }

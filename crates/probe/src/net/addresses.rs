@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// Returns the IPv4 addresses of this place in the kernel's order, with loopback addresses last.
 pub fn addresses() -> Vec<IpAddr> {
-    listed(&fs::read_to_string("/proc/net/fib_trie").unwrap_or_default())
+    listed_addresses(&fs::read_to_string("/proc/net/fib_trie").unwrap_or_default())
 }
 
 /// Parses the leaves of the kernel's route tables. Each leaf is an address above the line that
 /// routes to it: `/32 host LOCAL` for one of this place.
-fn listed(tables: &str) -> Vec<IpAddr> {
+fn listed_addresses(tables: &str) -> Vec<IpAddr> {
     let mut all: Vec<Ipv4Addr> = Vec::new();
     let mut leaf = None;
     for line in tables.lines().map(str::trim) {
@@ -35,7 +35,7 @@ mod tests {
                       +-- 127.0.0.0/8 2 0 2\n        |-- 127.0.0.0\n           /8 host LOCAL\n        |-- 127.0.0.1\n           \
                       /32 host LOCAL\n        |-- 192.168.1.2\n           /32 host LOCAL\nLocal:\n        |-- 10.0.0.7\n           \
                       /32 host LOCAL\n";
-        let found: Vec<String> = listed(tables).iter().map(ToString::to_string).collect();
+        let found: Vec<String> = listed_addresses(tables).iter().map(ToString::to_string).collect();
         assert_eq!(found, ["10.0.0.7", "192.168.1.2", "127.0.0.1"]);
     }
 

@@ -3,7 +3,8 @@
 use super::control::{self, ControlRequest, Reply};
 use super::flow::{Flow, FlowOrder, FlowShare, FlowStop, LONGEST_DATAGRAM, PATIENCE_NS, Socket};
 use super::hello::{
-    ANSWER, ConnectionRole, Hello, HelloAnswer, HelloVerdict, Token, VERSION, shown, version,
+    ANSWER, ConnectionRole, Hello, HelloAnswer, HelloVerdict, Token, VERSION, readable_bytes,
+    version,
 };
 use super::lane::Lane;
 use crate::{Exchange, ExchangeDirection, Probe, ProbeError, ProbeSpec};
@@ -38,7 +39,7 @@ struct Plan {
     is_small: bool,
 }
 
-fn plan(spec: &ProbeSpec) -> Result<Plan, ProbeError> {
+fn plan_flows(spec: &ProbeSpec) -> Result<Plan, ProbeError> {
     let large = |is_tcp, roles| Plan { is_tcp, roles, is_small: false };
     let small = |roles| Plan { is_tcp: false, roles, is_small: true };
     let word = spec.argument.as_deref().unwrap_or_default();
@@ -96,7 +97,7 @@ struct Clocks {
 
 impl Client {
     fn connect(spec: &ProbeSpec) -> Result<Client, ProbeError> {
-        let plan = plan(spec)?;
+        let plan = plan_flows(spec)?;
         let unfit = |why: &str| ProbeError::Unfit(format!("probe {spec}: {why}"));
         let peer = spec.peer.ok_or_else(|| unfit("no other end is named"))?;
         let token =
@@ -179,7 +180,7 @@ impl Client {
             let _ = socket.send(&hello.encode());
             for wait_ms in [0, 2, 10, 50] {
                 std::thread::sleep(Duration::from_millis(wait_ms));
-                match self.ask(&ControlRequest::Flows)? {
+                match self.ask_server(&ControlRequest::Flows)? {
                     Reply::Flows { indices } if indices.contains(&hello.index) => {
                         return Ok(socket);
                     }
@@ -197,16 +198,17 @@ impl Client {
         )))
     }
 
-    fn ask(&mut self, request: &ControlRequest) -> Result<Reply, ProbeError> {
+    fn ask_server(&mut self, request: &ControlRequest) -> Result<Reply, ProbeError> {
         self.say(request)?;
-        control::read(&self.control).map_err(|error| self.lost(&error))
+        control::read_frame(&self.control).map_err(|error| self.lost_connection_error(&error))
     }
 
     fn say(&mut self, request: &ControlRequest) -> Result<(), ProbeError> {
-        control::write(&self.control, request).map_err(|error| self.lost(&error))
+        control::write_frame(&self.control, request)
+            .map_err(|error| self.lost_connection_error(&error))
     }
 
-    fn lost(&self, error: &io::Error) -> ProbeError {
+    fn lost_connection_error(&self, error: &io::Error) -> ProbeError {
         let peer = self.peer;
         ProbeError::Failed(match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => {
@@ -219,7 +221,7 @@ impl Client {
                     "{peer} sent an answer that this version of iotax does not understand: {error}"
                 )
             }
-            _ => gone(peer),
+            _ => gone_words(peer),
         })
     }
 
@@ -232,14 +234,14 @@ impl Client {
 
     /// Compares the clocks; of several comparisons the one with the shortest round trip counts.
     fn clocks(&mut self) -> Result<Clocks, ProbeError> {
-        let (since_ns, mut best) = (clock::now(), None::<Clocks>);
+        let (since_ns, mut best) = (clock::monotonic_ns(), None::<Clocks>);
         for _ in 0..LOOKS {
-            let asked_ns = clock::now();
-            let now_ns = match self.ask(&ControlRequest::Clock)? {
+            let asked_ns = clock::monotonic_ns();
+            let now_ns = match self.ask_server(&ControlRequest::Clock)? {
                 Reply::Clock { now_ns } => now_ns,
                 other => return Err(self.odd(&other)),
             };
-            let heard_ns = clock::now();
+            let heard_ns = clock::monotonic_ns();
             let round_trip_ns = heard_ns - asked_ns;
             let ahead_ns = now_ns.wrapping_sub(asked_ns + round_trip_ns / 2) as i64;
             if best.as_ref().is_none_or(|best| round_trip_ns < best.round_trip_ns) {
@@ -294,7 +296,7 @@ impl Client {
     ) -> Result<Option<SliceResult>, ProbeError> {
         let clocks = self.clocks()?;
         let discard_ns = self.discard_ns(spec, clocks.round_trip_ns);
-        let soon_ns = clock::now() + LEAD_NS + 2 * clocks.round_trip_ns;
+        let soon_ns = clock::monotonic_ns() + LEAD_NS + 2 * clocks.round_trip_ns;
         let begin_ns = spec
             .begin_ns
             .filter(|begin_ns| soon_ns <= begin_ns + discard_ns / 2)
@@ -319,13 +321,13 @@ impl Client {
         self.say(&ControlRequest::Slice(there))?;
         self.lanes.iter().for_each(|(_, lane)| lane.order(here));
         let own = self.own_shares(&here)?;
-        let rest_ns = here.to_ns.saturating_sub(clock::now()) + 3 * PATIENCE_NS;
+        let rest_ns = here.to_ns.saturating_sub(clock::monotonic_ns()) + 3 * PATIENCE_NS;
         let patient = |client: &Client, time| {
             let set = client.control.set_read_timeout(Some(time));
             set.map_err(|error| system("set the time limit of the other end", error))
         };
         patient(self, Duration::from_nanos(rest_ns))?;
-        let reply = self.ask(&ControlRequest::Collect)?;
+        let reply = self.ask_server(&ControlRequest::Collect)?;
         patient(self, REACH)?;
         let Reply::Shares { shares } = reply else { return Err(self.odd(&reply)) };
         let theirs: Option<Vec<FlowShare>> = (0..own.len() as u32)
@@ -361,11 +363,13 @@ impl Client {
         let until_ns = order.to_ns + 2 * PATIENCE_NS;
         let mut shares = Vec::new();
         for (_, lane) in &self.lanes {
-            let share = lane.share(Duration::from_nanos(until_ns.saturating_sub(clock::now())));
+            let share = lane.wait_for_share(Duration::from_nanos(
+                until_ns.saturating_sub(clock::monotonic_ns()),
+            ));
             let peer = self.peer;
             shares.push(match share {
                 Some(Ok(share)) => share,
-                Some(Err(FlowStop::Closed)) => return Err(ProbeError::Failed(gone(peer))),
+                Some(Err(FlowStop::Closed)) => return Err(ProbeError::Failed(gone_words(peer))),
                 Some(Err(stop @ FlowStop::System(..))) => {
                     return Err(ProbeError::Failed(format!("probe {} with {peer}: {stop}", self.spec)));
                 }
@@ -471,7 +475,7 @@ impl Probe for Client {
         self.spec.to_string()
     }
 
-    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
+    fn run_probe_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
         if let Some(why) = &self.broken {
             return Err(ProbeError::Failed(why.clone()));
         }
@@ -512,7 +516,7 @@ impl Probe for Client {
         )))
     }
 
-    fn exchange(&self) -> Option<Exchange> {
+    fn last_exchange(&self) -> Option<Exchange> {
         self.exchange.clone()
     }
 }
@@ -565,7 +569,7 @@ fn introduce(mut stream: &TcpStream, peer: SocketAddr, hello: &Hello) -> Result<
     if filled > 0 && version(first).is_none() {
         return failed(format!(
             "{peer} is not iotax: it answered \"{}\"; hint: another program has that port",
-            shown(first)
+            readable_bytes(first)
         ));
     }
     if let Some(other) = version(first).filter(|other| *other != VERSION) {
@@ -596,7 +600,7 @@ fn introduce(mut stream: &TcpStream, peer: SocketAddr, hello: &Hello) -> Result<
     }
 }
 
-fn gone(peer: SocketAddr) -> String {
+fn gone_words(peer: SocketAddr) -> String {
     format!("{peer} closed the connection; hint: check that iotax still runs there")
 }
 

@@ -37,7 +37,7 @@ pub(super) enum Reply {
     },
 }
 
-pub(super) fn write(mut to: impl Write, what: &impl Serialize) -> io::Result<()> {
+pub(super) fn write_frame(mut to: impl Write, what: &impl Serialize) -> io::Result<()> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, what)?;
     let length = (frame.len() - 4) as u32;
@@ -49,7 +49,7 @@ pub(super) fn write(mut to: impl Write, what: &impl Serialize) -> io::Result<()>
 ///
 /// # Errors
 /// Errors of the connection, a frame that is too long, or an unexpected message.
-pub(super) fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
+pub(super) fn read_frame<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_be_bytes(length) as usize;
@@ -71,16 +71,16 @@ mod tests {
     #[test]
     fn frames_are_read_back_and_odd_ones_refused() {
         let mut bytes = Vec::new();
-        write(&mut bytes, &ControlRequest::Slice(FlowOrder::default())).unwrap();
-        write(&mut bytes, &ControlRequest::Collect).unwrap();
+        write_frame(&mut bytes, &ControlRequest::Slice(FlowOrder::default())).unwrap();
+        write_frame(&mut bytes, &ControlRequest::Collect).unwrap();
         let mut from = &bytes[..];
         assert_eq!(
-            read::<ControlRequest>(&mut from).unwrap(),
+            read_frame::<ControlRequest>(&mut from).unwrap(),
             ControlRequest::Slice(FlowOrder::default())
         );
-        assert_eq!(read::<ControlRequest>(&mut from).unwrap(), ControlRequest::Collect);
+        assert_eq!(read_frame::<ControlRequest>(&mut from).unwrap(), ControlRequest::Collect);
         assert_eq!(
-            read::<ControlRequest>(&mut from).unwrap_err().kind(),
+            read_frame::<ControlRequest>(&mut from).unwrap_err().kind(),
             io::ErrorKind::UnexpectedEof
         );
         for odd in [
@@ -90,7 +90,7 @@ mod tests {
             b"\0\0\0\x09\"clock\"",
             b"\0\0",
         ] {
-            assert!(read::<ControlRequest>(odd).is_err(), "{odd:?}");
+            assert!(read_frame::<ControlRequest>(odd).is_err(), "{odd:?}");
         }
     }
 }

@@ -6,7 +6,7 @@
 //! one byte per call, and the stream is quiet until the next slice. A datagram begins with a
 //! [`Header`].
 
-use super::hello::{ConnectionRole, part};
+use super::hello::{ConnectionRole, array_at};
 use super::sequence::Sequence;
 use iotax_load::cpu::ThreadCpu;
 use iotax_load::{Histogram, clock};
@@ -163,7 +163,7 @@ impl FlowShare {
         }
     }
 
-    fn count(&mut self, order: &FlowOrder, now_ns: u64, bytes: usize) {
+    fn count_unit(&mut self, order: &FlowOrder, now_ns: u64, bytes: usize) {
         match order.holds(now_ns) {
             true => {
                 self.units += 1;
@@ -178,7 +178,7 @@ impl FlowShare {
     /// began in the window.
     fn round_trip(&mut self, order: &FlowOrder, asked_ns: u64, now_ns: u64) {
         let took_ns = now_ns - asked_ns;
-        self.count(order, now_ns, MESSAGE);
+        self.count_unit(order, now_ns, MESSAGE);
         if order.holds(now_ns) {
             self.served_ns += took_ns;
         }
@@ -225,22 +225,22 @@ const KINDS: [FlowKind; 3] = [FlowKind::Outside, FlowKind::Marked, FlowKind::End
 impl Header {
     const BYTES: usize = 24;
 
-    fn write(&self, into: &mut [u8]) {
+    fn encode_header(&self, into: &mut [u8]) {
         into[..8].copy_from_slice(&self.session.to_be_bytes());
         into[8..12].copy_from_slice(&self.slice.to_be_bytes());
         into[12..16].copy_from_slice(&(self.kind as u32).to_be_bytes());
         into[16..24].copy_from_slice(&self.number.to_be_bytes());
     }
 
-    fn read(bytes: &[u8]) -> Option<Header> {
+    fn decode_header(bytes: &[u8]) -> Option<Header> {
         if bytes.len() < Header::BYTES {
             return None;
         }
         Some(Header {
-            session: u64::from_be_bytes(part(bytes, 0)),
-            slice: u32::from_be_bytes(part(bytes, 8)),
-            kind: *KINDS.get(u32::from_be_bytes(part(bytes, 12)) as usize)?,
-            number: u64::from_be_bytes(part(bytes, 16)),
+            session: u64::from_be_bytes(array_at(bytes, 0)),
+            slice: u32::from_be_bytes(array_at(bytes, 8)),
+            kind: *KINDS.get(u32::from_be_bytes(array_at(bytes, 12)) as usize)?,
+            number: u64::from_be_bytes(array_at(bytes, 16)),
         })
     }
 }
@@ -294,8 +294,8 @@ impl Flow {
     ///
     /// # Errors
     /// The reason why the slice did not finish.
-    pub(super) fn run(&mut self, order: &FlowOrder) -> Result<FlowShare, FlowStop> {
-        let (began_ns, cpu) = (clock::now(), ThreadCpu::of_thread());
+    pub(super) fn run_order(&mut self, order: &FlowOrder) -> Result<FlowShare, FlowStop> {
+        let (began_ns, cpu) = (clock::monotonic_ns(), ThreadCpu::of_thread());
         let mut share = match (&self.socket, self.role, self.is_server) {
             (Socket::Stream(stream), ConnectionRole::Send, false)
             | (Socket::Stream(stream), ConnectionRole::Receive, true) => {
@@ -326,7 +326,7 @@ impl Flow {
             share.began_ns = began_ns;
         }
         if share.ended_ns == 0 {
-            share.ended_ns = clock::now();
+            share.ended_ns = clock::monotonic_ns();
         }
         Ok(share)
     }
@@ -341,10 +341,10 @@ impl Flow {
             |stream: &TcpStream| iotax_sys::tcp::info(stream).map_or(0, |info| info.retransmits);
         let (mut share, before) = (FlowShare::default(), again(stream));
         share.began_ns = wait(order.begin_ns, &self.abort)?;
-        while clock::now() < order.to_ns {
-            check(&self.abort)?;
+        while clock::monotonic_ns() < order.to_ns {
+            check_abort(&self.abort)?;
             match stream.write(&self.buffer) {
-                Ok(bytes) => share.count(order, clock::now(), bytes),
+                Ok(bytes) => share.count_unit(order, clock::monotonic_ns(), bytes),
                 Err(error) => pass("send", error)?,
             }
         }
@@ -352,7 +352,7 @@ impl Flow {
         let nodelay =
             |on| stream.set_nodelay(on).map_err(|error| FlowStop::System("set TCP_NODELAY", error));
         nodelay(true)?;
-        put(stream, &[END], order.to_ns + PATIENCE_NS, &self.abort)?;
+        send_bytes(stream, &[END], order.to_ns + PATIENCE_NS, &self.abort)?;
         nodelay(false)?;
         share.retransmits = u64::from(again(stream).saturating_sub(before));
         Ok(share)
@@ -362,15 +362,15 @@ impl Flow {
         let (mut share, mut message) = (FlowShare::default(), [0; MESSAGE]);
         share.began_ns = wait(order.begin_ns, &self.abort)?;
         loop {
-            let asked_ns = clock::now();
+            let asked_ns = clock::monotonic_ns();
             let is_last = asked_ns >= order.to_ns;
             message[MESSAGE - 1] = if is_last { END } else { 0 };
-            put(stream, &message, asked_ns + PATIENCE_NS, &self.abort)?;
+            send_bytes(stream, &message, asked_ns + PATIENCE_NS, &self.abort)?;
             fill(stream, &mut message, asked_ns + PATIENCE_NS, &self.abort)?;
             if is_last {
                 return Ok(share);
             }
-            share.round_trip(order, asked_ns, clock::now());
+            share.round_trip(order, asked_ns, clock::monotonic_ns());
         }
     }
 
@@ -379,8 +379,8 @@ impl Flow {
         let give_up_ns = order.to_ns + PATIENCE_NS;
         while message[MESSAGE - 1] != END {
             fill(stream, &mut message, give_up_ns, &self.abort)?;
-            put(stream, &message, give_up_ns, &self.abort)?;
-            share.count(order, clock::now(), MESSAGE);
+            send_bytes(stream, &message, give_up_ns, &self.abort)?;
+            share.count_unit(order, clock::monotonic_ns(), MESSAGE);
         }
         Ok(share)
     }
@@ -393,18 +393,20 @@ impl Flow {
         let wait_ns = SHORTEST_WAIT_NS.max(4 * order.round_trip_ns);
         share.began_ns = wait(order.begin_ns, &self.abort)?;
         loop {
-            let asked_ns = clock::now();
+            let asked_ns = clock::monotonic_ns();
             if asked_ns >= order.to_ns {
                 break;
             }
             header.number += 1;
-            header.write(&mut message);
+            header.encode_header(&mut message);
             send_one(socket, &message)?;
             loop {
-                check(&self.abort)?;
+                check_abort(&self.abort)?;
                 let given = receive_one(socket, &mut answer)?;
-                let now_ns = clock::now();
-                if given.is_some_and(|bytes| Header::read(&answer[..bytes]) == Some(header)) {
+                let now_ns = clock::monotonic_ns();
+                if given
+                    .is_some_and(|bytes| Header::decode_header(&answer[..bytes]) == Some(header))
+                {
                     share.round_trip(order, asked_ns, now_ns);
                     break;
                 }
@@ -414,8 +416,8 @@ impl Flow {
                 }
             }
         }
-        share.ended_ns = clock::now();
-        end(socket, header, &mut message)?;
+        share.ended_ns = clock::monotonic_ns();
+        send_end(socket, header, &mut message)?;
         Ok(share)
     }
 
@@ -423,16 +425,17 @@ impl Flow {
         let (mut share, mut message) = (FlowShare::default(), [0; MESSAGE]);
         let until_ns = order.to_ns + order.quiet_ns();
         loop {
-            check(&self.abort)?;
+            check_abort(&self.abort)?;
             let bytes = receive_one(socket, &mut message)?.unwrap_or(0);
-            match Header::read(&message[..bytes]).filter(|header| header.is_of(self.session, order))
+            match Header::decode_header(&message[..bytes])
+                .filter(|header| header.is_of(self.session, order))
             {
                 Some(Header { kind: FlowKind::End, .. }) => return Ok(share),
                 Some(_) => {
                     send_one(socket, &message[..bytes])?;
-                    share.count(order, clock::now(), bytes);
+                    share.count_unit(order, clock::monotonic_ns(), bytes);
                 }
-                None if clock::now() > until_ns => return Ok(share),
+                None if clock::monotonic_ns() > until_ns => return Ok(share),
                 None => {}
             }
         }
@@ -454,12 +457,12 @@ fn receive_stream(
     let (mut share, mut all) = (FlowShare::for_order(order), 0);
     let mut give_up_ns = order.to_ns + PATIENCE_NS;
     loop {
-        check(abort)?;
+        check_abort(abort)?;
         match stream.read(buffer) {
             Ok(0) => return Err(FlowStop::Closed),
             Ok(bytes) => {
-                let now_ns = clock::now();
-                share.count(order, now_ns, bytes);
+                let now_ns = clock::monotonic_ns();
+                share.count_unit(order, now_ns, bytes);
                 share.arrived(order, now_ns, bytes as u64);
                 all += bytes as u64;
                 if buffer[bytes - 1] == END {
@@ -473,7 +476,7 @@ fn receive_stream(
             }
             Err(error) => {
                 pass("receive", error)?;
-                if clock::now() > give_up_ns {
+                if clock::monotonic_ns() > give_up_ns {
                     return Err(FlowStop::Silent);
                 }
             }
@@ -494,30 +497,30 @@ fn send_datagrams(
     let mut header = Header { session, slice: order.slice, kind: FlowKind::Outside, number: 0 };
     share.began_ns = wait(order.begin_ns, abort)?;
     loop {
-        check(abort)?;
+        check_abort(abort)?;
         let due_ns = interval_ns
             .map_or(0, |interval| order.begin_ns + (header.number as f64 * interval) as u64);
         if due_ns >= order.to_ns {
             wait(order.to_ns, abort)?;
-        } else if clock::now() < due_ns {
+        } else if clock::monotonic_ns() < due_ns {
             // The thread wakes some tens of microseconds late, and sends what is due by then.
-            clock::sleep_until(due_ns.min(clock::now() + TICK.as_nanos() as u64));
+            clock::sleep_until(due_ns.min(clock::monotonic_ns() + TICK.as_nanos() as u64));
             continue;
         }
-        let now_ns = clock::now();
+        let now_ns = clock::monotonic_ns();
         if now_ns >= order.to_ns {
             break;
         }
         header.kind = if order.holds(now_ns) { FlowKind::Marked } else { FlowKind::Outside };
-        header.write(datagram);
+        header.encode_header(datagram);
         if send_one(socket, datagram)? {
             header.number += 1;
-            share.count(order, now_ns, datagram.len());
+            share.count_unit(order, now_ns, datagram.len());
             share.marked += u64::from(header.kind == FlowKind::Marked);
         }
     }
-    share.ended_ns = clock::now();
-    end(socket, header, datagram)?;
+    share.ended_ns = clock::monotonic_ns();
+    send_end(socket, header, datagram)?;
     Ok(share)
 }
 
@@ -531,18 +534,18 @@ fn receive_datagrams(
     let (mut share, mut seen) = (FlowShare::for_order(order), Sequence::new());
     let (mut last_ns, mut sent) = (order.to_ns, None);
     loop {
-        check(abort)?;
+        check_abort(abort)?;
         let given = receive_one(socket, buffer)?;
-        let now_ns = clock::now();
+        let now_ns = clock::monotonic_ns();
         match given
-            .and_then(|bytes| Header::read(&buffer[..bytes]))
+            .and_then(|bytes| Header::decode_header(&buffer[..bytes]))
             .filter(|one| one.is_of(session, order))
         {
             Some(Header { kind: FlowKind::End, number, .. }) => sent = Some(number),
             Some(Header { kind, number, .. }) => {
                 last_ns = last_ns.max(now_ns);
-                if seen.note(number) {
-                    share.count(order, now_ns, given.unwrap_or(0));
+                if seen.note_arrival(number) {
+                    share.count_unit(order, now_ns, given.unwrap_or(0));
                     share.arrived(order, now_ns, 1);
                     share.marked += u64::from(kind == FlowKind::Marked);
                 }
@@ -560,8 +563,8 @@ fn receive_datagrams(
 }
 
 /// Reports the end of the slice several times, because a full queue drops datagrams.
-fn end(socket: &UdpSocket, header: Header, datagram: &mut [u8]) -> Result<(), FlowStop> {
-    Header { kind: FlowKind::End, ..header }.write(datagram);
+fn send_end(socket: &UdpSocket, header: Header, datagram: &mut [u8]) -> Result<(), FlowStop> {
+    Header { kind: FlowKind::End, ..header }.encode_header(datagram);
     for wait_ms in [0, 1, 2, 4] {
         std::thread::sleep(Duration::from_millis(wait_ms));
         send_one(socket, &datagram[..Header::BYTES])?;
@@ -588,7 +591,7 @@ fn receive_one(socket: &UdpSocket, into: &mut [u8]) -> Result<Option<usize>, Flo
     }
 }
 
-fn check(abort: &AtomicBool) -> Result<(), FlowStop> {
+fn check_abort(abort: &AtomicBool) -> Result<(), FlowStop> {
     if abort.load(Ordering::Relaxed) { Err(FlowStop::Aborted) } else { Ok(()) }
 }
 
@@ -596,12 +599,12 @@ fn check(abort: &AtomicBool) -> Result<(), FlowStop> {
 /// wake-up.
 fn wait(until_ns: u64, abort: &AtomicBool) -> Result<u64, FlowStop> {
     let tick_ns = TICK.as_nanos() as u64;
-    while clock::now() + 2 * tick_ns < until_ns {
-        check(abort)?;
+    while clock::monotonic_ns() + 2 * tick_ns < until_ns {
+        check_abort(abort)?;
         std::thread::sleep(TICK);
     }
     clock::wait_until(until_ns);
-    Ok(clock::now())
+    Ok(clock::monotonic_ns())
 }
 
 /// Ignores errors that only mean that a call took its time.
@@ -617,19 +620,19 @@ fn pass(action: &'static str, error: io::Error) -> Result<(), FlowStop> {
     }
 }
 
-fn put(
+fn send_bytes(
     mut stream: &TcpStream,
     mut bytes: &[u8],
     give_up_ns: u64,
     abort: &AtomicBool,
 ) -> Result<(), FlowStop> {
     while !bytes.is_empty() {
-        check(abort)?;
+        check_abort(abort)?;
         match stream.write(bytes) {
             Ok(written) => bytes = &bytes[written..],
             Err(error) => pass("send", error)?,
         }
-        if !bytes.is_empty() && clock::now() > give_up_ns {
+        if !bytes.is_empty() && clock::monotonic_ns() > give_up_ns {
             return Err(FlowStop::Silent);
         }
     }
@@ -644,13 +647,13 @@ fn fill(
 ) -> Result<(), FlowStop> {
     let mut filled = 0;
     while filled < into.len() {
-        check(abort)?;
+        check_abort(abort)?;
         match stream.read(&mut into[filled..]) {
             Ok(0) => return Err(FlowStop::Closed),
             Ok(bytes) => filled += bytes,
             Err(error) => {
                 pass("receive", error)?;
-                if clock::now() > give_up_ns {
+                if clock::monotonic_ns() > give_up_ns {
                     return Err(FlowStop::Silent);
                 }
             }
@@ -667,9 +670,9 @@ mod tests {
     proptest! {
         #[test]
         fn headers_are_read_back_and_no_bytes_are_too_odd(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
-            if let Some(header) = Header::read(&bytes) {
+            if let Some(header) = Header::decode_header(&bytes) {
                 let mut again = bytes.clone();
-                header.write(&mut again);
+                header.encode_header(&mut again);
                 prop_assert_eq!(again, bytes);
             }
         }

@@ -28,7 +28,7 @@ impl Token {
     }
 
     /// Returns true if the bytes are this token. The time does not depend on them.
-    fn is(&self, other: &[u8]) -> bool {
+    fn matches_bytes(&self, other: &[u8]) -> bool {
         other.len() == 16 && self.0.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
     }
 }
@@ -114,12 +114,14 @@ impl Hello {
     pub(super) fn decode(bytes: &[u8; HELLO], token: &Token) -> Result<Hello, HelloVerdict> {
         let role = ROLES.get(usize::from(bytes[12]));
         match (version(bytes), role) {
-            (Some(VERSION), _) if !token.is(&bytes[16..32]) => Err(HelloVerdict::WrongToken),
+            (Some(VERSION), _) if !token.matches_bytes(&bytes[16..32]) => {
+                Err(HelloVerdict::WrongToken)
+            }
             (Some(VERSION), Some(role)) => Ok(Hello {
                 role: *role,
                 token: *token,
-                session: u64::from_be_bytes(part(bytes, 32)),
-                index: u32::from_be_bytes(part(bytes, 40)),
+                session: u64::from_be_bytes(array_at(bytes, 32)),
+                index: u32::from_be_bytes(array_at(bytes, 40)),
             }),
             (Some(VERSION), None) => Err(HelloVerdict::Unknown),
             _ => Err(HelloVerdict::OtherVersion),
@@ -165,14 +167,14 @@ impl HelloAnswer {
     /// Reads an answer; `None` if this version does not understand it.
     pub(super) fn decode(bytes: &[u8; ANSWER]) -> Option<HelloAnswer> {
         let verdict = *VERDICTS.get(usize::from(bytes[12]))?;
-        Some(HelloAnswer { verdict, session: u64::from_be_bytes(part(bytes, 16)) })
+        Some(HelloAnswer { verdict, session: u64::from_be_bytes(array_at(bytes, 16)) })
     }
 }
 
 /// Returns the version of the program that wrote these bytes; `None` if it is not iotax.
 pub(super) fn version(bytes: &[u8]) -> Option<u32> {
     let foreword = bytes.get(..FOREWORD)?;
-    foreword.starts_with(&MAGIC).then(|| u32::from_be_bytes(part(foreword, 8)))
+    foreword.starts_with(&MAGIC).then(|| u32::from_be_bytes(array_at(foreword, 8)))
 }
 
 fn foreword() -> [u8; FOREWORD] {
@@ -183,14 +185,14 @@ fn foreword() -> [u8; FOREWORD] {
 }
 
 /// Returns `N` bytes from `at` on, which must exist.
-pub(super) fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+pub(super) fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut part = [0; N];
     part.copy_from_slice(&bytes[at..at + N]);
     part
 }
 
 /// Returns the first part of foreign bytes in readable form, for an error.
-pub(super) fn shown(bytes: &[u8]) -> String {
+pub(super) fn readable_bytes(bytes: &[u8]) -> String {
     bytes.iter().take_while(|byte| **byte != b'\n').take(24).fold(
         String::new(),
         |mut text, byte| {
@@ -208,8 +210,8 @@ mod tests {
     #[test]
     fn a_token_is_read_as_it_is_written() {
         let (one, two) = (Token::random().unwrap(), Token::random().unwrap());
-        assert!(one.to_string().parse::<Token>().unwrap().is(&one.0));
-        assert!(!one.is(&two.0) && !one.is(&one.0[..15]));
+        assert!(one.to_string().parse::<Token>().unwrap().matches_bytes(&one.0));
+        assert!(!one.matches_bytes(&two.0) && !one.matches_bytes(&one.0[..15]));
         for odd in ["", "12", &"g".repeat(32), &"a".repeat(33), &"ä".repeat(16)] {
             assert!(odd.parse::<Token>().is_err(), "{odd}");
         }
@@ -236,6 +238,6 @@ mod tests {
             assert_eq!(version(&answer.encode()), Some(VERSION));
         }
         assert_eq!((version(b"SSH-2.0-OpenSSH"), version(b"iot")), (None, None));
-        assert_eq!(shown(b"SSH-2.0\x07\r\nmore"), "SSH-2.0\\x07\\r");
+        assert_eq!(readable_bytes(b"SSH-2.0\x07\r\nmore"), "SSH-2.0\\x07\\r");
     }
 }

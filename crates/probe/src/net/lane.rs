@@ -37,7 +37,7 @@ impl Lane {
                 return;
             }
             while let Ok(order) = asked.recv() {
-                if answer.send(flow.run(&order)).is_err() {
+                if answer.send(flow.run_order(&order)).is_err() {
                     return;
                 }
             }
@@ -58,7 +58,7 @@ impl Lane {
     ///
     /// # Errors
     /// The reason why the slice did not finish.
-    pub(super) fn share(&self, within: Duration) -> Option<Result<FlowShare, FlowStop>> {
+    pub(super) fn wait_for_share(&self, within: Duration) -> Option<Result<FlowShare, FlowStop>> {
         match self.shares.recv_timeout(within) {
             Ok(share) => Some(share),
             Err(RecvTimeoutError::Timeout) => None,

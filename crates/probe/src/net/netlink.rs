@@ -1,7 +1,7 @@
 //! Route and interface as the kernel reports them over a netlink socket: in every place, also one
 //! without iproute2. A guest of ours has none, and an interface gets its address there in this way.
 
-use super::hello::part;
+use super::hello::array_at;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
@@ -55,7 +55,7 @@ pub(super) fn route(to: IpAddr) -> io::Result<Route> {
     let mut body = vec![family.as_raw() as u8, address.len() as u8 * 8];
     body.resize(12, 0);
     add_attribute(&mut body, 1, &address);
-    read_route(&ask(GET_ROUTE, REQUEST, &body)?).ok_or_else(odd)
+    read_route(&ask_kernel_routes(GET_ROUTE, REQUEST, &body)?).ok_or_else(odd)
 }
 
 /// Reads the interface with an index, like `ip link show`.
@@ -66,7 +66,7 @@ pub(super) fn link(index: u32) -> io::Result<NetworkInterface> {
     // struct ifinfomsg: the index after family, padding and type.
     let mut body = vec![0; 16];
     body[4..8].copy_from_slice(&index.to_ne_bytes());
-    read_link(&ask(GET_LINK, REQUEST, &body)?).ok_or_else(odd)
+    read_link(&ask_kernel_routes(GET_LINK, REQUEST, &body)?).ok_or_else(odd)
 }
 
 /// Gives an address to the interface with an index, like `ip addr add ADDRESS/PREFIX dev`.
@@ -81,7 +81,7 @@ pub(super) fn add_address(index: u32, address: Ipv4Addr, prefix: u8) -> io::Resu
     // such end.
     add_attribute(&mut body, 2, &address.octets());
     add_attribute(&mut body, 1, &address.octets());
-    ask(NEW_ADDRESS, MAKE, &body).map(drop)
+    ask_kernel_routes(NEW_ADDRESS, MAKE, &body).map(drop)
 }
 
 /// Switches on the interface with an index, like `ip link set up`.
@@ -96,7 +96,7 @@ pub(super) fn set_up(index: u32) -> io::Result<()> {
         body[at..at + 4].copy_from_slice(&1_u32.to_ne_bytes());
     }
     // The interface exists, so nothing is made.
-    ask(NEW_LINK, REQUEST | 0x4, &body).map(drop)
+    ask_kernel_routes(NEW_LINK, REQUEST | 0x4, &body).map(drop)
 }
 
 /// Adds an attribute whose value is short enough to need no padding.
@@ -110,7 +110,7 @@ fn odd() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer is not understood")
 }
 
-fn ask(what: u16, flags: u16, body: &[u8]) -> io::Result<Vec<u8>> {
+fn ask_kernel_routes(what: u16, flags: u16, body: &[u8]) -> io::Result<Vec<u8>> {
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let mut message = ((HEADER + body.len()) as u32).to_ne_bytes().to_vec();
     message.extend(what.to_ne_bytes());
@@ -126,23 +126,23 @@ fn ask(what: u16, flags: u16, body: &[u8]) -> io::Result<Vec<u8>> {
 
 /// Returns the kind of a message, and what follows its header; `None` if it is cut off.
 fn message(answer: &[u8]) -> Option<(u16, &[u8])> {
-    let length = u32::from_ne_bytes(part(answer.get(..HEADER)?, 0)) as usize;
-    Some((u16::from_ne_bytes(part(answer, 4)), answer.get(HEADER..length)?))
+    let length = u32::from_ne_bytes(array_at(answer.get(..HEADER)?, 0)) as usize;
+    Some((u16::from_ne_bytes(array_at(answer, 4)), answer.get(HEADER..length)?))
 }
 
 /// Returns the error with which the kernel refused; `None` if it did not.
 fn refusal(answer: &[u8]) -> Option<io::Error> {
     let (kind, body) = message(answer)?;
-    let number = i32::from_ne_bytes(part(body.get(..4)?, 0));
+    let number = i32::from_ne_bytes(array_at(body.get(..4)?, 0));
     (kind == ERROR && number < 0).then(|| io::Error::from_raw_os_error(-number))
 }
 
 /// Iterates over attributes, each with its number.
 fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
-        let length = usize::from(u16::from_ne_bytes(part(rest.get(..4)?, 0)));
+        let length = usize::from(u16::from_ne_bytes(array_at(rest.get(..4)?, 0)));
         // The upper two bits are flags.
-        let number = u16::from_ne_bytes(part(rest, 2)) & 0x3fff;
+        let number = u16::from_ne_bytes(array_at(rest, 2)) & 0x3fff;
         let value = rest.get(4..length)?;
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some((number, value))
@@ -176,11 +176,12 @@ fn read_link(answer: &[u8]) -> Option<NetworkInterface> {
     let mut link = NetworkInterface::default();
     for (number, value) in attributes(body.get(16..)?) {
         match number {
-            3 => link.name = text(value),
+            3 => link.name = attribute_text(value),
             4 => link.mtu = number_of(value)?,
             18 => {
-                link.kind =
-                    attributes(value).find(|(number, _)| *number == 1).map(|(_, kind)| text(kind))
+                link.kind = attributes(value)
+                    .find(|(number, _)| *number == 1)
+                    .map(|(_, kind)| attribute_text(kind))
             }
             _ => {}
         }
@@ -192,14 +193,14 @@ fn number_of(value: &[u8]) -> Option<u32> {
     Some(u32::from_ne_bytes(value.try_into().ok()?))
 }
 
-fn text(value: &[u8]) -> String {
+fn attribute_text(value: &[u8]) -> String {
     String::from_utf8_lossy(value).trim_end_matches('\0').to_owned()
 }
 
 fn address(value: &[u8]) -> Option<IpAddr> {
     match value.len() {
-        4 => Some(IpAddr::from(part::<4>(value, 0))),
-        16 => Some(IpAddr::from(part::<16>(value, 0))),
+        4 => Some(IpAddr::from(array_at::<4>(value, 0))),
+        16 => Some(IpAddr::from(array_at::<16>(value, 0))),
         _ => None,
     }
 }

@@ -163,7 +163,7 @@ fn combine(
     PathFacts {
         local: route.source,
         peer,
-        kind: kind(peer, route),
+        kind: path_kind(peer, route),
         gateway: route.gateway,
         interface: link.name.clone(),
         mtu: route.mtu.unwrap_or(link.mtu),
@@ -184,7 +184,7 @@ fn combine(
     }
 }
 
-fn kind(peer: IpAddr, route: &Route) -> PathKind {
+fn path_kind(peer: IpAddr, route: &Route) -> PathKind {
     match (route.is_local, route.gateway) {
         (true, _) => PathKind::SameHost,
         (false, None) => PathKind::SameSubnet,
@@ -249,13 +249,13 @@ mod tests {
     }
 
     fn to(peer: &str, gateway: Option<&str>) -> PathKind {
-        kind(ip(peer), &Route { gateway: gateway.map(ip), ..Route::default() })
+        path_kind(ip(peer), &Route { gateway: gateway.map(ip), ..Route::default() })
     }
 
     #[test]
     fn paths_are_told_apart_by_route_and_address() {
         assert_eq!(
-            kind(ip("10.0.0.1"), &Route { is_local: true, ..Route::default() }),
+            path_kind(ip("10.0.0.1"), &Route { is_local: true, ..Route::default() }),
             PathKind::SameHost
         );
         assert_eq!(to("10.0.0.2", None), PathKind::SameSubnet);

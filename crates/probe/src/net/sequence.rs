@@ -27,13 +27,13 @@ impl Sequence {
     }
 
     /// Notes an arrival, and returns true if it is the first of its number.
-    pub(super) fn note(&mut self, number: u64) -> bool {
+    pub(super) fn note_arrival(&mut self, number: u64) -> bool {
         if number >= self.next {
             let passed = (number - self.next).min(REACH);
             for skipped in number - passed..number {
-                self.set(skipped, false);
+                self.set_bit(skipped, false);
             }
-            self.set(number, true);
+            self.set_bit(number, true);
             self.next = number.saturating_add(1);
             self.distinct += 1;
             return true;
@@ -44,25 +44,25 @@ impl Sequence {
             return false;
         }
         if within {
-            self.set(number, true);
+            self.set_bit(number, true);
         }
         self.distinct += 1;
         self.reordered += 1;
         true
     }
 
-    fn set(&mut self, number: u64, to: bool) {
-        let (word, bit) = place(number);
+    fn set_bit(&mut self, number: u64, to: bool) {
+        let (word, bit) = bit_position(number);
         self.bits[word] = self.bits[word] & !bit | if to { bit } else { 0 };
     }
 
     fn is_set(&self, number: u64) -> bool {
-        let (word, bit) = place(number);
+        let (word, bit) = bit_position(number);
         self.bits[word] & bit != 0
     }
 }
 
-fn place(number: u64) -> (usize, u64) {
+fn bit_position(number: u64) -> (usize, u64) {
     let at = number % REACH;
     ((at / 64) as usize, 1 << (at % 64))
 }
@@ -80,7 +80,7 @@ mod tests {
             let (mut reordered, mut duplicates) = (0, 0);
             for number in numbers.iter().map(|number| base + number) {
                 let is_new = seen.insert(number);
-                prop_assert_eq!(sequence.note(number), is_new);
+                prop_assert_eq!(sequence.note_arrival(number), is_new);
                 duplicates += u64::from(!is_new);
                 reordered += u64::from(is_new && highest.is_some_and(|highest| number < highest));
                 highest = highest.max(Some(number));
@@ -95,8 +95,12 @@ mod tests {
     #[test]
     fn a_far_jump_forgets_and_the_end_of_all_numbers_is_no_trouble() {
         let mut sequence = Sequence::new();
-        assert!(sequence.note(5) && sequence.note(5 + 3 * REACH) && sequence.note(u64::MAX));
-        assert!(sequence.note(5 + REACH), "too far back to know, and it did not come");
+        assert!(
+            sequence.note_arrival(5)
+                && sequence.note_arrival(5 + 3 * REACH)
+                && sequence.note_arrival(u64::MAX)
+        );
+        assert!(sequence.note_arrival(5 + REACH), "too far back to know, and it did not come");
         assert_eq!((sequence.distinct, sequence.duplicates), (4, 0));
     }
 }

@@ -197,13 +197,13 @@ impl Door {
     fn keep(&mut self) {
         while !self.stop.asked.load(Ordering::Acquire) {
             self.sleep();
-            self.reap();
+            self.release_ended();
             self.accept();
             self.hear_strangers();
             self.hear_datagrams();
         }
         for session in self.sessions.values() {
-            session.end();
+            session.end_session();
         }
         for (_, session) in std::mem::take(&mut self.sessions) {
             drop(session.lanes);
@@ -224,7 +224,7 @@ impl Door {
     }
 
     /// Releases sessions and strangers that have ended.
-    fn reap(&mut self) {
+    fn release_ended(&mut self) {
         let ended: Vec<u64> = self
             .sessions
             .iter()
@@ -234,7 +234,7 @@ impl Door {
         for id in ended {
             let _ = self.sessions.remove(&id).map(|session| session.thread.join());
         }
-        let now_ns = clock::now();
+        let now_ns = clock::monotonic_ns();
         self.strangers.retain(|one| now_ns.saturating_sub(one.since_ns) < STRANGER_NS);
     }
 
@@ -246,7 +246,7 @@ impl Door {
                     if self.strangers.len() >= MOST_STRANGERS {
                         self.strangers.remove(0);
                     }
-                    let (since_ns, bytes) = (clock::now(), [0; HELLO]);
+                    let (since_ns, bytes) = (clock::monotonic_ns(), [0; HELLO]);
                     self.strangers.push(Stranger {
                         stream,
                         since_ns,
@@ -301,7 +301,7 @@ impl Door {
                 let abort = self.room(hello.session, hello.index)?;
                 let id = hello.session;
                 let flow = Flow::new(Socket::Stream(own), role, true, id, abort).map_err(full)?;
-                self.add(id, Lane::start(hello.index, flow, None).map_err(full)?);
+                self.add_flow(id, Lane::start(hello.index, flow, None).map_err(full)?);
                 // Last: the client may order a slice of it at once.
                 self.answer(stream, id);
             }
@@ -325,7 +325,7 @@ impl Door {
         }
     }
 
-    fn add(&mut self, id: u64, lane: Lane) {
+    fn add_flow(&mut self, id: u64, lane: Lane) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.flows.push(lane.index);
             // A session that has just ended drops the lane.
@@ -363,7 +363,7 @@ impl Door {
         let socket = datagrams(session.control.local_addr()?)?;
         socket.connect(from)?;
         let flow = Flow::new(Socket::Datagram(socket), hello.role, true, hello.session, abort)?;
-        self.add(hello.session, Lane::start(hello.index, flow, None)?);
+        self.add_flow(hello.session, Lane::start(hello.index, flow, None)?);
         Ok(())
     }
 }
@@ -433,7 +433,7 @@ impl Session {
         Ok(Session { lanes, flows: Vec::new(), control, abort, thread })
     }
 
-    fn end(&self) {
+    fn end_session(&self) {
         self.abort.store(true, Ordering::Relaxed);
         // The connection may have ended already.
         let _ = self.control.shutdown(Shutdown::Both);
@@ -444,10 +444,10 @@ impl Session {
 fn serve(control: &TcpStream, come: &Receiver<Lane>, lanes: &mut Vec<Lane>) -> io::Result<()> {
     let mut ordered: Option<Result<FlowOrder, &'static str>> = None;
     loop {
-        let request = control::read(control)?;
+        let request = control::read_frame(control)?;
         lanes.extend(come.try_iter());
         let reply = match request {
-            ControlRequest::Clock => Reply::Clock { now_ns: clock::now() },
+            ControlRequest::Clock => Reply::Clock { now_ns: clock::monotonic_ns() },
             ControlRequest::Flows => {
                 Reply::Flows { indices: lanes.iter().map(|lane| lane.index).collect() }
             }
@@ -455,7 +455,7 @@ fn serve(control: &TcpStream, come: &Receiver<Lane>, lanes: &mut Vec<Lane>) -> i
                 return Err(io::Error::new(ErrorKind::InvalidData, "a slice in a slice"));
             }
             ControlRequest::Slice(order) => {
-                let fits = order.unfit(clock::now()).map_or(Ok(order), Err);
+                let fits = order.unfit(clock::monotonic_ns()).map_or(Ok(order), Err);
                 if fits.is_ok() {
                     lanes.iter().for_each(|lane| lane.order(order));
                 }
@@ -468,7 +468,7 @@ fn serve(control: &TcpStream, come: &Receiver<Lane>, lanes: &mut Vec<Lane>) -> i
                 Some(Ok(order)) => Reply::Shares { shares: collect(lanes, &order) },
             },
         };
-        control::write(control, &reply)?;
+        control::write_frame(control, &reply)?;
     }
 }
 
@@ -476,9 +476,9 @@ fn collect(lanes: &[Lane], order: &FlowOrder) -> Vec<(u32, FlowShare)> {
     // Each flow gives up by itself before this time.
     let until_ns = order.to_ns + 2 * PATIENCE_NS;
     let share = |lane: &Lane| {
-        let within = Duration::from_nanos(until_ns.saturating_sub(clock::now()));
+        let within = Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns()));
         let failed = |why: String| FlowShare { failed: Some(why), ..FlowShare::default() };
-        let share = match lane.share(within) {
+        let share = match lane.wait_for_share(within) {
             Some(Ok(share)) => share,
             Some(Err(stop)) => failed(stop.to_string()),
             None => failed("it did not finish in time".into()),

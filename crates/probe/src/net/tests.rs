@@ -37,14 +37,14 @@ fn refused(spec: &ProbeSpec) -> String {
 }
 
 fn of_ms(ms: u64) -> SliceSpec {
-    SliceSpec::now(SliceBound::Time { ns: ms * MS }, 30 * MS, false)
+    SliceSpec::starting_now(SliceBound::Time { ns: ms * MS }, 30 * MS, false)
 }
 
 /// Runs a slice, again if the machine was too busy with other tests to carry anything, or to wake
 /// up in time.
 fn measured(probe: &mut Box<dyn Probe>, ms: u64) -> SliceResult {
     for _ in 0..30 {
-        match probe.slice(&of_ms(ms)) {
+        match probe.run_probe_slice(&of_ms(ms)) {
             Err(ProbeError::Unfit(_)) => {}
             Ok(result) if result.read.ios + result.write.ios == 0 => {}
             other => return other.unwrap(),
@@ -69,7 +69,7 @@ fn streams_carry_bytes_in_the_directions_asked_for() {
             assert!(
                 result.discarded_ns >= 30 * MS && result.cpu_user_ns + result.cpu_system_ns > 0
             );
-            let exchange = probe.exchange().unwrap();
+            let exchange = probe.last_exchange().unwrap();
             assert_eq!((exchange.from_peer.is_some(), exchange.to_peer.is_some()), (reads, writes));
             let told = exchange.from_peer.unwrap_or_default().bytes
                 + exchange.to_peer.unwrap_or_default().bytes;
@@ -91,7 +91,7 @@ fn datagrams_are_counted_where_they_are_sent_and_where_they_arrive() {
         let mut probe = prepare(&spec).unwrap();
         for _ in 0..2 {
             let result = measured(&mut probe, 200);
-            let exchange = probe.exchange().unwrap();
+            let exchange = probe.last_exchange().unwrap();
             let size = if text.contains("small") { 64 } else { 1400 };
             assert_eq!(exchange.datagram_bytes, Some(size), "{text}");
             let (near, far) =
@@ -121,7 +121,7 @@ fn what_arrives_is_recorded_in_steps_where_that_is_asked_for() {
         let spec = ProbeSpec { numjobs, rate, course_ns: Some(step), ..spec(text, &server) };
         let mut probe = prepare(&spec).unwrap();
         let result = measured(&mut probe, 200);
-        let exchange = probe.exchange().unwrap();
+        let exchange = probe.last_exchange().unwrap();
         let steps = (result.discarded_ns + result.window_ns) / step;
         for (way, arrived) in
             [(&exchange.to_peer, &result.write), (&exchange.from_peer, &result.read)]
@@ -168,7 +168,7 @@ fn every_round_trip_has_its_time() {
             assert_eq!(result.read.bytes, 64 * result.read.ios);
             assert!(result.in_flight_ns <= 2 * 200 * MS && result.served_ns > 0);
             assert_eq!(result.write, iotax_load::Direction::default());
-            assert_eq!(probe.exchange().unwrap().unanswered, 0);
+            assert_eq!(probe.last_exchange().unwrap().unanswered, 0);
         }
     }
 }
@@ -177,19 +177,24 @@ fn every_round_trip_has_its_time() {
 fn a_slice_begins_when_it_is_asked_to_and_one_that_comes_too_late_when_it_comes() {
     let server = server();
     let mut probe = client("tcp(both)", &server);
-    let begin_ns = clock::now() + 200 * MS;
-    let result = probe.slice(&SliceSpec { begin_ns: Some(begin_ns), ..of_ms(30) }).unwrap();
+    let begin_ns = clock::monotonic_ns() + 200 * MS;
+    let result =
+        probe.run_probe_slice(&SliceSpec { begin_ns: Some(begin_ns), ..of_ms(30) }).unwrap();
     assert_eq!(result.window_start_ns, begin_ns + result.discarded_ns);
-    let late_ns = clock::now() - 5000 * MS;
-    let result = probe.slice(&SliceSpec { begin_ns: Some(late_ns), ..of_ms(30) }).unwrap();
+    let late_ns = clock::monotonic_ns() - 5000 * MS;
+    let result =
+        probe.run_probe_slice(&SliceSpec { begin_ns: Some(late_ns), ..of_ms(30) }).unwrap();
     assert!(result.window_start_ns > late_ns + 5000 * MS);
 }
 
 #[test]
 fn what_does_not_fit_is_refused_with_its_reason() {
     let server = server();
-    let words =
-        client("tcp", &server).slice(&SliceSpec::now(SliceBound::Bytes { bytes: 1 }, 0, false));
+    let words = client("tcp", &server).run_probe_slice(&SliceSpec::starting_now(
+        SliceBound::Bytes { bytes: 1 },
+        0,
+        false,
+    ));
     assert!(words.unwrap_err().to_string().contains("slices by time only"));
     let own = |text: &str| spec(text, &server);
     assert!(refused(&ProbeSpec { rate: Some(1), ..own("tcp") }).contains("for udp only"));
@@ -210,7 +215,7 @@ fn what_does_not_fit_is_refused_with_its_reason() {
             .contains("processor 5000")
     );
     let mut slow = prepare(&ProbeSpec { rate: Some(14_000), ..own("udp") }).unwrap();
-    let words = slow.slice(&of_ms(10)).unwrap_err().to_string();
+    let words = slow.run_probe_slice(&of_ms(10)).unwrap_err().to_string();
     assert!(
         words.contains(
             "sends no datagram of 1400 bytes in a window of 10 ms; hint: use a higher rate"
@@ -397,11 +402,11 @@ fn an_end_that_goes_in_a_slice_is_named_and_the_probe_stays_broken() {
             drop(server);
         });
         let since = Instant::now();
-        let words = probe.slice(&of_ms(4000)).unwrap_err().to_string();
+        let words = probe.run_probe_slice(&of_ms(4000)).unwrap_err().to_string();
         assert!(words.contains("closed the connection"), "{text}: {words}");
         ender.join().unwrap();
         assert!(since.elapsed() < Duration::from_secs(15), "{text}");
-        assert_eq!(probe.slice(&of_ms(10)).unwrap_err().to_string(), words);
+        assert_eq!(probe.run_probe_slice(&of_ms(10)).unwrap_err().to_string(), words);
     }
 }
 
@@ -417,7 +422,7 @@ fn a_client_that_goes_in_a_slice_leaves_nothing_behind() {
         HelloVerdict::Unknown,
         "number 0 is there"
     );
-    let now = clock::now();
+    let now = clock::monotonic_ns();
     let (begin_ns, to_ns) = (now + MS, now + 500_000 * MS);
     let order = FlowOrder {
         begin_ns,
@@ -426,7 +431,7 @@ fn a_client_that_goes_in_a_slice_leaves_nothing_behind() {
         datagram_bytes: 64,
         ..FlowOrder::default()
     };
-    control::write(&control, &ControlRequest::Slice(order)).unwrap();
+    control::write_frame(&control, &ControlRequest::Slice(order)).unwrap();
     (&stream).read_exact(&mut [0; 1000]).unwrap();
     drop((control, stream));
     still_serves(&server);
@@ -444,7 +449,7 @@ fn frames_that_are_none_end_the_session_and_slices_that_cannot_be_are_refused() 
         assert!(ends(&control), "{odd:?}");
     }
     let (control, _) = raw(&server, ConnectionRole::Control, 0, &server.token());
-    let now = clock::now();
+    let now = clock::monotonic_ns();
     let good = FlowOrder {
         begin_ns: now,
         from_ns: now,
@@ -454,10 +459,10 @@ fn frames_that_are_none_end_the_session_and_slices_that_cannot_be_are_refused() 
     };
     let refusal = |order: Option<FlowOrder>| {
         if let Some(order) = order {
-            control::write(&control, &ControlRequest::Slice(order)).unwrap();
+            control::write_frame(&control, &ControlRequest::Slice(order)).unwrap();
         }
-        control::write(&control, &ControlRequest::Collect).unwrap();
-        match control::read(&control).unwrap() {
+        control::write_frame(&control, &ControlRequest::Collect).unwrap();
+        match control::read_frame(&control).unwrap() {
             Reply::Refused { why } => why,
             other => format!("{other:?}"),
         }
@@ -471,8 +476,8 @@ fn frames_that_are_none_end_the_session_and_slices_that_cannot_be_are_refused() 
     assert!(refusal(Some(FlowOrder { round_trip_ns: u64::MAX, ..good })).contains("round trip"));
     assert!(refusal(Some(FlowOrder { course_ns: Some(0), ..good })).contains("1024 steps"));
     assert_eq!(refusal(Some(good)), "Shares { shares: [] }");
-    control::write(&control, &ControlRequest::Slice(good)).unwrap();
-    control::write(&control, &ControlRequest::Slice(good)).unwrap();
+    control::write_frame(&control, &ControlRequest::Slice(good)).unwrap();
+    control::write_frame(&control, &ControlRequest::Slice(good)).unwrap();
     assert!(ends(&control), "a slice in a slice");
     still_serves(&server);
 }
@@ -497,7 +502,7 @@ fn a_server_has_room_for_so_many_sessions_and_flows() {
 
 /// Returns an order that begins soon.
 fn soon(window_ms: u64) -> FlowOrder {
-    let begin_ns = clock::now() + 5 * MS;
+    let begin_ns = clock::monotonic_ns() + 5 * MS;
     let from_ns = begin_ns + 20 * MS;
     FlowOrder {
         slice: 1,
@@ -526,8 +531,8 @@ fn a_stream_is_quiet_after_a_slice_and_all_that_was_sent_has_arrived() {
     for _ in 0..5 {
         let order = soon(10);
         let (arrived, sent) = thread::scope(|scope| {
-            let sent = scope.spawn(|| sends.run(&order).unwrap());
-            (receives.run(&order).unwrap(), sent.join().unwrap())
+            let sent = scope.spawn(|| sends.run_order(&order).unwrap());
+            (receives.run_order(&order).unwrap(), sent.join().unwrap())
         });
         assert!(sent.units + sent.outside > 0 && arrived.units + arrived.outside > 0);
         thread::sleep(Duration::from_millis(20));
@@ -546,7 +551,8 @@ fn bad_path(from: &UdpSocket, to: &UdpSocket) -> (u64, u64, u64) {
         let mut datagram = vec![0; 2000];
         let bytes = from.recv(&mut datagram).unwrap();
         datagram.truncate(bytes);
-        let (kind, number) = (datagram[15], u64::from_be_bytes(super::hello::part(&datagram, 16)));
+        let (kind, number) =
+            (datagram[15], u64::from_be_bytes(super::hello::array_at(&datagram, 16)));
         if kind == 2 {
             to.send(&datagram).unwrap();
             return (dropped, doubled, swapped);
@@ -584,9 +590,9 @@ fn lost_doubled_and_overtaken_datagrams_are_counted() {
     let mut receives = flow(Socket::Datagram(far), ConnectionRole::Send, true);
     let order = FlowOrder { rate: Some(64 * 1000), ..soon(100) };
     let (sent, arrived, bad) = thread::scope(|scope| {
-        let sent = scope.spawn(|| sends.run(&order).unwrap());
+        let sent = scope.spawn(|| sends.run_order(&order).unwrap());
         let bad = scope.spawn(|| bad_path(&in_between, &out));
-        let arrived: FlowShare = receives.run(&order).unwrap();
+        let arrived: FlowShare = receives.run_order(&order).unwrap();
         (sent.join().unwrap(), arrived, bad.join().unwrap())
     });
     let (dropped, doubled, swapped) = bad;

@@ -64,7 +64,7 @@ fn integer(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
 }
 
 impl Work for Integer {
-    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+    fn run_batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
         let Integer { first, second, table, pass } = self;
         for _ in 0..units {
             let mut text = TEXT;
@@ -94,7 +94,7 @@ fn float(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
 }
 
 impl Work for Float {
-    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+    fn run_batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
         const T: f64 = 0.499_975;
         let ([mut a, mut b, mut c, mut d], [mut x, mut y]) = (self.four, self.two);
         for _ in 0..units {

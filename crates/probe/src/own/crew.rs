@@ -2,7 +2,7 @@
 //! about a millisecond. In every place a window begins and ends as planned: a batch that crosses an
 //! end of the window counts by the share of its time inside.
 
-use super::work::{MakeWork, Work, refused};
+use super::work::{MakeWork, Work, unit_refused_error};
 use crate::{Probe, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::cpu::ThreadCpu;
 use iotax_load::{Direction, Histogram, SliceBound, SliceResult, SliceSpec, clock};
@@ -71,19 +71,19 @@ impl ProbeCrew {
         for thread in 0..spec.numjobs.max(1) as usize {
             let (member, ready) = ProbeThread::start(spec, cpus[thread % cpus.len()], make)?;
             crew.members.push(member);
-            crew.bytes = ready.recv_timeout(PATIENCE).map_err(|_| gone())??;
+            crew.bytes = ready.recv_timeout(PATIENCE).map_err(|_| thread_gone_error())??;
         }
         Ok(crew)
     }
 
     /// Runs a slice in all threads at once.
-    fn all(&self, order: CrewRun, limit: Duration) -> Result<Vec<CrewShare>, ProbeError> {
+    fn run_threads(&self, order: CrewRun, limit: Duration) -> Result<Vec<CrewShare>, ProbeError> {
         for member in &self.members {
-            member.orders.send(order).map_err(|_| gone())?;
+            member.orders.send(order).map_err(|_| thread_gone_error())?;
         }
         self.members
             .iter()
-            .map(|member| member.shares.recv_timeout(limit).map_err(|_| gone())?)
+            .map(|member| member.shares.recv_timeout(limit).map_err(|_| thread_gone_error())?)
             .collect()
     }
 }
@@ -94,8 +94,8 @@ impl ProbeCrew {
 /// # Errors
 /// When a processor does not exist, or this process may not use it.
 fn seats(spec: &ProbeSpec) -> Result<Vec<u32>, ProbeError> {
-    let allowed =
-        sched_getaffinity(None).map_err(|error| refused("read the allowed processors", error))?;
+    let allowed = sched_getaffinity(None)
+        .map_err(|error| unit_refused_error("read the allowed processors", error))?;
     let is_allowed = |cpu: u32| (cpu as usize) < CpuSet::MAX_CPU && allowed.is_set(cpu as usize);
     if let Some(cpu) = spec.cpus_allowed.iter().find(|cpu| !is_allowed(**cpu)) {
         return Err(ProbeError::Unfit(format!(
@@ -128,14 +128,14 @@ impl ProbeThread {
                 Ok(made) => made,
                 Err(error) => return drop(made_result.send(Err(error))),
             };
-            if made_result.send(Ok(work.bytes())).is_err() {
+            if made_result.send(Ok(work.bytes_per_unit())).is_err() {
                 return;
             }
             while let Ok(run) = asked.recv() {
-                let done = slice(&mut *work, batch, run).and_then(|share| {
+                let done = run_thread_slice(&mut *work, batch, run).and_then(|share| {
                     // The work is set up after a slice and not before the next: places begin
                     // together only some milliseconds after the request.
-                    if !work.lasts() {
+                    if !work.serves_all_slices() {
                         work = make(&spec)?;
                     }
                     Ok(share)
@@ -146,7 +146,7 @@ impl ProbeThread {
             }
         };
         let thread = std::thread::Builder::new().name("probe".into()).spawn(body);
-        let thread = thread.map_err(|error| refused("start a thread", error))?;
+        let thread = thread.map_err(|error| unit_refused_error("start a thread", error))?;
         Ok((ProbeThread { orders, shares, thread: Some(thread) }, ready))
     }
 }
@@ -165,7 +165,7 @@ fn sit(cpu: u32) -> Result<(), ProbeError> {
     let mut set = CpuSet::new();
     set.set(cpu as usize);
     sched_setaffinity(None, &set)
-        .map_err(|error| refused(&format!("run on processor {cpu}"), error))
+        .map_err(|error| unit_refused_error(&format!("run on processor {cpu}"), error))
 }
 
 /// Returns the number of units that take about a batch's time. It is a power of two, so that the
@@ -173,9 +173,9 @@ fn sit(cpu: u32) -> Result<(), ProbeError> {
 /// that a stall does not count.
 fn calibrated(work: &mut dyn Work) -> Result<u64, ProbeError> {
     let mut is_long = |units| -> Result<bool, ProbeError> {
-        let began = clock::now();
-        work.batch(units, &mut Histogram::new())?;
-        Ok(clock::now() - began >= BATCH_NS * 7 / 10)
+        let began = clock::monotonic_ns();
+        work.run_batch(units, &mut Histogram::new())?;
+        Ok(clock::monotonic_ns() - began >= BATCH_NS * 7 / 10)
     };
     let mut units = 1;
     while units < 1 << 28 && !(is_long(units)? && is_long(units)?) {
@@ -184,17 +184,21 @@ fn calibrated(work: &mut dyn Work) -> Result<u64, ProbeError> {
     Ok(units)
 }
 
-fn slice(work: &mut dyn Work, batch: u64, run: CrewRun) -> Result<CrewShare, ProbeError> {
+fn run_thread_slice(
+    work: &mut dyn Work,
+    batch: u64,
+    run: CrewRun,
+) -> Result<CrewShare, ProbeError> {
     let (mut times, mut unused) = (Histogram::new(), Histogram::new());
     clock::wait_until(run.begin_ns);
-    let (cpu, mut before) = (ThreadCpu::of_thread(), clock::now());
+    let (cpu, mut before) = (ThreadCpu::of_thread(), clock::monotonic_ns());
     let window = run.window(before);
     let (mut units, mut discarded) = (0.0, 0.0);
     while before < window.end {
         let times = if before < window.start { &mut unused } else { &mut times };
-        work.batch(batch, times)?;
-        let now = clock::now();
-        let counted = work.counted(batch) as f64;
+        work.run_batch(batch, times)?;
+        let now = clock::monotonic_ns();
+        let counted = work.counted_units(batch) as f64;
         let inside = counted * share_inside(before..now, &window);
         (units, discarded) = (units + inside, discarded + counted - inside);
         before = now;
@@ -230,17 +234,17 @@ impl Probe for ProbeCrew {
     }
 
     /// The window is that of the last thread to begin, except for a fraction of a unit.
-    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
+    fn run_probe_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
         let SliceBound::Time { ns: window_ns } = spec.bound else {
             return Err(ProbeError::Unfit(format!(
                 "probe {} supports slices by time only",
                 self.spec
             )));
         };
-        let begin_ns = spec.begin_ns.unwrap_or(clock::now() + LEAD_NS);
+        let begin_ns = spec.begin_ns.unwrap_or(clock::monotonic_ns() + LEAD_NS);
         let run = CrewRun { begin_ns, discard_ns: spec.min_discard_ns, window_ns };
         let limit = Duration::from_nanos(spec.min_discard_ns + window_ns) + PATIENCE;
-        let shares = self.all(run, limit)?;
+        let shares = self.run_threads(run, limit)?;
         let sum = |of: fn(&CrewShare) -> f64| shares.iter().map(of).sum::<f64>();
         let (ios, window_ns) = whole_units(sum(|share| share.units), window_ns);
         let mut result = SliceResult {
@@ -264,7 +268,7 @@ impl Probe for ProbeCrew {
     }
 }
 
-fn gone() -> ProbeError {
+fn thread_gone_error() -> ProbeError {
     ProbeError::Failed("a thread of the probe stopped, or did not answer for two minutes".into())
 }
 
@@ -281,12 +285,12 @@ mod tests {
     }
 
     impl Work for Idle {
-        fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+        fn run_batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
             std::thread::sleep(Duration::from_millis(units));
             Ok(())
         }
 
-        fn lasts(&self) -> bool {
+        fn serves_all_slices(&self) -> bool {
             self.lasts
         }
     }
@@ -300,7 +304,12 @@ mod tests {
         let before = MADE.load(Ordering::Relaxed);
         let mut crew = crew(make);
         for _ in 0..3 {
-            crew.slice(&SliceSpec::now(SliceBound::Time { ns: 2_000_000 }, 0, false)).unwrap();
+            crew.run_probe_slice(&SliceSpec::starting_now(
+                SliceBound::Time { ns: 2_000_000 },
+                0,
+                false,
+            ))
+            .unwrap();
         }
         MADE.load(Ordering::Relaxed) - before
     }
@@ -325,9 +334,11 @@ mod tests {
         });
         let (discard_ns, window_ns) = (600_000_000, 50_300_000);
         for _ in 0..2 {
-            let begin_ns = clock::now() + 3_000_000;
-            let spec = SliceSpec::now(SliceBound::Time { ns: window_ns }, discard_ns, false);
-            let result = crew.slice(&SliceSpec { begin_ns: Some(begin_ns), ..spec }).unwrap();
+            let begin_ns = clock::monotonic_ns() + 3_000_000;
+            let spec =
+                SliceSpec::starting_now(SliceBound::Time { ns: window_ns }, discard_ns, false);
+            let result =
+                crew.run_probe_slice(&SliceSpec { begin_ns: Some(begin_ns), ..spec }).unwrap();
             assert_eq!(result.window_start_ns, begin_ns + discard_ns);
             let unit_ns = result.window_ns / result.read.ios;
             assert!(result.window_ns.abs_diff(window_ns) <= unit_ns, "{result:?}");

@@ -3,7 +3,7 @@
 
 use super::crew::prepare;
 use super::small::Small;
-use super::work::{SHORTEST_SLICE_NS, Work, refused};
+use super::work::{SHORTEST_SLICE_NS, Work, unit_refused_error};
 use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::{Histogram, clock};
 use std::fs::File;
@@ -80,14 +80,14 @@ struct Syscall(File);
 fn syscall(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
     let null = File::open("/dev/null")
         .or_else(|_| File::open("/"))
-        .map_err(|error| refused("open /", error))?;
+        .map_err(|error| unit_refused_error("open /", error))?;
     Ok(Box::new(Syscall(null)))
 }
 
 impl Work for Syscall {
-    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+    fn run_batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
         for _ in 0..units {
-            drop(rustix::io::dup(&self.0).map_err(|error| refused("dup", error))?);
+            drop(rustix::io::dup(&self.0).map_err(|error| unit_refused_error("dup", error))?);
             black_box(rustix::process::getpid());
             black_box(rustix::process::getuid());
             black_box(rustix::process::getppid());
@@ -102,17 +102,18 @@ struct Pipe {
 }
 
 fn pipe_to_itself(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
-    let (reader, writer) = rustix::pipe::pipe().map_err(|error| refused("make a pipe", error))?;
+    let (reader, writer) =
+        rustix::pipe::pipe().map_err(|error| unit_refused_error("make a pipe", error))?;
     Ok(Box::new(Pipe { reader: reader.into(), writer: writer.into() }))
 }
 
 impl Work for Pipe {
-    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+    fn run_batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
         let mut bytes = [7; 512];
         for _ in 0..units {
             let done =
                 self.writer.write_all(&bytes).and_then(|()| self.reader.read_exact(&mut bytes));
-            done.map_err(|error| refused("use a pipe", error))?;
+            done.map_err(|error| unit_refused_error("use a pipe", error))?;
         }
         Ok(())
     }
@@ -125,11 +126,11 @@ fn switch(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
 }
 
 impl Work for Switch {
-    fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError> {
-        let (mut back, mut before) = ([0; 4], clock::now());
+    fn run_batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError> {
+        let (mut back, mut before) = ([0; 4], clock::monotonic_ns());
         for _ in 0..units {
-            self.0.ask(&[1, 2, 3, 4], &mut back)?;
-            let now = clock::now();
+            self.0.ask_process(&[1, 2, 3, 4], &mut back)?;
+            let now = clock::monotonic_ns();
             times.record(now - before);
             before = now;
         }
@@ -148,11 +149,11 @@ fn small_work(what: u64) -> Result<Box<dyn Work>, ProbeError> {
 }
 
 impl Work for SmallWork {
-    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+    fn run_batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
         let order: Vec<u8> =
             [self.what, units].iter().flat_map(|word| word.to_ne_bytes()).collect();
         let mut done = [0; 8];
-        self.small.ask(&order, &mut done)?;
+        self.small.ask_process(&order, &mut done)?;
         match u64::from_ne_bytes(done) {
             done if done == units => Ok(()),
             done => Err(ProbeError::Failed(format!(

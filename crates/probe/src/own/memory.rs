@@ -80,7 +80,7 @@ impl<T: Clone> Held<T> {
         Ok(Held { all, used: from..from + number })
     }
 
-    fn all(&self) -> &[T] {
+    fn as_elements(&self) -> &[T] {
         &self.all[self.used.clone()]
     }
 
@@ -108,19 +108,19 @@ fn copy(spec: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
 }
 
 impl Work for Copy {
-    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+    fn run_batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
         for _ in 0..units {
-            self.to.all_mut().copy_from_slice(black_box(self.from.all()));
+            self.to.all_mut().copy_from_slice(black_box(self.from.as_elements()));
             black_box(&mut self.to);
         }
         Ok(())
     }
 
-    fn bytes(&self) -> u64 {
-        self.from.all().len() as u64
+    fn bytes_per_unit(&self) -> u64 {
+        self.from.as_elements().len() as u64
     }
 
-    fn lasts(&self) -> bool {
+    fn serves_all_slices(&self) -> bool {
         true
     }
 }
@@ -146,7 +146,7 @@ impl Chase {
         (0..many).for_each(|at| lines[at as usize].next = at as u32);
         let mut random = Random::new(1, many);
         for at in (1..many).rev() {
-            let other = random.below(at) as usize;
+            let other = random.draw_below(at) as usize;
             let next = lines[at as usize].next;
             lines[at as usize].next = lines[other].next;
             lines[other].next = next;
@@ -156,8 +156,8 @@ impl Chase {
 }
 
 impl Work for Chase {
-    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
-        let (mut at, lines) = (self.at, self.lines.all());
+    fn run_batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+        let (mut at, lines) = (self.at, self.lines.as_elements());
         for _ in 0..units {
             at = lines[at as usize].next;
         }
@@ -165,7 +165,7 @@ impl Work for Chase {
         Ok(())
     }
 
-    fn lasts(&self) -> bool {
+    fn serves_all_slices(&self) -> bool {
         true
     }
 }
@@ -181,7 +181,7 @@ mod tests {
         for _ in 0..1024 {
             assert!(!seen[work.at as usize]);
             seen[work.at as usize] = true;
-            work.batch(1, &mut Histogram::new()).unwrap();
+            work.run_batch(1, &mut Histogram::new()).unwrap();
         }
         assert_eq!(work.at, 0, "the circle is closed");
     }
@@ -196,8 +196,8 @@ mod tests {
         };
         let refused_before = refused();
         let held = Held::new(&probe, 8 * MIB, 1u8).unwrap();
-        let start = held.all().as_ptr() as usize;
-        assert_eq!((start % HUGE, held.all().len() as u64), (0, 8 * MIB));
+        let start = held.as_elements().as_ptr() as usize;
+        assert_eq!((start % HUGE, held.as_elements().len() as u64), (0, 8 * MIB));
         let allowed = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
         if !allowed.is_ok_and(|words| !words.contains("[never]")) {
             return println!("skipped: needs transparent huge pages on \"madvise\" or \"always\"");

@@ -1,7 +1,7 @@
 //! Small process (small/main.rs) that this crate contains: it runs from memory, without a file, and
 //! ends when its pipes do.
 
-use super::work::refused;
+use super::work::unit_refused_error;
 use crate::ProbeError;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
@@ -33,7 +33,7 @@ impl Small {
         let mut command = Command::new(path);
         command.arg(word).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| {
-            refused(
+            unit_refused_error(
                 "run the helper process from memory (requires /proc, and vm.memfd_noexec below 2)",
                 error,
             )
@@ -48,9 +48,13 @@ impl Small {
     ///
     /// # Errors
     /// When the process is gone.
-    pub(super) fn ask(&mut self, order: &[u8], answer: &mut [u8]) -> Result<(), ProbeError> {
+    pub(super) fn ask_process(
+        &mut self,
+        order: &[u8],
+        answer: &mut [u8],
+    ) -> Result<(), ProbeError> {
         let asked = self.orders.write_all(order).and_then(|()| self.answers.read_exact(answer));
-        asked.map_err(|error| refused("talk to the helper process", error))
+        asked.map_err(|error| unit_refused_error("talk to the helper process", error))
     }
 }
 
@@ -60,11 +64,12 @@ fn program() -> Result<File, ProbeError> {
     // A kernel before 6.3 does not know the flag, and permits execution.
     let made = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::EXEC)
         .or_else(|_| memfd_create(name, MemfdFlags::CLOEXEC));
-    let mut file = File::from(made.map_err(|error| refused("make a file in memory", error))?);
-    file.write_all(PROGRAM).map_err(|error| refused("write a file in memory", error))?;
+    let mut file =
+        File::from(made.map_err(|error| unit_refused_error("make a file in memory", error))?);
+    file.write_all(PROGRAM).map_err(|error| unit_refused_error("write a file in memory", error))?;
     // A file that is open for writing cannot be run.
     File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
-        .map_err(|error| refused("open /proc/self/fd", error))
+        .map_err(|error| unit_refused_error("open /proc/self/fd", error))
 }
 
 impl Drop for Small {

@@ -44,11 +44,11 @@ fn wakeup(spec: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
 }
 
 impl Work for Wakeup {
-    fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError> {
+    fn run_batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError> {
         for _ in 0..units {
-            let due = clock::now() + self.period_ns;
+            let due = clock::monotonic_ns() + self.period_ns;
             clock::sleep_until(due);
-            times.record(clock::now() - due);
+            times.record(clock::monotonic_ns() - due);
         }
         Ok(())
     }
@@ -59,11 +59,11 @@ struct Stall {
 }
 
 impl Work for Stall {
-    fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError> {
+    fn run_batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError> {
         // Time between two batches is not a stall.
-        let mut last = clock::now();
+        let mut last = clock::monotonic_ns();
         for _ in 0..units {
-            let now = clock::now();
+            let now = clock::monotonic_ns();
             match now - last {
                 gap if gap >= STALL_NS => times.record(gap),
                 gap => self.undisturbed_ns += gap,
@@ -73,7 +73,7 @@ impl Work for Stall {
         Ok(())
     }
 
-    fn counted(&mut self, _: u64) -> u64 {
+    fn counted_units(&mut self, _: u64) -> u64 {
         let us = self.undisturbed_ns / 1_000;
         self.undisturbed_ns %= 1_000;
         us
@@ -87,11 +87,11 @@ mod tests {
     #[test]
     fn undisturbed_time_and_gaps_are_all_the_time() {
         let (mut stall, mut gaps) = (Stall { undisturbed_ns: 700 }, Histogram::new());
-        let began = clock::now();
-        stall.batch(100_000, &mut gaps).unwrap();
-        let took_ns = clock::now() - began;
+        let began = clock::monotonic_ns();
+        stall.run_batch(100_000, &mut gaps).unwrap();
+        let took_ns = clock::monotonic_ns() - began;
         let gaps_ns = gaps.mean().unwrap_or(0.0) * gaps.count() as f64;
-        let us = stall.counted(100_000);
+        let us = stall.counted_units(100_000);
         // A histogram knows its times to a few percent, and the two readings around the batch are
         // outside.
         let all_ns = us as f64 * 1e3 + gaps_ns;
@@ -99,6 +99,6 @@ mod tests {
             us > 0 && all_ns <= took_ns as f64 + 700.0 + 0.05 * gaps_ns,
             "{us} us, {gaps_ns}, {took_ns}"
         );
-        assert!(stall.undisturbed_ns < 1_000 && stall.counted(0) == 0);
+        assert!(stall.undisturbed_ns < 1_000 && stall.counted_units(0) == 0);
     }
 }

@@ -13,21 +13,21 @@ pub(super) trait Work {
     ///
     /// # Errors
     /// When the system refuses a unit.
-    fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError>;
+    fn run_batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError>;
 
     /// Returns the number that `units` units of the last batch count as.
-    fn counted(&mut self, units: u64) -> u64 {
+    fn counted_units(&mut self, units: u64) -> u64 {
         units
     }
 
-    fn bytes(&self) -> u64 {
+    fn bytes_per_unit(&self) -> u64 {
         0
     }
 
     /// Returns true if the same work serves all slices. Otherwise it is made again for each, so
     /// that the luck of its addresses and pages counts as noise of a slice, not as a difference
     /// between two places.
-    fn lasts(&self) -> bool {
+    fn serves_all_slices(&self) -> bool {
         false
     }
 }
@@ -35,6 +35,6 @@ pub(super) trait Work {
 pub(super) type MakeWork = fn(&ProbeSpec) -> Result<Box<dyn Work>, ProbeError>;
 
 /// Returns the error for a refusal of the system.
-pub(super) fn refused(action: &str, error: impl Into<std::io::Error>) -> ProbeError {
+pub(super) fn unit_refused_error(action: &str, error: impl Into<std::io::Error>) -> ProbeError {
     ProbeError::System { action: action.to_owned(), source: error.into() }
 }

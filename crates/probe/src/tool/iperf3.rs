@@ -1,7 +1,8 @@
 //! iperf3 as the client's end, read from its JSON.
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, ask, bytes, last_words, ns, version_after,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask_program, bytes_direction, last_words, ns,
+    version_after,
 };
 use crate::{Argument, Definition, Exchange, ExchangeDirection, ProbeSpec, ProbeUnit};
 use iotax_load::Direction;
@@ -41,11 +42,11 @@ pub(super) const DEFINITION: Definition = Definition {
 const TOOL: Tool = Tool {
     label: "iperf3",
     program: "iperf3",
-    version: |program| Ok(version_after("iperf", &ask(program, &["--version"])?)),
+    version: |program| Ok(version_after("iperf", &ask_program(program, &["--version"])?)),
     copies: false,
     arguments: |asked| {
         let (seconds, streams) = (asked.seconds().to_string(), asked.spec.numjobs.to_string());
-        let [address, port] = end(asked.spec.peer);
+        let [address, port] = address_and_port(asked.spec.peer);
         let mut words = vec!["-J", "-c", &address, "-p", &port, "-t", &seconds];
         words.extend(["--connect-timeout", CONNECTS_WITHIN_MS]);
         if asked.spec.numjobs > 1 {
@@ -60,27 +61,27 @@ const TOOL: Tool = Tool {
         words.into_iter().map(str::to_owned).collect()
     },
     expected: |asked| Duration::from_secs(asked.seconds() + 6),
-    read,
+    read: read_iperf3,
 };
 
 /// Returns address and port in the form that programs take.
-pub(super) fn end(peer: Option<SocketAddr>) -> [String; 2] {
+pub(super) fn address_and_port(peer: Option<SocketAddr>) -> [String; 2] {
     peer.map_or_else(Default::default, |peer| [peer.ip().to_string(), peer.port().to_string()])
 }
 
 /// Returns the command of a server, which serves one test at a time until it is ended.
 pub(super) fn server(_: &ProbeSpec, listen: SocketAddr) -> Vec<String> {
-    let [address, port] = end(Some(listen));
+    let [address, port] = address_and_port(Some(listen));
     ["iperf3", "-s", "-B", &address, "-p", &port].map(str::to_owned).into()
 }
 
-fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
+fn read_iperf3(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let json: Value = serde_json::from_str(&printed.stdout).map_err(|error| {
         format!("the output is not JSON ({error}); its last line: {}", last_words(printed))
     })?;
     // iperf3 exits with success even then.
     if let Some(why) = json.get("error").and_then(Value::as_str) {
-        let [address, port] = end(asked.spec.peer);
+        let [address, port] = address_and_port(asked.spec.peer);
         let hint = format!(
             "is `iperf3 -s -p {port}` running at {address}, and does a firewall let it in?"
         );
@@ -133,7 +134,7 @@ fn received(json: &Value, sum: &str, asked: &ToolRequest) -> Result<(u64, Direct
     if seconds == 0.0 || moved == 0 {
         return Err(format!("{moved} bytes within {seconds} s in \"{sum}\""));
     }
-    let mut direction = bytes(moved);
+    let mut direction = bytes_direction(moved);
     if asked.test() == "udp" {
         direction.ios = (figure("packets")? - figure("lost_packets")?).max(0.0) as u64;
     }

@@ -6,8 +6,8 @@
 //! `printout` of its mbw.c; twice as fast here).
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, ask, ns, number, shown, version_after,
-    whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask_program, ns, parse_positive, shorten_line,
+    version_after, whole_number,
 };
 use crate::{Argument, Definition, ProbeError, ProbeUnit};
 use std::path::Path;
@@ -63,23 +63,23 @@ const TOOL: Tool = Tool {
             .collect()
     },
     expected: |asked| Duration::from_nanos(asked.ns) + Duration::from_secs(1),
-    read,
+    read: read_mbw,
 };
 
 /// Returns the version that mbw reports, or for old ones that of the Debian package.
 fn version(program: &Path) -> Result<Option<String>, ProbeError> {
-    let own = version_after("mbw", &ask(program, &["-h"])?);
+    let own = version_after("mbw", &ask_program(program, &["-h"])?);
     if own.is_some() || program != Path::new("/usr/bin/mbw") {
         return Ok(own);
     }
-    let package = ask(Path::new("/usr/bin/dpkg-query"), &["-W", "-f", "${Version}", "mbw"])
+    let package = ask_program(Path::new("/usr/bin/dpkg-query"), &["-W", "-f", "${Version}", "mbw"])
         .unwrap_or_default();
     let upstream = package.rsplit_once('-').map_or(package.as_str(), |(upstream, _)| upstream);
     Ok(Some(upstream.to_owned())
         .filter(|text| text.starts_with(|sign: char| sign.is_ascii_digit())))
 }
 
-fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
+fn read_mbw(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let mut reading = ToolReading::default();
     let mut average = false;
     for line in printed.stdout.lines().filter(|line| line.contains("Method:")) {
@@ -87,19 +87,19 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
         let [run, "Method:", method, "Elapsed:", _, "MiB:", size, "Copy:", rate, "MiB/s"] =
             fields[..]
         else {
-            return Err(format!("{} is not a run of mbw", shown(line)));
+            return Err(format!("{} is not a run of mbw", shorten_line(line)));
         };
-        let (size, rate) = (number(size, line)?, number(rate, line)?);
+        let (size, rate) = (parse_positive(size, line)?, parse_positive(rate, line)?);
         if !method.eq_ignore_ascii_case(asked.test()) || size != ARRAY_MIB as f64 {
             let test = asked.test();
-            return Err(format!("{} is not {test} of {ARRAY_MIB} MiB", shown(line)));
+            return Err(format!("{} is not {test} of {ARRAY_MIB} MiB", shorten_line(line)));
         }
         if run == "AVG" {
             average = true;
             continue;
         }
         if whole_number(run, line)? != reading.read.ios {
-            return Err(format!("{} is out of order", shown(line)));
+            return Err(format!("{} is out of order", shorten_line(line)));
         }
         // The printed time has fewer digits than the rate.
         let time = ns(size / rate);

@@ -99,8 +99,11 @@ mod tests {
             }
             probe => {
                 let mut probe = probe.unwrap();
-                let result =
-                    probe.slice(&SliceSpec::now(SliceBound::Time { ns: 1_000_000_000 }, 0, false));
+                let result = probe.run_probe_slice(&SliceSpec::starting_now(
+                    SliceBound::Time { ns: 1_000_000_000 },
+                    0,
+                    false,
+                ));
                 Some((probe, result))
             }
         }
@@ -113,7 +116,7 @@ mod tests {
             let result = result.unwrap();
             assert!(result.read.ios > 0 && result.window_ns > 0, "{} {result:?}", probe.name());
             assert!(probe.name().contains('.'), "a version in {}", probe.name());
-            assert!(probe.command().unwrap()[0].starts_with('/'));
+            assert!(probe.slice_command().unwrap()[0].starts_with('/'));
         }
     }
 

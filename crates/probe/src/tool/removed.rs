@@ -41,7 +41,7 @@ const REMOVED: &[RemovedTool] = &[
 ];
 
 /// Looks up a removed tool by its name and the word in brackets.
-pub(crate) fn find(name: &str, argument: Option<&str>) -> Option<&'static RemovedTool> {
+pub(crate) fn find_removed(name: &str, argument: Option<&str>) -> Option<&'static RemovedTool> {
     let test = format!("{name}({})", argument.unwrap_or_default());
     let known = |text: &str| REMOVED.iter().find(|one| one.text.eq_ignore_ascii_case(text));
     known(&test).or_else(|| known(name))
@@ -67,7 +67,7 @@ mod tests {
             assert!(stored.unit().unwrap() == one.unit && stored.is_tool());
             assert!(stored.definition().err().unwrap().to_string().ends_with(one.instead));
         }
-        let other = find("stress-ng", Some("cpu")).unwrap();
+        let other = find_removed("stress-ng", Some("cpu")).unwrap();
         assert_eq!((other.unit, other.instead), (BOGO, "integer"));
     }
 }

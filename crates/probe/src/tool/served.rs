@@ -2,7 +2,7 @@
 //! it. A port that is taken is refused before anything starts, and only the started process is
 //! ended.
 
-use super::visit::{find, last_words_of};
+use super::visit::{find_program, last_words_of};
 use crate::net::free_port;
 use crate::{ProbeError, ProbeSpec};
 use iotax_sys::child::{ended_within, ends_with_us, last_words};
@@ -51,7 +51,7 @@ impl ServedTool {
             program: format!("{name} (whose server is to listen at {address})"),
             package: package.to_owned(),
         };
-        let mut command = Command::new(find(name, &path).ok_or_else(missing)?);
+        let mut command = Command::new(find_program(name, &path).ok_or_else(missing)?);
         command.args(arguments).env("LC_ALL", "C").current_dir(std::env::temp_dir());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let shown = words.join(" ");

@@ -1,9 +1,9 @@
 //! Ping-pong test of sockperf: the client's end, read from its log of all messages.
 
-use super::iperf3::end;
+use super::iperf3::address_and_port;
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, ask, last_words, ns, number, shown,
-    version_after, whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask_program, last_words, ns, parse_positive,
+    shorten_line, version_after, whole_number,
 };
 use crate::{Argument, Definition, ProbeSpec, ProbeUnit};
 use std::net::SocketAddr;
@@ -30,10 +30,13 @@ pub(super) const DEFINITION: Definition = Definition {
 const TOOL: Tool = Tool {
     label: "sockperf",
     program: "sockperf",
-    version: |program| Ok(version_after("sockperf, version", &ask(program, &["--version"])?)),
+    version: |program| {
+        Ok(version_after("sockperf, version", &ask_program(program, &["--version"])?))
+    },
     copies: true,
     arguments: |asked| {
-        let ([address, port], seconds) = (end(asked.spec.peer), asked.seconds().to_string());
+        let ([address, port], seconds) =
+            (address_and_port(asked.spec.peer), asked.seconds().to_string());
         let mut words = vec!["ping-pong", "-i", &address, "-p", &port, "-t", &seconds, "-m", "64"];
         words.extend(["--full-log", "/dev/stdout"]);
         if asked.test() == "tcp" {
@@ -43,12 +46,12 @@ const TOOL: Tool = Tool {
     },
     // sockperf measures the clock's rate, and warms up.
     expected: |asked| Duration::from_secs(asked.seconds() + 4),
-    read,
+    read: read_sockperf,
 };
 
 /// Returns the command of a server, which runs until it is ended.
 pub(super) fn server(spec: &ProbeSpec, listen: SocketAddr) -> Vec<String> {
-    let [address, port] = end(Some(listen));
+    let [address, port] = address_and_port(Some(listen));
     let mut words = vec!["sockperf", "server", "-i", &address, "-p", &port];
     if spec.argument.as_deref() == Some("tcp") {
         words.push("--tcp");
@@ -56,17 +59,17 @@ pub(super) fn server(spec: &ProbeSpec, listen: SocketAddr) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
+fn read_sockperf(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let text = &printed.stdout;
     let complaint =
         |line: &&str| line.contains("ERROR") || line.contains("No messages were received");
     // sockperf exits with success even then.
     if let Some(line) = text.lines().chain(printed.stderr.lines()).find(complaint) {
-        let [address, port] = end(asked.spec.peer);
+        let [address, port] = address_and_port(asked.spec.peer);
         let hint = format!(
             "is `sockperf server -p {port}` running at {address}, and does a firewall let it in?"
         );
-        return Err(format!("{}; {hint}", shown(line)));
+        return Err(format!("{}; {hint}", shorten_line(line)));
     }
     let part = |line: &'_ str, label: &str, end: &str| {
         let (_, rest) = line.split_once(label)?;
@@ -77,14 +80,15 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
         line.ok_or_else(|| format!("no line \"{label}\"; its last line: {}", last_words(printed)))
     };
     let valid = line_with("[Valid Duration]")?;
-    let seconds =
-        part(valid, "RunTime=", " sec").ok_or_else(|| format!("no time in {}", shown(valid)))?;
+    let seconds = part(valid, "RunTime=", " sec")
+        .ok_or_else(|| format!("no time in {}", shorten_line(valid)))?;
     let received = valid.rsplit_once("ReceivedMessages=").map(|(_, number)| number);
     let received = whole_number(received.unwrap_or_default(), valid)?;
     let lost = line_with("# dropped messages")?;
     let errors = part(lost, "dropped messages = ", ";")
-        .ok_or_else(|| format!("no number in {}", shown(lost)))?;
-    let mut reading = ToolReading { ns: ns(number(&seconds, valid)?), ..ToolReading::default() };
+        .ok_or_else(|| format!("no number in {}", shorten_line(lost)))?;
+    let mut reading =
+        ToolReading { ns: ns(parse_positive(&seconds, valid)?), ..ToolReading::default() };
     reading.errors = whole_number(&errors, lost)?;
     reading.first_error =
         (reading.errors > 0).then(|| format!("{} messages were not answered", reading.errors));
@@ -95,9 +99,9 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
     for line in rows.skip(1).take_while(|line| !line.starts_with("---")) {
         match line.split(", ").collect::<Vec<_>>()[..] {
             [_, _, _, microseconds] => {
-                reading.read.latency.record(ns(number(microseconds, line)? / 1e6))
+                reading.read.latency.record(ns(parse_positive(microseconds, line)? / 1e6))
             }
-            _ => return Err(format!("{} is not a message of its log", shown(line))),
+            _ => return Err(format!("{} is not a message of its log", shorten_line(line))),
         }
     }
     reading.read.ios = reading.read.latency.count();

@@ -1,8 +1,8 @@
 //! sysbench 1.0: its tests of processors, memory, threads and mutexes.
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, after_text, ask, ns, number, units,
-    version_after, whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, after_text, ask_program, ns, parse_positive,
+    units, version_after, whole_number,
 };
 use crate::{Argument, Definition, ProbeUnit};
 use iotax_load::Direction;
@@ -48,7 +48,7 @@ pub(super) const DEFINITION: Definition = Definition {
 const TOOL: Tool = Tool {
     label: "sysbench",
     program: "sysbench",
-    version: |program| Ok(version_after("sysbench", &ask(program, &["--version"])?)),
+    version: |program| Ok(version_after("sysbench", &ask_program(program, &["--version"])?)),
     copies: false,
     arguments: |asked| {
         let mut words = vec![
@@ -64,10 +64,10 @@ const TOOL: Tool = Tool {
         words
     },
     expected: |asked| Duration::from_secs(asked.seconds() + 1),
-    read,
+    read: read_sysbench,
 };
 
-fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
+fn read_sysbench(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let text = &printed.stdout;
     let time = after_text(text, "total time:")?;
     let seconds = time
@@ -89,7 +89,7 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
         }
         _ => units(ios),
     };
-    Ok(ToolReading { ns: ns(number(seconds, time)?), read, ..ToolReading::default() })
+    Ok(ToolReading { ns: ns(parse_positive(seconds, time)?), read, ..ToolReading::default() })
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! `COUNT|41392763|1|lps` on standard error, and `TIME|15.032` if it measures its time itself.
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, Visit, amount, last_words, ns, number, shown,
-    units, whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, Visit, amount, last_words, ns, parse_positive,
+    shorten_line, units, whole_number,
 };
 use crate::{Argument, Definition, Probe, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::Direction;
@@ -70,7 +70,7 @@ const TOOL: Tool = Tool {
         };
         Duration::from_secs(asked.seconds() + more)
     },
-    read,
+    read: read_unixbench,
 };
 
 /// Returns block size and number of blocks of a file test, as in its script `Run`.
@@ -110,7 +110,7 @@ fn ready(spec: &ProbeSpec, named: Option<OsString>) -> Result<Visit, ProbeError>
     };
     let test = spec.argument.as_deref().unwrap_or_default();
     let programs = folder.join("pgms");
-    let Some(program) = visit::find(program_of(test), programs.as_os_str())
+    let Some(program) = visit::find_program(program_of(test), programs.as_os_str())
         .filter(|program| program.starts_with(&programs))
     else {
         let missing = programs.join(program_of(test));
@@ -160,28 +160,28 @@ fn arguments(asked: &ToolRequest) -> Vec<String> {
     }
 }
 
-fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
+fn read_unixbench(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let last = |label: &str| printed.stderr.lines().rev().find(|line| line.starts_with(label));
     // As in its own script, the last of several lines counts (context1 has two processes, fstime
     // three tests).
     let line = last("COUNT|")
         .ok_or_else(|| format!("no line \"COUNT|\"; its last line: {}", last_words(printed)))?;
     let ["COUNT", count, base, label] = line.split('|').collect::<Vec<_>>()[..] else {
-        return Err(format!("{} is not COUNT|number|base|unit", shown(line)));
+        return Err(format!("{} is not COUNT|number|base|unit", shorten_line(line)));
     };
     let ns = match last("TIME|") {
-        Some(line) => ns(number(&line["TIME|".len()..], line)?),
+        Some(line) => ns(parse_positive(&line["TIME|".len()..], line)?),
         None => printed.wall_ns,
     };
     let read = match (whole_number(base, line)?, label, asked.test()) {
-        (0, "MWIPS", "whetstone-double") => units(amount(number(count, line)? * 1e6, ns)),
+        (0, "MWIPS", "whetstone-double") => units(amount(parse_positive(count, line)? * 1e6, ns)),
         (0, "KBps", test) if file_test(test).is_some() => {
-            let bytes = amount(number(count, line)? * 1024.0, ns);
+            let bytes = amount(parse_positive(count, line)? * 1024.0, ns);
             let block = file_test(test).map_or(1024, |(block, _)| block);
             Direction { ios: bytes / block, bytes, ..Direction::default() }
         }
         (60, "lpm", "shell1" | "shell8") | (1, "lps", _) => units(whole_number(count, line)?),
-        _ => return Err(format!("{} is not the unit of {}", shown(line), asked.test())),
+        _ => return Err(format!("{} is not the unit of {}", shorten_line(line), asked.test())),
     };
     Ok(ToolReading { ns, read, ..ToolReading::default() })
 }
@@ -210,8 +210,8 @@ mod tests {
     }
 
     fn slice(visit: &mut Visit) -> Result<iotax_load::SliceResult, String> {
-        let two = SliceSpec::now(SliceBound::Time { ns: 1_500_000_000 }, 0, false);
-        visit.slice(&two).map_err(|error| error.to_string())
+        let two = SliceSpec::starting_now(SliceBound::Time { ns: 1_500_000_000 }, 0, false);
+        visit.run_probe_slice(&two).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -225,14 +225,14 @@ mod tests {
         assert_eq!(result.read.ios, 1234);
         assert!(result.window_ns > 0 && result.window_start_ns > 0);
         let program = folder.path().join("pgms/pipe").to_string_lossy().into_owned();
-        assert_eq!(visit.command().unwrap(), [program, "2".to_owned()]);
+        assert_eq!(visit.slice_command().unwrap(), [program, "2".to_owned()]);
     }
 
     #[test]
     fn file_tests_and_scripts_are_given_what_is_in_the_checkout() {
         let folder = checkout(&[("fstime", ":"), ("looper", ":")]);
         let words = |probe: &str| {
-            let words = prepared(probe, &folder).command().unwrap().join(" ");
+            let words = prepared(probe, &folder).slice_command().unwrap().join(" ");
             words.replace(&*folder.path().to_string_lossy(), "DIR")
         };
         assert_eq!(

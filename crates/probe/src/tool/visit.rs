@@ -107,7 +107,7 @@ pub(super) fn prepare(
         return Err(ProbeError::Unfit(why));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let program = find(tool.program, &path).ok_or_else(|| {
+    let program = find_program(tool.program, &path).ok_or_else(|| {
         let (program, package) = definition.program.unwrap_or((tool.label, tool.label));
         ProbeError::Missing { program: program.to_owned(), package: package.to_owned() }
     })?;
@@ -115,7 +115,7 @@ pub(super) fn prepare(
 }
 
 /// Finds a program by name in a list of folders, or in those that every system has.
-pub(super) fn find(name: &str, path: &OsStr) -> Option<PathBuf> {
+pub(super) fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
     let executable = |file: &PathBuf| {
         std::fs::metadata(file)
             .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
@@ -128,13 +128,13 @@ pub(super) fn find(name: &str, path: &OsStr) -> Option<PathBuf> {
 }
 
 /// Returns what a program prints, on either output, for a question that it answers soon.
-pub(super) fn ask(program: &Path, question: &[&str]) -> Result<String, ProbeError> {
+pub(super) fn ask_program(program: &Path, question: &[&str]) -> Result<String, ProbeError> {
     let mut command = Command::new(program);
     command.args(question);
     let shown = format!("{} {}", program.display(), question.join(" "));
-    let (ended, _) = run(&mut command, &shown, ANSWERS_WITHIN)?;
-    let output = whole(ended, &shown, ANSWERS_WITHIN)?;
-    Ok(text(&output.stdout) + &text(&output.stderr))
+    let (ended, _) = run_command(&mut command, &shown, ANSWERS_WITHIN)?;
+    let output = whole_output(ended, &shown, ANSWERS_WITHIN)?;
+    Ok(lossy_text(&output.stdout) + &lossy_text(&output.stderr))
 }
 
 /// Returns the first word after a label that looks like a version: `3.12` of `iperf 3.12 (cJSON
@@ -147,12 +147,12 @@ pub(super) fn version_after(label: &str, text: &str) -> Option<String> {
     words.find(is_version).map(str::to_owned)
 }
 
-fn text(bytes: &[u8]) -> String {
+fn lossy_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Runs a program without input in its own process group, and kills any processes that it leaves.
-fn run(
+fn run_command(
     command: &mut Command,
     shown: &str,
     limit: Duration,
@@ -172,7 +172,7 @@ fn run(
 }
 
 /// Returns the output of a program that ended by itself.
-fn whole(ended: ChildEnd, shown: &str, limit: Duration) -> Result<Output, ProbeError> {
+fn whole_output(ended: ChildEnd, shown: &str, limit: Duration) -> Result<Output, ProbeError> {
     let ended = match ended {
         ChildEnd::Held(_) => {
             Err("has ended, but a process that it started had not, and was killed".to_owned())
@@ -206,19 +206,19 @@ impl Visit {
         })
     }
 
-    fn asked(&self) -> ToolRequest<'_> {
+    fn tool_request(&self) -> ToolRequest<'_> {
         ToolRequest { spec: &self.spec, program: &self.program, ns: self.ns }
     }
 
     /// Runs the program once, on its own processors if some are requested.
-    fn run(&self, copy: usize) -> Result<ToolRun, ProbeError> {
+    fn run_copy(&self, copy: usize) -> Result<ToolRun, ProbeError> {
         let cpus = &self.spec.cpus_allowed;
         match cpus.get(copy % cpus.len().max(1)) {
             Some(one) if self.tool.copies => sit(&[*one])?,
             Some(_) => sit(cpus)?,
             None => {}
         }
-        let asked = self.asked();
+        let asked = self.tool_request();
         let expected = (self.tool.expected)(&asked);
         let limit = self.limit.unwrap_or(expected * PATIENCE.0 + PATIENCE.1);
         let mut command = Command::new(&self.program);
@@ -227,11 +227,14 @@ impl Visit {
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.current_dir(&self.folder);
         let start = Instant::now();
-        let (ended, cpu) = run(&mut command, &self.name(), limit)?;
+        let (ended, cpu) = run_command(&mut command, &self.name(), limit)?;
         let wall_ns = start.elapsed().as_nanos() as u64;
-        let output = whole(ended, &self.name(), limit)?;
-        let printed =
-            ToolText { stdout: text(&output.stdout), stderr: text(&output.stderr), wall_ns };
+        let output = whole_output(ended, &self.name(), limit)?;
+        let printed = ToolText {
+            stdout: lossy_text(&output.stdout),
+            stderr: lossy_text(&output.stderr),
+            wall_ns,
+        };
         if !output.status.success() {
             let words = last_words(&printed);
             return Err(self.failed(&format!("failed ({}): {words}", output.status)));
@@ -248,7 +251,7 @@ impl Visit {
     }
 
     fn failed(&self, why: &str) -> ProbeError {
-        let command = self.command().unwrap_or_default().join(" ");
+        let command = self.slice_command().unwrap_or_default().join(" ");
         ProbeError::Failed(format!("{} {why}; the command: {command}", self.name()))
     }
 }
@@ -261,12 +264,12 @@ impl Probe for Visit {
         }
     }
 
-    fn command(&self) -> Option<Vec<String>> {
+    fn slice_command(&self) -> Option<Vec<String>> {
         let program = self.program.to_string_lossy().into_owned();
-        Some([program].into_iter().chain((self.tool.arguments)(&self.asked())).collect())
+        Some([program].into_iter().chain((self.tool.arguments)(&self.tool_request())).collect())
     }
 
-    fn slice(&mut self, slice: &SliceSpec) -> Result<SliceResult, ProbeError> {
+    fn run_probe_slice(&mut self, slice: &SliceSpec) -> Result<SliceResult, ProbeError> {
         let SliceBound::Time { ns } = slice.bound else {
             let why = format!(
                 "{} is a program that runs for a time: a slice by bytes is not possible",
@@ -276,14 +279,14 @@ impl Probe for Visit {
         };
         self.ns = ns.max(self.spec.definition()?.shortest_slice_ns);
         clock::wait_until(slice.begin_ns.unwrap_or(0));
-        let window_start_ns = clock::now();
+        let window_start_ns = clock::monotonic_ns();
         let copies = if self.tool.copies { self.spec.numjobs.max(1) as usize } else { 1 };
         let this = &*self;
         // Each run has its own thread: the thread's processors are those of the program, and the
         // program ends with it.
         let runs: Result<Vec<ToolRun>, ProbeError> = thread::scope(|scope| {
             let threads: Vec<_> =
-                (0..copies).map(|copy| scope.spawn(move || this.run(copy))).collect();
+                (0..copies).map(|copy| scope.spawn(move || this.run_copy(copy))).collect();
             let ended = threads.into_iter().map(|thread| {
                 let panicked = |_| Err(ProbeError::Failed("a thread of iotax stopped".to_owned()));
                 thread.join().unwrap_or_else(panicked)
@@ -292,16 +295,16 @@ impl Probe for Visit {
         });
         let runs = runs?;
         self.exchange = runs.first().and_then(|run| run.reading.exchange.clone());
-        Ok(SliceResult { window_start_ns, ..together(&runs) })
+        Ok(SliceResult { window_start_ns, ..combine_runs(&runs) })
     }
 
-    fn exchange(&self) -> Option<Exchange> {
+    fn last_exchange(&self) -> Option<Exchange> {
         self.exchange.clone()
     }
 }
 
 /// Combines runs that took place at once: their rates are added, over the longest of their windows.
-fn together(runs: &[ToolRun]) -> SliceResult {
+fn combine_runs(runs: &[ToolRun]) -> SliceResult {
     let window_ns = runs.iter().map(|run| run.reading.ns).max().unwrap_or(0);
     let mut all = SliceResult { window_ns, ..SliceResult::default() };
     for ToolRun { reading, cpu } in runs {
@@ -357,13 +360,14 @@ pub(super) fn last_words(printed: &ToolText) -> String {
 }
 
 pub(super) fn last_words_of(stderr: &str, stdout: &str) -> String {
-    let last =
-        |text: &str| text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(shown);
+    let last = |text: &str| {
+        text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(shorten_line)
+    };
     last(stderr).or_else(|| last(stdout)).unwrap_or_else(|| "it printed nothing".to_owned())
 }
 
 /// Returns a line in the form that errors show.
-pub(super) fn shown(line: &str) -> String {
+pub(super) fn shorten_line(line: &str) -> String {
     let line: String =
         line.chars().take(SHOWN).map(|sign| if sign.is_control() { ' ' } else { sign }).collect();
     format!("\"{}\"", line.trim())
@@ -378,7 +382,7 @@ pub(super) fn after_text<'t>(text: &'t str, label: &str) -> Result<&'t str, Stri
         (None, _) => {
             let last = text.lines().rev().find(|line| !line.trim().is_empty());
             let last = last.map_or("nothing at all".to_owned(), |line| {
-                format!("the last line is {}", shown(line))
+                format!("the last line is {}", shorten_line(line))
             });
             Err(format!("no line \"{label}\"; {last}"))
         }
@@ -386,17 +390,19 @@ pub(super) fn after_text<'t>(text: &'t str, label: &str) -> Result<&'t str, Stri
 }
 
 /// Parses a number above zero; errors show `line`.
-pub(super) fn number(text: &str, line: &str) -> Result<f64, String> {
+pub(super) fn parse_positive(text: &str, line: &str) -> Result<f64, String> {
     let number =
         text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| format!("{} is not a number above 0 in {}", shown(text), shown(line)))
+    number.ok_or_else(|| {
+        format!("{} is not a number above 0 in {}", shorten_line(text), shorten_line(line))
+    })
 }
 
 /// Parses a whole number, which may be 0.
 pub(super) fn whole_number(text: &str, line: &str) -> Result<u64, String> {
-    text.trim()
-        .parse()
-        .map_err(|_| format!("{} is not a whole number in {}", shown(text), shown(line)))
+    text.trim().parse().map_err(|_| {
+        format!("{} is not a whole number in {}", shorten_line(text), shorten_line(line))
+    })
 }
 
 pub(super) fn ns(seconds: f64) -> u64 {
@@ -409,7 +415,7 @@ pub(super) fn amount(rate: f64, ns: u64) -> u64 {
 }
 
 /// Returns a direction with these bytes, and a unit for each MiB begun.
-pub(super) fn bytes(bytes: u64) -> Direction {
+pub(super) fn bytes_direction(bytes: u64) -> Direction {
     Direction { ios: bytes.div_ceil(1 << 20), bytes, ..Direction::default() }
 }
 
@@ -428,7 +434,7 @@ mod tests {
     const SCRIPTED: Tool = Tool {
         label: "scripted",
         program: "iotax-scripted",
-        version: |program| Ok(version_after("scripted", &ask(program, &["--version"])?)),
+        version: |program| Ok(version_after("scripted", &ask_program(program, &["--version"])?)),
         copies: true,
         arguments: |asked| vec![asked.seconds().to_string()],
         expected: |asked| Duration::from_secs(asked.seconds()),
@@ -447,7 +453,7 @@ mod tests {
         let program = folder.path().join("iotax-scripted");
         let version = "[ \"$1\" = --version ] && { echo scripted, version 3.1-beta; exit; }";
         write_program(&program, &format!("{version}\n{script}"));
-        let found = find("iotax-scripted", folder.path().as_os_str()).unwrap();
+        let found = find_program("iotax-scripted", folder.path().as_os_str()).unwrap();
         let visit = Visit::new(spec, &SCRIPTED, found).unwrap();
         (folder, visit)
     }
@@ -457,7 +463,9 @@ mod tests {
     }
 
     fn slice(visit: &mut Visit, bound: SliceBound) -> Result<SliceResult, String> {
-        visit.slice(&SliceSpec::now(bound, 0, false)).map_err(|error| error.to_string())
+        visit
+            .run_probe_slice(&SliceSpec::starting_now(bound, 0, false))
+            .map_err(|error| error.to_string())
     }
 
     const SECOND: SliceBound = SliceBound::Time { ns: 1_000_000_000 };

@@ -12,7 +12,7 @@ impl AttachWay for Nvme {
         "nvme"
     }
 
-    fn modules(&self) -> &'static [&'static str] {
+    fn guest_modules(&self) -> &'static [&'static str] {
         &["nvme"]
     }
 
@@ -26,7 +26,7 @@ impl AttachWay for Nvme {
         false
     }
 
-    fn check(&self, disk: &DiskSpec) -> Result<(), String> {
+    fn check_disk_options(&self, disk: &DiskSpec) -> Result<(), String> {
         match (disk.iothreads, disk.queue_size) {
             (0, None) => Ok(()),
             (0, Some(_)) => {
@@ -36,7 +36,7 @@ impl AttachWay for Nvme {
         }
     }
 
-    fn properties(&self, at: usize) -> Vec<Property> {
+    fn device_properties(&self, at: usize) -> Vec<Property> {
         let (_, device) = ids(at);
         vec![
             Property::new("num-queues", &device, "max_ioqpairs"),
@@ -44,7 +44,7 @@ impl AttachWay for Nvme {
         ]
     }
 
-    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+    fn add_device(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
         disk.add_drive(line, &node);
         let value = OptionValue::beginning_with("nvme")

@@ -26,7 +26,7 @@ impl AttachWay for VhostUserSocket {
         false
     }
 
-    fn lacks(&self) -> &'static [&'static str] {
+    fn lacking_options(&self) -> &'static [&'static str] {
         crate::attach::way::OF_QEMUS_BLOCK_LAYER
     }
 
@@ -35,11 +35,11 @@ impl AttachWay for VhostUserSocket {
         false
     }
 
-    fn properties(&self, at: usize) -> Vec<Property> {
+    fn device_properties(&self, at: usize) -> Vec<Property> {
         vhost_user_blk::properties(at)
     }
 
-    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+    fn add_device(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         vhost_user_blk::add(line, at, disk, &disk.path);
     }
 }

@@ -34,12 +34,12 @@ impl AttachWay for VhostUserSpdk {
         false
     }
 
-    fn lacks(&self) -> &'static [&'static str] {
+    fn lacking_options(&self) -> &'static [&'static str] {
         // A target opens what is below by libaio or io_uring, as it is asked.
         crate::attach::way::OF_QEMUS_BLOCK_LAYER.split_at(1).1
     }
 
-    fn check(&self, disk: &DiskSpec) -> Result<(), String> {
+    fn check_disk_options(&self, disk: &DiskSpec) -> Result<(), String> {
         if !matches!(disk.server, DiskServer::Spdk(_)) {
             return Err("attach=vhost-user-blk with spdk without the target that serves it".into());
         }
@@ -55,7 +55,12 @@ impl AttachWay for VhostUserSpdk {
         }
     }
 
-    fn beforehand(&self, disk: &DiskSpec, below: &PathRef, tag: &RunTag) -> Option<Beforehand> {
+    fn step_beforehand(
+        &self,
+        disk: &DiskSpec,
+        below: &PathRef,
+        tag: &RunTag,
+    ) -> Option<Beforehand> {
         let DiskServer::Spdk(spdk) = &disk.server else { return None };
         let spdk = Spdk { name: format!("iotax-{}-{}", tag.run_id, disk.serial), ..spdk.clone() };
         let act = DiskAct::ExportSpdk(ExportSpdk {
@@ -74,11 +79,11 @@ impl AttachWay for VhostUserSpdk {
         })
     }
 
-    fn properties(&self, at: usize) -> Vec<Property> {
+    fn device_properties(&self, at: usize) -> Vec<Property> {
         vhost_user_blk::properties(at)
     }
 
-    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+    fn add_device(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let DiskServer::Spdk(spdk) = &disk.server else { return };
         vhost_user_blk::add(line, at, disk, &spdk.socket);
     }

@@ -15,11 +15,11 @@ impl AttachWay for Vfio {
         "vfio"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
+    fn host_needs(&self) -> &'static [&'static str] {
         &["root", "iommu", "vfio-pci"]
     }
 
-    fn modules(&self) -> &'static [&'static str] {
+    fn guest_modules(&self) -> &'static [&'static str] {
         &["nvme"]
     }
 
@@ -31,18 +31,18 @@ impl AttachWay for Vfio {
         true
     }
 
-    fn lacks(&self) -> &'static [&'static str] {
+    fn lacking_options(&self) -> &'static [&'static str] {
         crate::attach::way::OF_QEMU
     }
 
-    fn check(&self, disk: &DiskSpec) -> Result<(), String> {
+    fn check_disk_options(&self, disk: &DiskSpec) -> Result<(), String> {
         match &disk.server {
             DiskServer::Drive(_) => Ok(()),
             _ => Err("attach=vfio without the drive that it takes".into()),
         }
     }
 
-    fn beforehand(&self, disk: &DiskSpec, below: &PathRef, _: &RunTag) -> Option<Beforehand> {
+    fn step_beforehand(&self, disk: &DiskSpec, below: &PathRef, _: &RunTag) -> Option<Beforehand> {
         let (DiskServer::Drive(drive), PathRef::Path(path)) = (&disk.server, below) else {
             return None;
         };
@@ -55,11 +55,11 @@ impl AttachWay for Vfio {
         Some(Beforehand { why: "take the drive for the guest", act, server: disk.server.clone() })
     }
 
-    fn properties(&self, at: usize) -> Vec<Property> {
+    fn device_properties(&self, at: usize) -> Vec<Property> {
         vec![Property::new("host", &ids(at).1, "host")]
     }
 
-    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+    fn add_device(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let DiskServer::Drive(drive) = &disk.server else { return };
         let value = OptionValue::beginning_with("vfio-pci")
             .set("id", ids(at).1)

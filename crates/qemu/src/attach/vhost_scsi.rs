@@ -15,11 +15,11 @@ impl AttachWay for VhostScsi {
         "vhost-scsi"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
+    fn host_needs(&self) -> &'static [&'static str] {
         &["root", "vhost_scsi"]
     }
 
-    fn modules(&self) -> &'static [&'static str] {
+    fn guest_modules(&self) -> &'static [&'static str] {
         &["virtio_scsi", "sd_mod"]
     }
 
@@ -33,11 +33,11 @@ impl AttachWay for VhostScsi {
         backend == Backend::HostDevice
     }
 
-    fn lacks(&self) -> &'static [&'static str] {
+    fn lacking_options(&self) -> &'static [&'static str] {
         crate::attach::way::OF_QEMUS_BLOCK_LAYER
     }
 
-    fn check(&self, disk: &DiskSpec) -> Result<(), String> {
+    fn check_disk_options(&self, disk: &DiskSpec) -> Result<(), String> {
         match disk.server {
             DiskServer::Kernel(_) if disk.offset == 0 => Ok(()),
             DiskServer::Kernel(_) => {
@@ -48,7 +48,12 @@ impl AttachWay for VhostScsi {
         }
     }
 
-    fn beforehand(&self, disk: &DiskSpec, below: &PathRef, tag: &RunTag) -> Option<Beforehand> {
+    fn step_beforehand(
+        &self,
+        disk: &DiskSpec,
+        below: &PathRef,
+        tag: &RunTag,
+    ) -> Option<Beforehand> {
         let name = format!("iotax-{}-{}", tag.run_id, disk.serial);
         let wwn = wwn(&name);
         let act = DiskAct::ExportVhostScsi(ExportVhostScsi {
@@ -67,7 +72,7 @@ impl AttachWay for VhostScsi {
         })
     }
 
-    fn properties(&self, at: usize) -> Vec<Property> {
+    fn device_properties(&self, at: usize) -> Vec<Property> {
         let (_, device) = ids(at);
         vec![
             Property::new("num-queues", &device, "num_queues"),
@@ -76,7 +81,7 @@ impl AttachWay for VhostScsi {
         ]
     }
 
-    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+    fn add_device(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let DiskServer::Kernel(wwn) = &disk.server else { return };
         let value = OptionValue::beginning_with("vhost-scsi-pci")
             .set("id", ids(at).1)

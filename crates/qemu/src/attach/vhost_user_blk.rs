@@ -15,7 +15,7 @@ impl AttachWay for VhostUserBlk {
         "vhost-user-blk"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
+    fn host_needs(&self) -> &'static [&'static str] {
         &["qemu-storage-daemon"]
     }
 
@@ -27,7 +27,7 @@ impl AttachWay for VhostUserBlk {
         false
     }
 
-    fn check(&self, disk: &DiskSpec) -> Result<(), String> {
+    fn check_disk_options(&self, disk: &DiskSpec) -> Result<(), String> {
         crate::attach::way::one_thread_at_most(disk)?;
         if !matches!(disk.server, DiskServer::Daemon(_)) {
             return Err("attach=vhost-user-blk without the socket of what serves it".into());
@@ -41,11 +41,11 @@ impl AttachWay for VhostUserBlk {
         }
     }
 
-    fn daemon(&self, disk: &DiskSpec, files: &DaemonFiles) -> Option<Vec<OsString>> {
+    fn daemon_command_line(&self, disk: &DiskSpec, files: &DaemonFiles) -> Option<Vec<OsString>> {
         let mut line = CommandLine::default();
-        line.word(STORAGE_DAEMON).word("--pidfile").word(&files.pid);
+        line.add_word(STORAGE_DAEMON).add_word("--pidfile").add_word(&files.pid);
         line.option("--chardev", socket("control", &files.control));
-        line.words("--monitor chardev=control,mode=control");
+        line.add_words("--monitor chardev=control,mode=control");
         line.option("--blockdev", disk.node("disk"));
         let threads = iothreads_of_daemon(&mut line, disk);
         let export = OptionValue::beginning_with("vhost-user-blk")
@@ -60,11 +60,11 @@ impl AttachWay for VhostUserBlk {
         Some(line.into_words())
     }
 
-    fn properties(&self, at: usize) -> Vec<Property> {
+    fn device_properties(&self, at: usize) -> Vec<Property> {
         properties(at)
     }
 
-    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+    fn add_device(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let DiskServer::Daemon(socket) = &disk.server else { return };
         add(line, at, disk, socket);
     }

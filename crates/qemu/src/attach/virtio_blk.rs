@@ -12,7 +12,7 @@ impl AttachWay for VirtioBlk {
         "virtio-blk"
     }
 
-    fn properties(&self, at: usize) -> Vec<Property> {
+    fn device_properties(&self, at: usize) -> Vec<Property> {
         let (_, device) = ids(at);
         vec![
             Property::new("num-queues", &device, "num-queues"),
@@ -21,17 +21,17 @@ impl AttachWay for VirtioBlk {
         ]
     }
 
-    fn threads(&self, at: usize) -> Vec<Property> {
+    fn thread_properties(&self, at: usize) -> Vec<Property> {
         let of_device = |name| Property::new("iothreads", &ids(at).1, name);
         ["iothread", "iothread-vq-mapping"].map(of_device).into()
     }
 
-    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+    fn add_device(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
         disk.add_drive(line, &node);
         let threads = iothreads(line, at, disk);
         if threads.len() > 1 {
-            line.word("-device").word(mapped(disk, &node, &device, &threads));
+            line.add_word("-device").add_word(mapped(disk, &node, &device, &threads));
             return;
         }
         let value = OptionValue::beginning_with("virtio-blk-pci")

@@ -12,15 +12,15 @@ impl AttachWay for VirtioScsi {
         "virtio-scsi"
     }
 
-    fn modules(&self) -> &'static [&'static str] {
+    fn guest_modules(&self) -> &'static [&'static str] {
         &["virtio_scsi", "sd_mod"]
     }
 
-    fn check(&self, disk: &DiskSpec) -> Result<(), String> {
+    fn check_disk_options(&self, disk: &DiskSpec) -> Result<(), String> {
         one_thread_at_most(disk)
     }
 
-    fn properties(&self, at: usize) -> Vec<Property> {
+    fn device_properties(&self, at: usize) -> Vec<Property> {
         let (_, device) = ids(at);
         let controller = controller(at);
         vec![
@@ -30,11 +30,11 @@ impl AttachWay for VirtioScsi {
         ]
     }
 
-    fn threads(&self, at: usize) -> Vec<Property> {
+    fn thread_properties(&self, at: usize) -> Vec<Property> {
         vec![Property::new("iothreads", &controller(at), "iothread")]
     }
 
-    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+    fn add_device(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
         let controller = controller(at);
         disk.add_drive(line, &node);

@@ -17,12 +17,12 @@ pub trait AttachWay: Sync {
     fn name(&self) -> &'static str;
 
     /// Returns the ids of `host::needs` beyond those of every guest.
-    fn needs(&self) -> &'static [&'static str] {
+    fn host_needs(&self) -> &'static [&'static str] {
         &[]
     }
 
     /// Returns the modules of the guest's kernel beyond those that it boots with.
-    fn modules(&self) -> &'static [&'static str] {
+    fn guest_modules(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -38,7 +38,11 @@ pub trait AttachWay: Sync {
 
     /// Returns the program that serves the disk in QEMU's stead, with its arguments. One of its
     /// words occurs in no other process.
-    fn daemon(&self, _disk: &DiskSpec, _files: &DaemonFiles) -> Option<Vec<std::ffi::OsString>> {
+    fn daemon_command_line(
+        &self,
+        _disk: &DiskSpec,
+        _files: &DaemonFiles,
+    ) -> Option<Vec<std::ffi::OsString>> {
         None
     }
 
@@ -49,7 +53,7 @@ pub trait AttachWay: Sync {
     }
 
     /// Returns the options of a disk that it does not have; a stack that names one is refused.
-    fn lacks(&self) -> &'static [&'static str] {
+    fn lacking_options(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -65,7 +69,12 @@ pub trait AttachWay: Sync {
     }
 
     /// Returns the step that must be done before QEMU can have the disk, with what serves it then.
-    fn beforehand(&self, _disk: &DiskSpec, _below: &PathRef, _tag: &RunTag) -> Option<Beforehand> {
+    fn step_beforehand(
+        &self,
+        _disk: &DiskSpec,
+        _below: &PathRef,
+        _tag: &RunTag,
+    ) -> Option<Beforehand> {
         None
     }
 
@@ -73,7 +82,7 @@ pub trait AttachWay: Sync {
     ///
     /// # Errors
     /// Which option, and what would do.
-    fn check(&self, _disk: &DiskSpec) -> Result<(), String> {
+    fn check_disk_options(&self, _disk: &DiskSpec) -> Result<(), String> {
         Ok(())
     }
 
@@ -91,15 +100,15 @@ pub trait AttachWay: Sync {
 
     /// Returns where QEMU reports what became of options of disk number `at`: option, object,
     /// property.
-    fn properties(&self, at: usize) -> Vec<Property>;
+    fn device_properties(&self, at: usize) -> Vec<Property>;
 
     /// Returns where QEMU reports which of its threads serve disk number `at`: one as a link,
     /// several as a list.
-    fn threads(&self, _at: usize) -> Vec<Property> {
+    fn thread_properties(&self, _at: usize) -> Vec<Property> {
         Vec::new()
     }
 
-    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec);
+    fn add_device(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec);
 }
 
 /// A step before QEMU's start.

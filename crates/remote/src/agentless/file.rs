@@ -56,8 +56,8 @@ pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<StepOut
         }
         return Ok(StepOutput { reused: true, ..yield_of(path, &marker) });
     }
-    let made = host.say("create a file", &host.shell.create(path), QUICK)?;
-    let made = host.understood("create a file", host.shell.created(&made))?;
+    let made = host.say("create a file", &host.shell.create_request(path), QUICK)?;
+    let made = host.understood("create a file", host.shell.parse_created(&made))?;
     let marker = Marker {
         run_id: run_id.into(),
         inode: made.inode,
@@ -69,7 +69,7 @@ pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<StepOut
     if bytes.saturating_add(marker::TRAILER)
         > made.free.saturating_sub(made.total / marker::KEPT_FREE)
     {
-        host.act("remove a file", &host.shell.remove(path, made.inode), QUICK)?;
+        host.act("remove a file", &host.shell.remove_request(path, made.inode), QUICK)?;
         let (free, total) = (show_bytes(made.free), show_bytes(made.total));
         let text =
             format!("{free} of {total} are free there, and 10 % stay free; hint: a smaller size");
@@ -84,12 +84,16 @@ pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<StepOut
 }
 
 fn mark(host: &Host, path: &Path, marker: &Marker) -> Result<()> {
-    host.act("mark a file", &host.shell.mark(path, marker.bytes, &marker::trailer(marker)), QUICK)
+    host.act(
+        "mark a file",
+        &host.shell.mark_request(path, marker.bytes, &marker::trailer(marker)),
+        QUICK,
+    )
 }
 
 fn fill(host: &Host, path: &Path, marker: &Marker) -> Result<()> {
     let limit = QUICK + Duration::from_secs(marker.bytes / SLOWEST);
-    host.act("fill a file", &host.shell.fill(path, marker.bytes), limit)?;
+    host.act("fill a file", &host.shell.fill_request(path, marker.bytes), limit)?;
     mark(host, path, &Marker { filled: true, ..marker.clone() })
 }
 
@@ -126,5 +130,5 @@ pub fn remove(name: &str, path: &Path, made: &StepOutput, run_id: &str) -> Resul
         );
         return Err(NotOurs(text).into());
     }
-    host.act("remove a file", &host.shell.remove(path, inode), QUICK)
+    host.act("remove a file", &host.shell.remove_request(path, inode), QUICK)
 }

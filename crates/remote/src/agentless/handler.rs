@@ -58,8 +58,8 @@ impl Host {
     /// Inspects what is at a path, without its content.
     pub(super) fn inspect(&self, path: &Path) -> Result<Option<Inspection>> {
         let what = format!("inspect {}", path.display());
-        let said = self.say(&what, &self.shell.inspect(path), QUICK)?;
-        self.understood(&what, self.shell.inspected(path, &said))
+        let said = self.say(&what, &self.shell.inspect_request(path), QUICK)?;
+        self.understood(&what, self.shell.parse_inspection(path, &said))
     }
 
     /// Inspects what is at a path, with the content of a device: both ends, and blocks at random.
@@ -82,7 +82,7 @@ impl Host {
     fn read_content(&self, found: &mut Inspection) -> Result<()> {
         let positions = sample::positions(found.bytes).context("no random numbers")?;
         let blocks = runs(found.bytes, &positions);
-        let Some(ask) = self.shell.blocks(&found.path, &blocks) else { return Ok(()) };
+        let Some(ask) = self.shell.blocks_request(&found.path, &blocks) else { return Ok(()) };
         let content = self.say("read its content", &ask, SAMPLE_LIMIT)?;
         let copy = copy_of(found.bytes, &blocks, &content)?;
         found.sample = Some(sample::of_positions(&copy, &positions, found.bytes));
@@ -148,25 +148,25 @@ fn no_agent<T>(what: &str) -> Result<T> {
 }
 
 impl Handler for AgentlessHandler {
-    fn facts(&mut self, devices: &[PathBuf], _programs: &[String]) -> Result<Facts> {
-        Ok(self.host().look(devices)?.facts)
+    fn gather_facts(&mut self, devices: &[PathBuf], _programs: &[String]) -> Result<Facts> {
+        Ok(self.host().look_at_host(devices)?.facts)
     }
 
-    fn step(&mut self, _: serde_json::Value) -> Result<serde_json::Value> {
+    fn handle_step(&mut self, _: serde_json::Value) -> Result<serde_json::Value> {
         no_agent("a step")
     }
 
-    fn inspect(&mut self, path: &Path) -> Result<serde_json::Value> {
+    fn inspect_path(&mut self, path: &Path) -> Result<serde_json::Value> {
         Ok(serde_json::to_value(self.host().inspect_in_full(path)?)?)
     }
 
-    fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
+    fn ask_guard(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
         self.allowed =
             serde_json::from_value(payload).context("cannot understand what may be written")?;
         Ok(serde_json::Value::Null)
     }
 
-    fn permit(&mut self, target: &TargetSpec) -> Result<()> {
+    fn permit_write(&mut self, target: &TargetSpec) -> Result<()> {
         let path = &target.path;
         if !target.writable {
             bail!("{} may not be written in this run", path.display());
@@ -185,11 +185,11 @@ impl Handler for AgentlessHandler {
         Ok(())
     }
 
-    fn disk(&mut self, _: &DiskKey) -> Result<PathBuf> {
+    fn find_block_device(&mut self, _: &DiskKey) -> Result<PathBuf> {
         no_agent("a guest's disk")
     }
 
-    fn gate(&mut self, _: &[PathBuf], _: Duration) -> Result<QuiesceGate> {
+    fn await_quiet(&mut self, _: &[PathBuf], _: Duration) -> Result<QuiesceGate> {
         no_agent("the quiesce gate")
     }
 
@@ -197,7 +197,7 @@ impl Handler for AgentlessHandler {
         no_agent("CPU time")
     }
 
-    fn prepare(
+    fn prepare_load_worker(
         &mut self,
         targets: &[TargetSpec],
         jobs: &[Job],
@@ -211,7 +211,7 @@ impl Handler for AgentlessHandler {
         Ok(Box::new(Fio::prepare(Box::new(site), targets, jobs).map_err(Failed::from)?))
     }
 
-    fn probe(&mut self, _: &ProbeSpec) -> Result<Box<dyn LoadEngine>> {
+    fn prepare_probe_worker(&mut self, _: &ProbeSpec) -> Result<Box<dyn LoadEngine>> {
         no_agent("a probe")
     }
 }

@@ -61,51 +61,51 @@ pub struct ShellRequest {
 /// Builds commands for an operating system, and reads its answers.
 pub trait Shell: Send + Sync {
     /// Asks about the machine, its fio, and what is at these paths.
-    fn look(&self, paths: &[PathBuf]) -> ShellRequest;
+    fn look_request(&self, paths: &[PathBuf]) -> ShellRequest;
     /// Reads the answer to [`Shell::look`].
     ///
     /// # Errors
     /// A clause that says what is not as it should be, as for all methods here.
-    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost>;
+    fn parse_look(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost>;
     /// Asks about a file or device, before anything is done to it.
-    fn inspect(&self, path: &Path) -> ShellRequest;
+    fn inspect_request(&self, path: &Path) -> ShellRequest;
     /// Reads the answer to [`Shell::inspect`]. Returns `None` if nothing is there.
     ///
     /// # Errors
     /// As above.
-    fn inspected(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>>;
+    fn parse_inspection(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>>;
     /// Asks for the content of runs of 4 KiB blocks, each given by its first block and their
     /// number. Returns `None` where the system cannot be asked for it.
-    fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest>;
+    fn blocks_request(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest>;
     /// Runs fio with these options and the job on its standard input.
-    fn fio(&self, options: &[String], job_file: &str) -> ShellRequest;
+    fn fio_request(&self, options: &[String], job_file: &str) -> ShellRequest;
     fn ioengines(&self) -> Ioengines;
-    fn flush(&self, paths: &[&Path]) -> ShellRequest;
+    fn flush_request(&self, paths: &[&Path]) -> ShellRequest;
     /// Reads how long the flush took, or `None` if the clock there is too coarse.
     ///
     /// # Errors
     /// As above.
     fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>>;
     /// Makes a new empty file, never one over another.
-    fn create(&self, path: &Path) -> ShellRequest;
+    fn create_request(&self, path: &Path) -> ShellRequest;
     /// Reads the identity of the created file, as the marker's inode, and the total and free bytes
     /// of its file system.
     ///
     /// # Errors
     /// As above.
-    fn created(&self, said: &[u8]) -> Result<Created>;
+    fn parse_created(&self, said: &[u8]) -> Result<Created>;
     /// Makes the file `bytes` long and writes `marker` after them.
-    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest;
+    fn mark_request(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest;
     /// Fills `bytes` of the file with data that does not compress.
-    fn fill(&self, path: &Path, bytes: u64) -> ShellRequest;
+    fn fill_request(&self, path: &Path, bytes: u64) -> ShellRequest;
     /// Removes the file, if it is still the one with that inode.
-    fn remove(&self, path: &Path, inode: u64) -> ShellRequest;
+    fn remove_request(&self, path: &Path, inode: u64) -> ShellRequest;
     /// Reads the answer to a request that only does something, where there is one: a silent shell
     /// may have done nothing.
     ///
     /// # Errors
     /// As above.
-    fn done(&self, _said: &[u8]) -> Result<()> {
+    fn check_done(&self, _said: &[u8]) -> Result<()> {
         Ok(())
     }
     /// Returns how to install fio there, for a hint.
@@ -191,12 +191,12 @@ impl Host {
 
     fn act(&self, what: &str, ask: &ShellRequest, limit: Duration) -> Result<()> {
         let said = self.say(what, ask, limit)?;
-        self.understood(what, self.shell.done(&said))
+        self.understood(what, self.shell.check_done(&said))
     }
 
-    fn look(&self, paths: &[PathBuf]) -> Result<SeenHost> {
-        let said = self.say("look at the machine", &self.shell.look(paths), QUICK)?;
-        self.understood("look at the machine", self.shell.seen(&said, paths))
+    fn look_at_host(&self, paths: &[PathBuf]) -> Result<SeenHost> {
+        let said = self.say("look at the machine", &self.shell.look_request(paths), QUICK)?;
+        self.understood("look at the machine", self.shell.parse_look(&said, paths))
     }
 }
 
@@ -217,7 +217,7 @@ fn last_words(output: &Output) -> String {
 pub fn connect(host: &str, path: &Path, socket: &Path) -> Result<Peer> {
     ssh::check_host(host).map_err(Failed::from)?;
     let host = Host::new(host, path, SshOptions::from_env());
-    let seen = host.look(&[])?;
+    let seen = host.look_at_host(&[])?;
     let how = host.shell.how_to_get_fio(seen.facts.os.as_deref());
     let lacking = match seen.fio.as_deref() {
         None => Some("there is no fio in the PATH there".to_owned()),

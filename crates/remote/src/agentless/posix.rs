@@ -78,7 +78,7 @@ const COLUMNS: &str =
 const BUSY: &str = "16";
 
 impl Shell for Posix {
-    fn look(&self, paths: &[PathBuf]) -> ShellRequest {
+    fn look_request(&self, paths: &[PathBuf]) -> ShellRequest {
         let mut line = format!(
             "s system uname -s; s node uname -n; s kernel uname -r; s build uname -v; s threads getconf _NPROCESSORS_ONLN; \
              s fio fio --version; for f in {FILES}; do if [ -r \"$f\" ]; then s \"$f\" cat \"$f\"; fi; done; "
@@ -93,7 +93,7 @@ impl Shell for Posix {
         ask(&line, &[])
     }
 
-    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost> {
+    fn parse_look(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost> {
         let sections = sections(said);
         if !sections.iter().any(|(name, _)| name == "system") {
             bail!("no POSIX shell answered; a path of Windows is written C:\\FOLDER\\FILE");
@@ -106,12 +106,12 @@ impl Shell for Posix {
         facts.cpu.threads =
             facts.cpu.threads.or_else(|| section_text(&sections, "threads")?.parse().ok());
         let version = section_text(&sections, "fio").unwrap_or_default();
-        let fio = fio::named(version.as_bytes());
+        let fio = fio::version_name(version.as_bytes());
         facts.tools.extend(fio.is_some().then(|| ("fio".to_owned(), version)));
         Ok(SeenHost { facts, fio })
     }
 
-    fn inspect(&self, path: &Path) -> ShellRequest {
+    fn inspect_request(&self, path: &Path) -> ShellRequest {
         let line = format!(
             "p={}; {DEVICE}{USERS}k=nothing; if [ -e \"$p\" ]; then k=other; fi; if [ -f \"$p\" ]; then k=file; fi; \
              if [ -d \"$p\" ]; then k='a folder'; fi; if [ -c \"$p\" ]; then k='a character device'; fi; \
@@ -126,12 +126,12 @@ impl Shell for Posix {
         ask(&line, &[])
     }
 
-    fn inspected(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>> {
+    fn parse_inspection(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>> {
         let sections = sections(said);
         let kind = section_text(&sections, "kind").context("it does not say what is there")?;
         let mut found = Inspection {
             symlink: section_text(&sections, "link").is_some(),
-            ..Inspection::blank(path)
+            ..Inspection::blank_at(path)
         };
         found.afar = true;
         match kind.as_str() {
@@ -144,7 +144,7 @@ impl Shell for Posix {
     }
 
     /// Uses one perl, or a dd for every run.
-    fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest> {
+    fn blocks_request(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest> {
         let line = format!("p={}; {BLOCKS}", shell::path(path));
         let runs: String = runs.iter().map(|(first, count)| format!("{first} {count}\n")).collect();
         Some(ask(&line, runs.as_bytes()))
@@ -152,7 +152,7 @@ impl Shell for Posix {
 
     /// Marks the end of the job with a line of ours; after it the input ends only when the
     /// connection does. The shell reads the job, as a sed may wait for the line after.
-    fn fio(&self, options: &[String], job_file: &str) -> ShellRequest {
+    fn fio_request(&self, options: &[String], job_file: &str) -> ShellRequest {
         let line = format!(
             "exec 3<&0; cd /; n=$(printf '\\nx'); n=${{n%x}}; j=; \
              while IFS= read -r l && [ \"$l\" != '{END_OF_JOB}' ]; do j=\"$j$l$n\"; done; \
@@ -172,7 +172,7 @@ impl Shell for Posix {
 
     /// Flushes with dd, which opens, flushes and writes nothing. `date` of some systems has no
     /// nanoseconds.
-    fn flush(&self, paths: &[&Path]) -> ShellRequest {
+    fn flush_request(&self, paths: &[&Path]) -> ShellRequest {
         let names: Vec<String> = paths.iter().map(shell::path).collect();
         let line = format!(
             "k=; a=$(date +%s%N); for p in {}; do if [ -e \"$p\" ]; then dd if=/dev/null of=\"$p\" conv=notrunc,fsync & \
@@ -196,7 +196,7 @@ impl Shell for Posix {
     }
 
     /// Uses `set -C`: the redirection makes a new file or fails.
-    fn create(&self, path: &Path) -> ShellRequest {
+    fn create_request(&self, path: &Path) -> ShellRequest {
         let line = format!(
             "p={}; umask 077; set -C; : > \"$p\" || exit 1; s room df -Pk \"$p\"; s stat stat -c '0 %i' \"$p\"; \
              s bsdstat stat -f '0 %i' \"$p\"",
@@ -205,7 +205,7 @@ impl Shell for Posix {
         ask(&line, &[])
     }
 
-    fn created(&self, said: &[u8]) -> Result<Created> {
+    fn parse_created(&self, said: &[u8]) -> Result<Created> {
         let sections = sections(said);
         let (_, inode) =
             size_and_inode(&sections).context("stat does not report the new file's inode")?;
@@ -220,7 +220,7 @@ impl Shell for Posix {
         Ok(Created { inode, total, free })
     }
 
-    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest {
+    fn mark_request(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest {
         let blocks = bytes / marker::TRAILER;
         let line = format!(
             "p={}; if [ -f \"$p\" ]; then :; else exit 1; fi; \
@@ -231,7 +231,7 @@ impl Shell for Posix {
         ask(&line, marker)
     }
 
-    fn fill(&self, path: &Path, bytes: u64) -> ShellRequest {
+    fn fill_request(&self, path: &Path, bytes: u64) -> ShellRequest {
         let line = format!(
             "p={}; if [ -f \"$p\" ]; then :; else exit 1; fi; exec 3<&0; \
              dd if=/dev/urandom of=\"$p\" bs=1048576 count={} conv=notrunc,fsync </dev/null 3<&- & {WATCHED}",
@@ -241,7 +241,7 @@ impl Shell for Posix {
         ShellRequest { held: true, ..ask(&line, &[]) }
     }
 
-    fn remove(&self, path: &Path, inode: u64) -> ShellRequest {
+    fn remove_request(&self, path: &Path, inode: u64) -> ShellRequest {
         let line = format!(
             "p={}; i=$(stat -c %i \"$p\" 2>/dev/null || stat -f %i \"$p\"); if [ \"$i\" = {inode} ]; then rm -f \"$p\"; \
              else echo \"it is another file now\" >&2; exit 1; fi",

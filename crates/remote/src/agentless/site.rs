@@ -21,9 +21,9 @@ impl AgentlessHost {
 }
 
 impl Site for AgentlessHost {
-    fn version(&self) -> Result<String, EngineError> {
+    fn fio_version(&self) -> Result<String, EngineError> {
         let AgentlessHost(host) = self;
-        let seen = host.look(&[]).map_err(|error| Self::unfit(&error))?;
+        let seen = host.look_at_host(&[]).map_err(|error| Self::unfit(&error))?;
         seen.fio.ok_or_else(|| {
             EngineError::Missing(Missing {
                 what: format!("fio on {}", host.name),
@@ -38,11 +38,11 @@ impl Site for AgentlessHost {
         self.0.shell.ioengines()
     }
 
-    fn place(&self) -> (String, &'static str) {
+    fn reason_and_place(&self) -> (String, &'static str) {
         (format!("no agent on {} (agent=fio)", self.0.name), "there")
     }
 
-    fn bytes(&self, path: &Path) -> Result<u64, EngineError> {
+    fn target_size(&self, path: &Path) -> Result<u64, EngineError> {
         let found = self.0.inspect(path).map_err(|error| Self::unfit(&error))?;
         found
             .map(|found| found.bytes)
@@ -51,7 +51,7 @@ impl Site for AgentlessHost {
 
     /// Returns a path as fio gets it. fio splits names at ':' and expands '$'; a comment begins
     /// with '#' or ';'.
-    fn filename(&self, path: &Path) -> Result<Filename, EngineError> {
+    fn fio_filename(&self, path: &Path) -> Result<Filename, EngineError> {
         let plain = |c: char| c.is_alphanumeric() || r"/\._-+,@=:~ ()".contains(c);
         match path.to_str().filter(|text| text.chars().all(plain) && !text.ends_with(' ')) {
             Some(text) => Ok(Filename { text: text.replace(':', r"\:"), held: None }),
@@ -62,26 +62,26 @@ impl Site for AgentlessHost {
         }
     }
 
-    fn command(&self, options: &[String]) -> Vec<String> {
+    fn fio_command(&self, options: &[String]) -> Vec<String> {
         [&["ssh".to_owned(), self.0.name.clone(), "fio".to_owned()], options].concat()
     }
 
-    fn run(
+    fn run_fio(
         &self,
         options: &[String],
         job_file: &str,
         limit: Duration,
     ) -> Result<Output, EngineError> {
-        let ended = self.0.run(&self.0.shell.fio(options, job_file), limit);
+        let ended = self.0.run(&self.0.shell.fio_request(options, job_file), limit);
         let ended =
             ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
         output_in_time(ended, limit)
     }
 
-    fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError> {
+    fn flush_targets(&self, paths: &[&Path]) -> Result<u64, EngineError> {
         let AgentlessHost(host) = self;
-        let before = clock::now();
-        let ended = host.run(&host.shell.flush(paths), FLUSH_LIMIT + QUICK);
+        let before = clock::monotonic_ns();
+        let ended = host.run(&host.shell.flush_request(paths), FLUSH_LIMIT + QUICK);
         let ended =
             ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
         let output = output_in_time(ended, FLUSH_LIMIT)?;
@@ -93,13 +93,13 @@ impl Site for AgentlessHost {
         let took =
             host.shell.flushed_ns(&output.stdout).map_err(|error| failed(format!("{error:#}")))?;
         // The time as seen from here is longer by the way there and back.
-        Ok(took.unwrap_or_else(|| clock::now() - before))
+        Ok(took.unwrap_or_else(|| clock::monotonic_ns() - before))
     }
 
     /// Returns when the window began. The clock there is not compared with ours: fio ended a moment
     /// ago.
     fn window_start(&self, _: u64, window_ns: u64) -> u64 {
-        clock::now().saturating_sub(window_ns)
+        clock::monotonic_ns().saturating_sub(window_ns)
     }
 
     fn ends_by_itself(&self) -> bool {

@@ -46,15 +46,15 @@ fn the_scripts_of_sh() {
     let path = Path::new("/srv/it's a/x.img");
     let marker = [0x55; 3];
     let all = [
-        Posix.look(&[path.into()]),
-        Posix.inspect(path),
-        Posix.blocks(path, &[(0, 272), (300, 1)]).unwrap(),
-        Posix.fio(&["--output-format=json+".into(), "-".into()], "[global]\n[job0]\n"),
-        Posix.flush(&[path, Path::new("/dev/vdb")]),
-        Posix.create(path),
-        Posix.mark(path, 64 << 20, &marker),
-        Posix.fill(path, 64 << 20),
-        Posix.remove(path, 7),
+        Posix.look_request(&[path.into()]),
+        Posix.inspect_request(path),
+        Posix.blocks_request(path, &[(0, 272), (300, 1)]).unwrap(),
+        Posix.fio_request(&["--output-format=json+".into(), "-".into()], "[global]\n[job0]\n"),
+        Posix.flush_request(&[path, Path::new("/dev/vdb")]),
+        Posix.create_request(path),
+        Posix.mark_request(path, 64 << 20, &marker),
+        Posix.fill_request(path, 64 << 20),
+        Posix.remove_request(path, 7),
     ];
     insta::assert_snapshot!(all.iter().map(script).collect::<Vec<_>>().join("\n\n"));
     for ask in &all {
@@ -67,28 +67,28 @@ fn the_scripts_of_sh() {
 struct Mute(AfarSite);
 
 impl Site for Mute {
-    fn version(&self) -> Result<String, EngineError> {
+    fn fio_version(&self) -> Result<String, EngineError> {
         Ok("fio 3.33".into())
     }
     fn ioengines(&self) -> Ioengines {
         self.0.ioengines()
     }
-    fn place(&self) -> (String, &'static str) {
-        self.0.place()
+    fn reason_and_place(&self) -> (String, &'static str) {
+        self.0.reason_and_place()
     }
-    fn bytes(&self, _: &Path) -> Result<u64, EngineError> {
+    fn target_size(&self, _: &Path) -> Result<u64, EngineError> {
         Ok(1 << 30)
     }
-    fn filename(&self, path: &Path) -> Result<Filename, EngineError> {
-        self.0.filename(path)
+    fn fio_filename(&self, path: &Path) -> Result<Filename, EngineError> {
+        self.0.fio_filename(path)
     }
-    fn command(&self, options: &[String]) -> Vec<String> {
-        self.0.command(options)
+    fn fio_command(&self, options: &[String]) -> Vec<String> {
+        self.0.fio_command(options)
     }
-    fn run(&self, _: &[String], _: &str, _: Duration) -> Result<Output, EngineError> {
+    fn run_fio(&self, _: &[String], _: &str, _: Duration) -> Result<Output, EngineError> {
         Err(EngineError::Unfit("mute".into()))
     }
-    fn flush(&self, _: &[&Path]) -> Result<u64, EngineError> {
+    fn flush_targets(&self, _: &[&Path]) -> Result<u64, EngineError> {
         Ok(0)
     }
     fn window_start(&self, _: u64, _: u64) -> u64 {
@@ -116,11 +116,11 @@ fn the_jobs_of_fio_on_both_systems() {
         let bound = SliceBound::Bytes { bytes: 8 << 20 };
         let spec = SliceSpec { bound, min_discard_ns: 0, flush: true, begin_ns: None };
         let text = fio.job_file(&spec);
-        let command = iotax_engines::load_engine::LoadEngine::command(&fio).unwrap();
+        let command = iotax_engines::load_engine::LoadEngine::slice_command(&fio).unwrap();
         all.push(format!(
             "{}\n# {}\n{text}",
             command[..5].join(" "),
-            iotax_engines::load_engine::LoadEngine::why(&fio)
+            iotax_engines::load_engine::LoadEngine::choice_reason(&fio)
         ));
     }
     insta::assert_snapshot!(all.join("\n"));
@@ -131,11 +131,11 @@ fn names_that_fio_would_read_otherwise_are_refused() {
     for path in
         ["/srv/a$b", "/srv/a#b", "/srv/a;b", "/srv/a ", "/srv/a\nb", "/srv/\"a\""].map(Path::new)
     {
-        let error = site(path).filename(path).err().unwrap();
+        let error = site(path).fio_filename(path).err().unwrap();
         assert_eq!(error.code(), iotax_units::exit::BAD_INPUT, "{error}");
     }
     assert_eq!(
-        site(Path::new("/x")).filename(Path::new("/srv/ä b(1).img")).unwrap().text,
+        site(Path::new("/x")).fio_filename(Path::new("/srv/ä b(1).img")).unwrap().text,
         "/srv/ä b(1).img"
     );
 }
@@ -148,15 +148,15 @@ fn file_in(folder: &Path) -> PathBuf {
 fn a_file_is_made_marked_filled_flushed_and_removed_by_sh() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let path = file_in(folder.path());
-    assert_eq!(Posix.inspected(&path, &said(&Posix.inspect(&path))).unwrap(), None);
-    let made = Posix.created(&said(&Posix.create(&path))).unwrap();
+    assert_eq!(Posix.parse_inspection(&path, &said(&Posix.inspect_request(&path))).unwrap(), None);
+    let made = Posix.parse_created(&said(&Posix.create_request(&path))).unwrap();
     let meta = std::fs::metadata(&path).unwrap();
     assert!(
         std::os::unix::fs::MetadataExt::ino(&meta) == made.inode
             && made.free < made.total
             && made.free > 0
     );
-    let again = spawn(&Posix.create(&path)).wait_with_output().unwrap();
+    let again = spawn(&Posix.create_request(&path)).wait_with_output().unwrap();
     assert!(
         !again.status.success() && last_words(&again).contains("exist"),
         "{}",
@@ -170,27 +170,32 @@ fn a_file_is_made_marked_filled_flushed_and_removed_by_sh() {
         bytes: 3 << 20,
         filled: false,
     };
-    said(&Posix.mark(&path, 3 << 20, &marker::trailer(&marker)));
-    let inspect = || Posix.inspected(&path, &said(&Posix.inspect(&path))).unwrap().unwrap();
+    said(&Posix.mark_request(&path, 3 << 20, &marker::trailer(&marker)));
+    let inspect =
+        || Posix.parse_inspection(&path, &said(&Posix.inspect_request(&path))).unwrap().unwrap();
     assert_eq!((inspect().marker, inspect().bytes), (Some(marker.clone()), 3 << 20));
     let filled = Marker { filled: true, ..marker.clone() };
-    said(&Posix.fill(&path, 3 << 20));
+    said(&Posix.fill_request(&path, 3 << 20));
     assert_eq!(inspect().marker, Some(marker), "behind the data");
-    said(&Posix.mark(&path, 3 << 20, &marker::trailer(&filled)));
+    said(&Posix.mark_request(&path, 3 << 20, &marker::trailer(&filled)));
     let content = std::fs::read(&path).unwrap();
     assert_eq!(content.len(), (3 << 20) + 4096);
     assert!(
         content[..3 << 20].chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)),
         "filled to its end"
     );
-    assert_eq!(marker::read(&path).unwrap(), Some(filled.clone()), "as our own code finds it");
+    assert_eq!(
+        marker::read_marker(&path).unwrap(),
+        Some(filled.clone()),
+        "as our own code finds it"
+    );
     let ns = Posix
-        .flushed_ns(&said(&Posix.flush(&[&path])))
+        .flushed_ns(&said(&Posix.flush_request(&[&path])))
         .unwrap()
         .expect("date of this machine has nanoseconds");
     assert!(ns > 0 && ns < 20_000_000_000, "{ns}");
     assert_eq!(std::fs::read(&path).unwrap(), content, "a flush writes nothing");
-    let other = spawn(&Posix.remove(&path, made.inode + 1)).wait_with_output().unwrap();
+    let other = spawn(&Posix.remove_request(&path, made.inode + 1)).wait_with_output().unwrap();
     assert!(last_words(&other).contains("another file now") && path.exists());
     let held = std::fs::File::open(&path).unwrap();
     let uses = inspect().occupied;
@@ -201,9 +206,9 @@ fn a_file_is_made_marked_filled_flushed_and_removed_by_sh() {
         "{uses:?}"
     );
     drop(held);
-    said(&Posix.remove(&path, made.inode));
+    said(&Posix.remove_request(&path, made.inode));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing else was made");
-    let gone = spawn(&Posix.flush(&[&path])).wait_with_output().unwrap();
+    let gone = spawn(&Posix.flush_request(&[&path])).wait_with_output().unwrap();
     assert!(!gone.status.success() && last_words(&gone).contains("is gone"));
     assert!(!path.exists(), "a flush makes no file");
 }
@@ -212,7 +217,7 @@ fn a_file_is_made_marked_filled_flushed_and_removed_by_sh() {
 fn the_machine_is_seen_as_our_own_code_sees_it() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let paths = [folder.path().join("not-yet.img")];
-    let seen = Posix.seen(&said(&Posix.look(&paths)), &paths).unwrap();
+    let seen = Posix.parse_look(&said(&Posix.look_request(&paths)), &paths).unwrap();
     let own = iotax_host::facts::gather(&paths, &["fio".to_owned()]);
     let (theirs, ours) = (&seen.facts, &own);
     assert_eq!(
@@ -244,7 +249,7 @@ fn the_machine_is_seen_as_our_own_code_sees_it() {
 
 #[test]
 fn another_systems_words_are_not_taken_for_answers() {
-    let text = |said: &[u8]| format!("{:#}", Posix.seen(said, &[]).unwrap_err());
+    let text = |said: &[u8]| format!("{:#}", Posix.parse_look(said, &[]).unwrap_err());
     assert!(
         text(b"'exec' is not recognized as an internal or external command")
             .contains("C:\\FOLDER\\FILE")
@@ -269,7 +274,7 @@ fn blocks_are_read_with_perl_and_without() {
     let path = file_in(folder.path());
     let content: Vec<u8> = (0..10 * 4096 - 96).map(|at| (at / 4096) as u8 + 1).collect();
     std::fs::write(&path, &content).unwrap();
-    let ask = Posix.blocks(&path, &[(0, 2), (4, 1), (8, 2)]).unwrap();
+    let ask = Posix.blocks_request(&path, &[(0, 2), (4, 1), (8, 2)]).unwrap();
     let mut without = ask.clone();
     without.input = [b"perl() { return 127; }; ", &ask.input[..]].concat();
     let wanted =
@@ -323,14 +328,14 @@ fn fio_ends_when_its_connection_does() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let path = folder.path().join("x");
     std::fs::write(&path, vec![7; 1 << 20]).unwrap();
-    let mut whole = spawn(&Posix.fio(&options(), &job(&path, 1)));
+    let mut whole = spawn(&Posix.fio_request(&options(), &job(&path, 1)));
     let held = whole.stdin.take();
     let output = whole.wait_with_output().unwrap();
     drop(held);
     assert!(
         output.status.success() && String::from_utf8_lossy(&output.stdout).contains("\"jobs\"")
     );
-    let mut cut = spawn(&Posix.fio(&options(), &job(&path, 60)));
+    let mut cut = spawn(&Posix.fio_request(&options(), &job(&path, 60)));
     let start = Instant::now();
     while fios_in(folder.path()) == 0 {
         assert!(start.elapsed() < Duration::from_secs(20), "fio did not begin");
@@ -369,7 +374,7 @@ fn device(lsblk: &str, more: &[(&str, &str)]) -> Inspection {
         ]
         .concat(),
     );
-    Posix.inspected(Path::new("/dev/x"), &said).unwrap().unwrap()
+    Posix.parse_inspection(Path::new("/dev/x"), &said).unwrap().unwrap()
 }
 
 fn write(found: &Inspection, destroy: &str) -> Result<(), String> {
@@ -490,13 +495,15 @@ fn a_partition_over_ssh_takes_a_word_for_its_disk() {
 #[test]
 fn what_is_no_file_and_no_device_is_refused() {
     let found = Posix
-        .inspected(Path::new("/srv"), &said(&Posix.inspect(Path::new("/srv"))))
+        .parse_inspection(Path::new("/srv"), &said(&Posix.inspect_request(Path::new("/srv"))))
         .unwrap()
         .unwrap();
     assert!(judge(&found, Intent::Read, &[]).unwrap_err().to_string().contains("it is a folder"));
-    let text = format!("{:#}", Posix.inspected(Path::new("/x"), b"nothing of ours").unwrap_err());
+    let text =
+        format!("{:#}", Posix.parse_inspection(Path::new("/x"), b"nothing of ours").unwrap_err());
     assert!(text.contains("does not say what is there"), "{text}");
-    let old = Posix.inspected(Path::new("/dev/x"), &answer(&[("kind", "block")])).unwrap_err();
+    let old =
+        Posix.parse_inspection(Path::new("/dev/x"), &answer(&[("kind", "block")])).unwrap_err();
     assert!(format!("{old:#}").contains("there is no lsblk"), "{old:#}");
 }
 

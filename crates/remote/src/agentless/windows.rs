@@ -77,7 +77,7 @@ const DISK: &str = concat!(
 );
 
 impl Shell for Windows {
-    fn look(&self, paths: &[PathBuf]) -> ShellRequest {
+    fn look_request(&self, paths: &[PathBuf]) -> ShellRequest {
         let numbers: Vec<String> = paths
             .iter()
             .filter_map(|path| drive_number(path))
@@ -95,9 +95,9 @@ impl Shell for Windows {
         ))
     }
 
-    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost> {
+    fn parse_look(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost> {
         let seen: WindowsMachine = answer(said)?;
-        let fio = fio::named(seen.fio.as_bytes());
+        let fio = fio::version_name(seen.fio.as_bytes());
         let tools = fio.iter().map(|_| ("fio".to_owned(), seen.fio.trim().to_owned())).collect();
         let target = |path: &PathBuf| TargetFacts {
             path: path.clone(),
@@ -105,16 +105,16 @@ impl Shell for Windows {
             ..TargetFacts::default()
         };
         let cpu = Processor {
-            model: word(seen.cpu.as_deref()),
+            model: non_blank(seen.cpu.as_deref()),
             sockets: seen.sockets,
             cores: seen.cores.map(|cores| cores as u64),
             threads: seen.threads.map(|threads| threads as u64),
             ..Processor::default()
         };
         let facts = Facts {
-            hostname: word(seen.host.as_deref()),
-            os: word(seen.os.as_deref()),
-            kernel: word(seen.version.as_deref()),
+            hostname: non_blank(seen.host.as_deref()),
+            os: non_blank(seen.os.as_deref()),
+            kernel: non_blank(seen.version.as_deref()),
             cpu: Box::new(cpu),
             memory_bytes: seen.memory.map(|kib| kib << 10),
             targets: paths.iter().map(target).collect(),
@@ -124,7 +124,7 @@ impl Shell for Windows {
         Ok(SeenHost { facts, fio })
     }
 
-    fn inspect(&self, path: &Path) -> ShellRequest {
+    fn inspect_request(&self, path: &Path) -> ShellRequest {
         match drive_number(path) {
             Some(number) => ask(&format!(
                 "$n={number};if(Get-Command Get-Disk -ea 0){{$a=@(Get-Disk);$t=@($a|?{{$_.Number -eq $n}});\
@@ -149,8 +149,8 @@ impl Shell for Windows {
         }
     }
 
-    fn inspected(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>> {
-        let mut found = Inspection { afar: true, ..Inspection::blank(path) };
+    fn parse_inspection(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>> {
+        let mut found = Inspection { afar: true, ..Inspection::blank_at(path) };
         match answer(said)? {
             There::Nothing => return Ok(None),
             There::Folder => found.kind = InspectedKind::Other("a folder".into()),
@@ -165,11 +165,11 @@ impl Shell for Windows {
     }
 
     /// Returns `None`: no shell there reads a drive.
-    fn blocks(&self, _: &Path, _: &[(u64, u64)]) -> Option<ShellRequest> {
+    fn blocks_request(&self, _: &Path, _: &[(u64, u64)]) -> Option<ShellRequest> {
         None
     }
 
-    fn fio(&self, options: &[String], job_file: &str) -> ShellRequest {
+    fn fio_request(&self, options: &[String], job_file: &str) -> ShellRequest {
         ShellRequest {
             command: format!("fio {}", options.join(" ")),
             input: job_file.as_bytes().to_owned(),
@@ -181,7 +181,7 @@ impl Shell for Windows {
         Ioengines { at_depth_one: "windowsaio", deeper: &["windowsaio"], has_disk_util: false }
     }
 
-    fn flush(&self, paths: &[&Path]) -> ShellRequest {
+    fn flush_request(&self, paths: &[&Path]) -> ShellRequest {
         let names: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
         ask(&format!("$p=@({});{FLUSH}", names.join(",")))
     }
@@ -194,7 +194,7 @@ impl Shell for Windows {
         Ok(Some(answer::<Flushed>(said)?.ns))
     }
 
-    fn create(&self, path: &Path) -> ShellRequest {
+    fn create_request(&self, path: &Path) -> ShellRequest {
         ask(&format!(
             "$p={};[IO.File]::Open($p,'CreateNew','Write').Close();$r=New-Object IO.DriveInfo ([IO.Path]::GetPathRoot($p));\
              S @{{inode=(Get-Item -LiteralPath $p -Force).CreationTimeUtc.Ticks;total=$r.TotalSize;free=$r.AvailableFreeSpace}}",
@@ -202,7 +202,7 @@ impl Shell for Windows {
         ))
     }
 
-    fn created(&self, said: &[u8]) -> Result<Created> {
+    fn parse_created(&self, said: &[u8]) -> Result<Created> {
         #[derive(Deserialize)]
         struct Made {
             inode: u64,
@@ -215,7 +215,7 @@ impl Shell for Windows {
 
     /// Writes the marker. It is all zeros except at its ends, and a command of Windows has no room
     /// for them.
-    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest {
+    fn mark_request(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest {
         let (ends, crc) = marker.split_at(marker.len().saturating_sub(4));
         let used = ends.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let list = |bytes: &[u8]| bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
@@ -228,7 +228,7 @@ impl Shell for Windows {
         ))
     }
 
-    fn fill(&self, path: &Path, bytes: u64) -> ShellRequest {
+    fn fill_request(&self, path: &Path, bytes: u64) -> ShellRequest {
         ask(&format!(
             "$p={};{WRITE_THROUGH}\
              $g=[Security.Cryptography.RandomNumberGenerator]::Create();$b=New-Object byte[] 1048576;\
@@ -238,7 +238,7 @@ impl Shell for Windows {
         ))
     }
 
-    fn remove(&self, path: &Path, inode: u64) -> ShellRequest {
+    fn remove_request(&self, path: &Path, inode: u64) -> ShellRequest {
         ask(&format!(
             "$p={};$i=Get-Item -LiteralPath $p -Force;\
              if($i.CreationTimeUtc.Ticks -ne {inode}){{throw 'it is another file now'}};Remove-Item -LiteralPath $p -Force;{DONE}",
@@ -246,7 +246,7 @@ impl Shell for Windows {
         ))
     }
 
-    fn done(&self, said: &[u8]) -> Result<()> {
+    fn check_done(&self, said: &[u8]) -> Result<()> {
         #[derive(Deserialize)]
         struct WindowsDone {
             done: u8,
@@ -309,7 +309,7 @@ fn id_and_size(unique: &str, bytes: u64) -> String {
     format!("{}-{bytes}", parts.collect::<Vec<_>>().join("-"))
 }
 
-fn word(text: Option<&str>) -> Option<String> {
+fn non_blank(text: Option<&str>) -> Option<String> {
     let text = text?.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -336,9 +336,9 @@ impl WindowsMachine {
         let Some(number) = drive_number(path) else { return Vec::new() };
         let of = |disk: &WindowsDisk| Device {
             name: format!("PhysicalDrive{number}"),
-            model: word(disk.friendly_name.as_deref()),
-            serial: word(disk.serial_number.as_deref()),
-            wwn: word(disk.unique_id.as_deref()),
+            model: non_blank(disk.friendly_name.as_deref()),
+            serial: non_blank(disk.serial_number.as_deref()),
+            wwn: non_blank(disk.unique_id.as_deref()),
             bytes: Some(disk.size),
             ..Device::default()
         };
@@ -426,9 +426,10 @@ struct Partition {
 impl DiskThere {
     fn add_disk_to(&self, found: &mut Inspection) {
         let disk = &self.disk;
-        let serial = word(disk.serial_number.as_deref());
-        let same =
-            |other: &&OtherDisk| serial.is_some() && word(other.serial_number.as_deref()) == serial;
+        let serial = non_blank(disk.serial_number.as_deref());
+        let same = |other: &&OtherDisk| {
+            serial.is_some() && non_blank(other.serial_number.as_deref()) == serial
+        };
         let shared = self
             .others
             .iter()
@@ -437,9 +438,12 @@ impl DiskThere {
             .collect();
         // Drivers without an id of their own give all of their drives the same one, which
         // identifies none of them. Together with the size it may.
-        let unique = word(disk.unique_id.as_deref());
-        let alike: Vec<&OtherDisk> =
-            self.others.iter().filter(|other| word(other.unique_id.as_deref()) == unique).collect();
+        let unique = non_blank(disk.unique_id.as_deref());
+        let alike: Vec<&OtherDisk> = self
+            .others
+            .iter()
+            .filter(|other| non_blank(other.unique_id.as_deref()) == unique)
+            .collect();
         let (wwn, by_size) = match unique {
             Some(unique) if serial.is_some() && alike.is_empty() => (Some(unique), None),
             Some(unique)
@@ -454,7 +458,7 @@ impl DiskThere {
         found.read_only = disk.is_read_only == Some(true);
         found.identity = Identity {
             name: Some(format!("PhysicalDrive{}", disk.number)),
-            model: word(disk.friendly_name.as_deref()),
+            model: non_blank(disk.friendly_name.as_deref()),
             wwn,
             serial,
             transient: by_size,
@@ -482,7 +486,7 @@ impl DiskThere {
         ];
         let letters = self.partitions.iter().filter_map(|partition| {
             let number = partition.partition_number;
-            let letter = word(partition.drive_letter.as_deref());
+            let letter = non_blank(partition.drive_letter.as_deref());
             // Volumes of dynamic disks belong to no partition.
             let dynamic =
                 partition.kind.as_deref().is_some_and(|kind| kind.contains("Logical Disk Manager"));

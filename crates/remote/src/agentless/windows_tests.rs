@@ -42,14 +42,14 @@ fn answered(json: &str) -> Vec<u8> {
 fn all_asked() -> [ShellRequest; 8] {
     let marker = marker::trailer(&a_marker(true));
     [
-        Windows.look(&[drive(1), file()]),
-        Windows.inspect(&drive(1)),
-        Windows.inspect(&file()),
-        Windows.flush(&[&drive(1), &file()]),
-        Windows.create(&file()),
-        Windows.mark(&file(), 64 << 20, &marker),
-        Windows.fill(&file(), 64 << 20),
-        Windows.remove(&file(), 638_000_000_000_000_000),
+        Windows.look_request(&[drive(1), file()]),
+        Windows.inspect_request(&drive(1)),
+        Windows.inspect_request(&file()),
+        Windows.flush_request(&[&drive(1), &file()]),
+        Windows.create_request(&file()),
+        Windows.mark_request(&file(), 64 << 20, &marker),
+        Windows.fill_request(&file(), 64 << 20),
+        Windows.remove_request(&file(), 638_000_000_000_000_000),
     ]
 }
 
@@ -64,7 +64,7 @@ fn the_scripts() {
         all.map(|ask| ask.command.len())
     );
     let safe = |c: char| c.is_ascii_alphanumeric() || "+/= -".contains(c);
-    assert!(Windows.inspect(&file()).command.chars().all(safe), "no shell changes it");
+    assert!(Windows.inspect_request(&file()).command.chars().all(safe), "no shell changes it");
 }
 
 /// The grammar is that of PowerShell 5.1, which includes that of 2.0. Neither has the newer
@@ -121,10 +121,10 @@ fn a_machine_is_told_as_far_as_it_tells() {
         "cpu":"AMD EPYC 7443 24-Core Processor               ","sockets":2,"cores":8.0,"threads":16.0,"fio":"fio-3.36",
         "disks":[{"Number":1,"FriendlyName":"QEMU HARDDISK","SerialNumber":"S1  ","UniqueId":"QEMU    QEMU HARDDISK   S1","Size":107374182400,
         "PartitionStyle":"RAW","NumberOfPartitions":0,"IsBoot":false,"IsSystem":false,"IsReadOnly":false,"IsOffline":false,"IsClustered":false}]}"#;
-    let seen = Windows.seen(&answered(&json.replace('\n', "")), &[drive(1), file()]).unwrap();
+    let seen = Windows.parse_look(&answered(&json.replace('\n', "")), &[drive(1), file()]).unwrap();
     assert_eq!(seen.fio.as_deref(), Some("fio 3.36"));
     insta::assert_json_snapshot!(seen.facts);
-    let none = Windows.seen(&answered(r#"{"host":null,"fio":"","disks":[]}"#), &[]).unwrap();
+    let none = Windows.parse_look(&answered(r#"{"host":null,"fio":"","disks":[]}"#), &[]).unwrap();
     assert_eq!((none.fio, none.facts), (None, Facts::default()));
 }
 
@@ -136,7 +136,7 @@ fn a_drive_by_wmi() {
         .replace("\\u005c", "\\\\");
     let told = |style: &str, count: &str, parts: &str| {
         let json = json.replace("PSTYLE", style).replace("NPART", count).replace("PARTS", parts);
-        Windows.inspected(&drive(1), &answered(&json)).unwrap().unwrap()
+        Windows.parse_inspection(&drive(1), &answered(&json)).unwrap().unwrap()
     };
     let empty = told("null", "0", "");
     let word = "SCSI-DISK-VEN-RED-HAT-PROD-VIRTIO-4-35424867-0-000000-107372805120";
@@ -177,7 +177,7 @@ fn a_drive_without_a_serial_is_named_by_its_id_and_size_or_refused() {
             format!(r#"{{"Number":0,"SerialNumber":null,"UniqueId":"{unique}","Size":{size}}}"#);
         let mut json = r#"{"kind":"disk","disk":{"Number":1,"FriendlyName":"Red Hat VirtIO","SerialNumber":"","UniqueId":"VirtIO  :WIN7","Size":1073741824,"PartitionStyle":"RAW","NumberOfPartitions":0},"others":["#.to_owned();
         json += &format!("{other}],\"partitions\":[]}}");
-        Windows.inspected(&drive(1), &answered(&json)).unwrap().unwrap()
+        Windows.parse_inspection(&drive(1), &answered(&json)).unwrap().unwrap()
     };
     let word = format!("serial=VirtIO-WIN7-1073741824,{unseen}");
     for alone in [beside("VirtIO  :WIN7", 2 << 30), beside("another", 1 << 30)] {
@@ -206,24 +206,24 @@ fn a_drive_without_a_serial_is_named_by_its_id_and_size_or_refused() {
 #[test]
 fn silence_is_no_success() {
     for said in [&b""[..], b"Microsoft Windows\r\n"] {
-        let why = format!("{:#}", Windows.done(said).unwrap_err());
+        let why = format!("{:#}", Windows.check_done(said).unwrap_err());
         assert!(why.contains("no PowerShell answered (2.0 or newer"), "{why}");
         assert!(
-            Windows.seen(said, &[]).is_err()
-                && Windows.created(said).is_err()
+            Windows.parse_look(said, &[]).is_err()
+                && Windows.parse_created(said).is_err()
                 && Windows.flushed_ns(said).is_err()
         );
-        assert!(Windows.inspected(&drive(1), said).is_err());
+        assert!(Windows.parse_inspection(&drive(1), said).is_err());
     }
-    assert!(Windows.done(&answered(r#"{"done":1}"#)).is_ok());
-    assert!(Windows.done(&answered(r#"{"done":0}"#)).is_err());
+    assert!(Windows.check_done(&answered(r#"{"done":1}"#)).is_ok());
+    assert!(Windows.check_done(&answered(r#"{"done":0}"#)).is_err());
 }
 
 /// Returns a drive with nothing on it, changed in one thing.
 fn disk(from: &str, to: &str) -> Inspection {
     let json = r#"{"kind":"disk","disk":{"Number":1,"FriendlyName":"QEMU HARDDISK","SerialNumber":"S1","UniqueId":"U1","Size":1073741824,"PartitionStyle":"RAW","NumberOfPartitions":0,"IsBoot":false,"IsSystem":false,"IsReadOnly":false,"IsOffline":false,"IsClustered":false},"others":[{"Number":0,"SerialNumber":"S0"}],"partitions":[]}"#;
     assert!(json.contains(from), "{from}");
-    Windows.inspected(&drive(1), &answered(&json.replacen(from, to, 1))).unwrap().unwrap()
+    Windows.parse_inspection(&drive(1), &answered(&json.replacen(from, to, 1))).unwrap().unwrap()
 }
 
 fn write(found: &Inspection, destroy: &[&str]) -> Result<(), String> {
@@ -295,19 +295,22 @@ fn a_file_is_ours_by_its_marker_and_its_birth() {
         let json = format!(
             r#"{{"kind":"file","bytes":{bytes},"born":{born},"trailer":"{trailer}","link":false,"read_only":false}}"#
         );
-        Windows.inspected(&file(), &answered(&json)).unwrap().unwrap()
+        Windows.parse_inspection(&file(), &answered(&json)).unwrap().unwrap()
     };
     let (bytes, born) = ((64 << 20) + 4096, 638_000_000_000_000_000);
     let ours = told(bytes, born);
     assert!(ours.bytes == 64 << 20 && write(&ours, &[]).is_ok(), "{ours:?}");
     assert!(write(&told(bytes, born + 1), &[]).unwrap_err().contains("not a file of iotax"));
     assert!(write(&told(bytes + 1, born), &[]).unwrap_err().contains("not a file of iotax"));
-    assert_eq!(Windows.inspected(&file(), &answered(r#"{"kind":"nothing"}"#)).unwrap(), None);
+    assert_eq!(
+        Windows.parse_inspection(&file(), &answered(r#"{"kind":"nothing"}"#)).unwrap(),
+        None
+    );
 }
 
 #[test]
 fn answers_that_are_none_are_told() {
-    let text = |said: &[u8]| format!("{:#}", Windows.inspected(&file(), said).unwrap_err());
+    let text = |said: &[u8]| format!("{:#}", Windows.parse_inspection(&file(), said).unwrap_err());
     assert!(text(b"bash: powershell: command not found").contains("begins with a slash"));
     assert!(text(b"IOTAX-SSH {\"kind\":\"new\"}").contains("it says {\"kind\":\"new\"}"));
 }

@@ -38,35 +38,35 @@ const OF_DISK: &[(&str, &str)] = &[
 ];
 
 impl Hypervisor for Esxi {
-    fn package(&self) -> &'static str {
+    fn package_name(&self) -> &'static str {
         "go install github.com/vmware/govmomi/govc@v0.37.3, and set GOVC_URL and the other GOVC variables"
     }
 
-    fn queries<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2] {
+    fn query_arguments<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2] {
         [vec!["vm.info", "-json", &vm.name], vec!["device.info", "-json", "-vm", &vm.name]]
     }
 
-    fn facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts> {
-        facts_in(vm, &machine(vm, ask)?, &ask(&self.queries(vm)[1], None)?)
+    fn read_machine_facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts> {
+        facts_in(vm, &machine(vm, ask)?, &ask(&self.query_arguments(vm)[1], None)?)
     }
 
-    fn changeable(&self) -> &'static [&'static str] {
+    fn changeable_settings(&self) -> &'static [&'static str] {
         &["mode", "latency"]
     }
 
-    fn runs(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool> {
+    fn is_machine_running(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool> {
         let machine = machine(vm, ask)?;
         Ok(machine.pointer("/runtime/powerState").and_then(Value::as_str) == Some("poweredOn"))
     }
 
-    fn objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>> {
+    fn change_objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>> {
         let machine = machine(vm, ask)?;
         let has = machine.get("snapshot").is_some_and(|snapshot| !snapshot.is_null());
         Ok(has.then(|| "it has snapshots".into()))
     }
 
     /// Saves only what is changed, as only that can be put back one by one.
-    fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
+    fn read_saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
         let machine = machine(vm, ask)?;
         let devices = ask(&["device.info", "-json", "-vm", &vm.name, disk], None)?;
         let devices: Value =
@@ -80,7 +80,13 @@ impl Hypervisor for Esxi {
         Ok(format!("latency: {latency}\nmode: {mode}\n"))
     }
 
-    fn with(&self, _: &Vm, _: &str, saved: &str, settings: &ManagerSettings) -> Result<String> {
+    fn saved_with_settings(
+        &self,
+        _: &Vm,
+        _: &str,
+        saved: &str,
+        settings: &ManagerSettings,
+    ) -> Result<String> {
         let of = |key: &str| {
             settings
                 .get(key)
@@ -91,12 +97,12 @@ impl Hypervisor for Esxi {
         Ok(format!("latency: {}\nmode: {}\n", of("latency"), of("mode")))
     }
 
-    fn plain(&self, _: &str, saved: &str) -> String {
+    fn comparable_part(&self, _: &str, saved: &str) -> String {
         saved.to_owned()
     }
 
-    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: ManagerRequest) -> Result<()> {
-        let now = self.saved(vm, disk, ask)?;
+    fn write_saved(&self, vm: &Vm, disk: &str, saved: &str, ask: ManagerRequest) -> Result<()> {
+        let now = self.read_saved(vm, disk, ask)?;
         let changed = |key| line_of(saved, key).filter(|value| line_of(&now, key) != Some(value));
         if let Some(mode) = changed("mode") {
             ask(&["vm.disk.change", "-vm", &vm.name, "-disk.name", disk, "-mode", mode], None)?;
@@ -107,19 +113,19 @@ impl Hypervisor for Esxi {
         Ok(())
     }
 
-    fn stop(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()> {
+    fn stop_machine(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()> {
         let how = if force { "-off" } else { "-s" };
         ask(&["vm.power", how, &vm.name], None).map(drop)
     }
 
-    fn start(&self, vm: &Vm, ask: ManagerRequest) -> Result<()> {
+    fn start_machine(&self, vm: &Vm, ask: ManagerRequest) -> Result<()> {
         ask(&["vm.power", "-on", &vm.name], None).map(drop)
     }
 }
 
 /// Returns the one machine of that name.
 pub(crate) fn machine(vm: &Vm, ask: ManagerRequest) -> Result<Value> {
-    let text = ask(&Esxi.queries(vm)[0], None)?;
+    let text = ask(&Esxi.query_arguments(vm)[0], None)?;
     let answer: Value = serde_json::from_str(&text).map_err(|error| not_understood(vm, error))?;
     let known = answer.get("virtualMachines").ok_or_else(|| {
         not_understood(vm, "it has no virtualMachines; hint: take govc v0.37 or newer")

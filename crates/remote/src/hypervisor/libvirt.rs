@@ -20,23 +20,23 @@ pub(crate) fn connection(vm: &Vm) -> Vec<&str> {
 }
 
 impl Hypervisor for Libvirt {
-    fn package(&self) -> &'static str {
+    fn package_name(&self) -> &'static str {
         "apt-get install libvirt-clients, or on = \"ssh:HOST\" of the host that has it"
     }
 
-    fn hint(&self, words: &str) -> Option<&'static str> {
+    fn failure_hint(&self, words: &str) -> Option<&'static str> {
         words.contains("connect to the hypervisor").then_some(
             "start libvirtd (or virtqemud) there, or say where the machine is: uri = \"qemu:///system\" or on = \
              \"ssh:HOST\" in its [place.NAME]",
         )
     }
 
-    fn queries<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2] {
+    fn query_arguments<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2] {
         [words_for(vm, &["domstate"]), words_for(vm, &["dumpxml"])]
     }
 
-    fn facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts> {
-        let [state, settings] = self.queries(vm);
+    fn read_machine_facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts> {
+        let [state, settings] = self.query_arguments(vm);
         let state = ask(&state, None)?;
         if state.trim() != "running" {
             return Err(not_running(vm, state.trim()));
@@ -44,15 +44,15 @@ impl Hypervisor for Libvirt {
         facts_in(vm, &ask(&settings, None)?)
     }
 
-    fn changeable(&self) -> &'static [&'static str] {
+    fn changeable_settings(&self) -> &'static [&'static str] {
         &["cache", "io", "queues", "iothread"]
     }
 
-    fn runs(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool> {
+    fn is_machine_running(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool> {
         Ok(virsh(vm, ask, &["domstate"])?.trim() == "running")
     }
 
-    fn objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>> {
+    fn change_objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>> {
         let info = virsh(vm, ask, &["dominfo"])?;
         if line_of(&info, "Persistent") != Some("yes") {
             return Ok(Some("it is transient and would be lost when it is shut down".into()));
@@ -75,19 +75,25 @@ impl Hypervisor for Libvirt {
         Ok((!alike).then(|| "it has changes that take effect at its next start".into()))
     }
 
-    fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
+    fn read_saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
         let xml = virsh(vm, ask, &["dumpxml", "--inactive", "--security-info"])?;
         driver_of(vm, disk, &xml)?;
         Ok(xml)
     }
 
-    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &ManagerSettings) -> Result<String> {
+    fn saved_with_settings(
+        &self,
+        vm: &Vm,
+        disk: &str,
+        saved: &str,
+        settings: &ManagerSettings,
+    ) -> Result<String> {
         let (range, mut attributes) = driver_of(vm, disk, saved)?;
         attributes.extend(settings.clone());
         Ok(format!("{}{}{}", &saved[..range.start], element(&attributes), &saved[range.end..]))
     }
 
-    fn plain(&self, disk: &str, saved: &str) -> String {
+    fn comparable_part(&self, disk: &str, saved: &str) -> String {
         // libvirt writes attributes in its own order.
         let vm = Vm { manager: Manager::Libvirt, name: String::new(), on: Place::Host, uri: None };
         match driver_of(&vm, disk, saved) {
@@ -100,15 +106,15 @@ impl Hypervisor for Libvirt {
         }
     }
 
-    fn put(&self, vm: &Vm, _: &str, saved: &str, ask: ManagerRequest) -> Result<()> {
+    fn write_saved(&self, vm: &Vm, _: &str, saved: &str, ask: ManagerRequest) -> Result<()> {
         ask(&[&connection(vm)[..], &["define", "/dev/stdin"]].concat(), Some(saved)).map(drop)
     }
 
-    fn stop(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()> {
+    fn stop_machine(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()> {
         virsh(vm, ask, if force { &["destroy"] } else { &["shutdown"] }).map(drop)
     }
 
-    fn start(&self, vm: &Vm, ask: ManagerRequest) -> Result<()> {
+    fn start_machine(&self, vm: &Vm, ask: ManagerRequest) -> Result<()> {
         virsh(vm, ask, &["start"]).map(drop)
     }
 }
@@ -154,26 +160,26 @@ fn facts_in(vm: &Vm, xml: &str) -> Result<VmFacts> {
     let devices =
         child(domain, "devices").ok_or_else(|| not_understood(vm, "it has no devices"))?;
     let mut settings = BTreeMap::new();
-    put(&mut settings, "type", domain.attribute("type"));
+    put_setting(&mut settings, "type", domain.attribute("type"));
     let machine = child(domain, "os")
         .and_then(|os| child(os, "type"))
         .and_then(|kind| kind.attribute("machine"));
-    put(&mut settings, "machine", machine);
-    put(&mut settings, "vcpus", text_of(domain, "vcpu"));
-    put(&mut settings, "cpu", child(domain, "cpu").and_then(|cpu| cpu.attribute("mode")));
-    put(&mut settings, "iothreads", text_of(domain, "iothreads"));
+    put_setting(&mut settings, "machine", machine);
+    put_setting(&mut settings, "vcpus", text_of(domain, "vcpu"));
+    put_setting(&mut settings, "cpu", child(domain, "cpu").and_then(|cpu| cpu.attribute("mode")));
+    put_setting(&mut settings, "iothreads", text_of(domain, "iothreads"));
     let memory = child(domain, "currentMemory").or_else(|| child(domain, "memory"));
     let memory = memory.and_then(|one| {
         Some(format!("{} {}", one.text()?.trim(), one.attribute("unit").unwrap_or("KiB")))
     });
-    put(&mut settings, "memory", memory.as_deref());
+    put_setting(&mut settings, "memory", memory.as_deref());
     for part in ["cputune", "numatune", "blkiotune", "memoryBacking"] {
         if let Some(node) = child(domain, part) {
             flatten(part, node, &mut settings);
         }
     }
     for (at, device) in elements(devices, "hostdev").enumerate() {
-        put(&mut settings, &format!("{PASSED}{at}"), Some(&passed(device)));
+        put_setting(&mut settings, &format!("{PASSED}{at}"), Some(&passed(device)));
     }
     let disks = elements(devices, "disk")
         .filter(|disk| !matches!(disk.attribute("device"), Some("cdrom" | "floppy")));
@@ -186,20 +192,20 @@ fn disk_of(disk: Node, devices: Node) -> Disk {
     let driver = child(disk, "driver");
     let of_driver = |key| driver.and_then(|driver| driver.attribute(key));
     for key in ["cache", "io", "queues", "iothread", "discard"] {
-        put(&mut settings, key, Some(of_driver(key).unwrap_or(DEFAULT)));
+        put_setting(&mut settings, key, Some(of_driver(key).unwrap_or(DEFAULT)));
     }
-    put(&mut settings, "format", of_driver("type"));
-    put(&mut settings, "source", disk.attribute("type"));
+    put_setting(&mut settings, "format", of_driver("type"));
+    put_setting(&mut settings, "source", disk.attribute("type"));
     let target = child(disk, "target");
     let bus = target.and_then(|target| target.attribute("bus"));
-    put(&mut settings, "bus", bus);
+    put_setting(&mut settings, "bus", bus);
     if let Some(controller) = bus.and_then(|bus| controller(disk, bus, devices)) {
-        put(&mut settings, "controller", controller.attribute("model"));
+        put_setting(&mut settings, "controller", controller.attribute("model"));
         let driver = child(controller, "driver");
         for (key, attribute) in
             [("controller.queues", "queues"), ("controller.iothread", "iothread")]
         {
-            put(&mut settings, key, driver.and_then(|driver| driver.attribute(attribute)));
+            put_setting(&mut settings, key, driver.and_then(|driver| driver.attribute(attribute)));
         }
     }
     if let Some(limits) = child(disk, "iotune") {
@@ -235,7 +241,7 @@ fn passed(device: Node) -> String {
 /// Flattens leaves and attributes below a node, by their path.
 fn flatten(key: &str, node: Node, settings: &mut BTreeMap<String, String>) {
     for attribute in node.attributes() {
-        put(settings, &format!("{key}.{}", attribute.name()), Some(attribute.value()));
+        put_setting(settings, &format!("{key}.{}", attribute.name()), Some(attribute.value()));
     }
     let mut numbered: BTreeMap<&str, usize> = BTreeMap::new();
     let mut leaf = true;
@@ -250,10 +256,10 @@ fn flatten(key: &str, node: Node, settings: &mut BTreeMap<String, String>) {
     }
     let text = node.text().map(str::trim).filter(|text| leaf && !text.is_empty());
     let bare = leaf && text.is_none() && node.attributes().len() == 0;
-    put(settings, key, text.or(bare.then_some("yes")));
+    put_setting(settings, key, text.or(bare.then_some("yes")));
 }
 
-fn put(settings: &mut BTreeMap<String, String>, key: &str, value: Option<&str>) {
+fn put_setting(settings: &mut BTreeMap<String, String>, key: &str, value: Option<&str>) {
     settings.extend(value.map(|value| (key.to_owned(), value.to_owned())));
 }
 

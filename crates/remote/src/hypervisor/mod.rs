@@ -30,74 +30,80 @@ pub(crate) type ManagerRequest<'a> = &'a dyn Fn(&[&str], Option<&str>) -> Result
 /// A manager of virtual machines.
 pub trait Hypervisor: Sync {
     /// Returns the package that has its program, for a hint.
-    fn package(&self) -> &'static str;
+    fn package_name(&self) -> &'static str;
 
     /// Returns what to do about a failure with these words.
-    fn hint(&self, _words: &str) -> Option<&'static str> {
+    fn failure_hint(&self, _words: &str) -> Option<&'static str> {
         None
     }
 
     /// Returns the arguments of the commands that query a machine's settings, without the program.
-    fn queries<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2];
+    fn query_arguments<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2];
 
     /// Reads the settings of a machine.
     ///
     /// # Errors
     /// There is no machine of that name, it does not run, or the answer cannot be parsed.
-    fn facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts>;
+    fn read_machine_facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts>;
 
     /// Returns the settings that can be changed for a visit.
-    fn changeable(&self) -> &'static [&'static str];
+    fn changeable_settings(&self) -> &'static [&'static str];
 
     /// Returns true if it runs.
     ///
     /// # Errors
     /// If there is no machine of that name: it is gone, or was migrated.
-    fn runs(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool>;
+    fn is_machine_running(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool>;
 
     /// Returns why the machine must be left alone: snapshots, a saved state, changes that wait for
     /// a restart. `None`: it may be changed.
     ///
     /// # Errors
     /// When that cannot be asked.
-    fn objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>>;
+    fn change_objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>>;
 
     /// Reads its settings for the next start, with all that is needed to restore them.
     ///
     /// # Errors
     /// If there is no such disk, or the manager does not answer.
-    fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String>;
+    fn read_saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String>;
 
     /// Returns the saved text with other settings.
     ///
     /// # Errors
     /// When the saved text cannot be parsed.
-    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &ManagerSettings) -> Result<String>;
+    fn saved_with_settings(
+        &self,
+        vm: &Vm,
+        disk: &str,
+        saved: &str,
+        settings: &ManagerSettings,
+    ) -> Result<String>;
 
     /// Returns the part of a saved text that is compared: two are equal if the machine was not
     /// edited.
-    fn plain(&self, disk: &str, saved: &str) -> String;
+    fn comparable_part(&self, disk: &str, saved: &str) -> String;
 
     /// Writes these settings for its next start. The machine does not run.
     ///
     /// # Errors
     /// The manager refuses.
-    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: ManagerRequest) -> Result<()>;
+    fn write_saved(&self, vm: &Vm, disk: &str, saved: &str, ask: ManagerRequest) -> Result<()>;
 
     /// Asks its system to shut down, or switches it off.
     ///
     /// # Errors
     /// The manager refuses.
-    fn stop(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()>;
+    fn stop_machine(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()>;
 
-    fn start(&self, vm: &Vm, ask: ManagerRequest) -> Result<()>;
+    fn start_machine(&self, vm: &Vm, ask: ManagerRequest) -> Result<()>;
 }
 
 /// Settings by their words in a stack.
 pub type ManagerSettings = BTreeMap<String, String>;
 
 pub fn changeable(manager: Manager) -> &'static [&'static str] {
-    hypervisor_of(manager).changeable()
+    hypervisor_of(manager).changeable_settings()
 }
 
 /// Returns the value of a key in lines of `KEY: VALUE`.
@@ -119,14 +125,16 @@ pub fn hypervisor_of(manager: Manager) -> &'static dyn Hypervisor {
 /// An unmet need: its program is not there. There is no such machine, it does not run, its manager
 /// does not answer.
 pub fn facts(vm: &Vm) -> Result<VmFacts> {
-    hypervisor_of(vm.manager).facts(vm, &|arguments, input| asked(vm, arguments, input))
+    hypervisor_of(vm.manager)
+        .read_machine_facts(vm, &|arguments, input| run_manager(vm, arguments, input))
 }
 
 /// Returns the commands that query a machine's manager for its settings, as they are run in the
 /// manager's place.
 pub fn queries(vm: &Vm) -> Vec<String> {
-    let line = |words: Vec<&str>| shell::line(std::iter::once(&vm.manager.program()).chain(&words));
-    hypervisor_of(vm.manager).queries(vm).map(line).to_vec()
+    let line =
+        |words: Vec<&str>| shell::quote_line(std::iter::once(&vm.manager.program()).chain(&words));
+    hypervisor_of(vm.manager).query_arguments(vm).map(line).to_vec()
 }
 
 /// Returns the manager's program, where it would be run on this host and is not installed.
@@ -135,13 +143,13 @@ pub fn missing(vm: &Vm) -> Option<Missing> {
     (vm.on.is_host() && program_path(program).is_none()).then(|| Missing {
         what: program.to_owned(),
         why: format!("to query {vm}"),
-        command: hypervisor_of(vm.manager).package().to_owned(),
+        command: hypervisor_of(vm.manager).package_name().to_owned(),
         reboot: false,
     })
 }
 
 /// Runs the manager's program where it is, to its end, and returns what it writes.
-pub fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String> {
+pub fn run_manager(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String> {
     let program = vm.manager.program();
     // An old journal may have a URI that was not checked.
     let transport = vm.uri.as_deref().map(transport_of).transpose();
@@ -159,11 +167,11 @@ pub fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String>
             tool::tool(tool::trusted_program(program)?, arguments)
         }
         Some(host) => {
-            let line = shell::line(["env", "LC_ALL=C", program].iter().chain(arguments));
+            let line = shell::quote_line(["env", "LC_ALL=C", program].iter().chain(arguments));
             ssh::command(host, &line, &SshOptions::from_env())?
         }
     };
-    let shown = shell::line([program].iter().chain(arguments));
+    let shown = shell::quote_line([program].iter().chain(arguments));
     let output = tool::output_within(&mut command, ANSWERS_WITHIN, input)
         .with_context(|| format!("cannot query {vm} on {}", vm.on))?;
     if !output.status.success() {
@@ -171,7 +179,7 @@ pub fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String>
         let lines: Vec<&str> =
             words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let hint = hypervisor_of(vm.manager)
-            .hint(&words)
+            .failure_hint(&words)
             .map_or_else(String::new, |hint| format!("; hint: {hint}"));
         bail!(
             "{vm}: `{shown}` on {} failed ({}): {}{hint}",
@@ -208,7 +216,7 @@ pub(crate) fn words_of(text: &str) -> (Vec<&str>, BTreeMap<&str, &str>) {
 /// Finds the disks that the measured devices are, by their serials. Returns a reason for each
 /// measured path that is none of them for certain.
 pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
-    let name = format!("{}:{}", vm.manager.word(), vm.name);
+    let name = format!("{}:{}", vm.manager.manager_word(), vm.name);
     let has_passed = vm.settings.keys().any(|key| key.starts_with(PASSED));
     let mut unmatched = Vec::new();
     for target in facts.targets.iter().filter(|target| !target.devices.is_empty()) {

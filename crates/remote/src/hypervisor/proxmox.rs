@@ -35,17 +35,17 @@ const OF_DISK: &[&str] = &["cache", "aio", "iothread"];
 const BUSES: &[&str] = &["scsi", "virtio", "sata", "ide"];
 
 impl Hypervisor for Proxmox {
-    fn package(&self) -> &'static str {
+    fn package_name(&self) -> &'static str {
         "it is Proxmox VE's own: write on = \"ssh:root@NODE\" of the node that has the VM"
     }
 
-    fn queries<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2] {
+    fn query_arguments<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2] {
         // The current settings, without changes that are pending until a restart.
         [vec!["status", &vm.name], vec!["config", &vm.name, "--current", "1"]]
     }
 
-    fn facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts> {
-        let [status, config] = self.queries(vm);
+    fn read_machine_facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts> {
+        let [status, config] = self.query_arguments(vm);
         let status = ask(&status, None)?;
         let state = line_of(&status, "status").unwrap_or_default();
         if state != "running" {
@@ -54,15 +54,15 @@ impl Hypervisor for Proxmox {
         facts_in(vm, &ask(&config, None)?)
     }
 
-    fn changeable(&self) -> &'static [&'static str] {
+    fn changeable_settings(&self) -> &'static [&'static str] {
         &["cache", "io", "iothread"]
     }
 
-    fn runs(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool> {
+    fn is_machine_running(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool> {
         Ok(line_of(&ask(&["status", &vm.name], None)?, "status") == Some("running"))
     }
 
-    fn objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>> {
+    fn change_objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>> {
         let now = ask(&["config", &vm.name, "--current", "1"], None)?;
         let next = ask(&["config", &vm.name], None)?;
         let snapshots = ask(&["listsnapshot", &vm.name], None)?;
@@ -79,14 +79,20 @@ impl Hypervisor for Proxmox {
         })
     }
 
-    fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
+    fn read_saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
         let text = ask(&["config", &vm.name], None)?;
         line_of(&text, disk)
             .ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
         Ok(text)
     }
 
-    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &ManagerSettings) -> Result<String> {
+    fn saved_with_settings(
+        &self,
+        vm: &Vm,
+        disk: &str,
+        saved: &str,
+        settings: &ManagerSettings,
+    ) -> Result<String> {
         let line = line_of(saved, disk)
             .ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
         let word = |key: &str| if key == "io" { "aio".to_owned() } else { key.to_owned() };
@@ -104,7 +110,7 @@ impl Hypervisor for Proxmox {
         Ok(saved.lines().map(of).collect::<Vec<_>>().join("\n") + "\n")
     }
 
-    fn plain(&self, disk: &str, saved: &str) -> String {
+    fn comparable_part(&self, disk: &str, saved: &str) -> String {
         // The digest is that of the text; words of a disk have no order but that the volume is the
         // first.
         let of = |line: &str| match line_of(line, disk) {
@@ -121,7 +127,7 @@ impl Hypervisor for Proxmox {
         lines.map(of).collect::<Vec<_>>().join("\n")
     }
 
-    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: ManagerRequest) -> Result<()> {
+    fn write_saved(&self, vm: &Vm, disk: &str, saved: &str, ask: ManagerRequest) -> Result<()> {
         let now = ask(&["config", &vm.name], None)?;
         let line = line_of(saved, disk)
             .ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
@@ -131,11 +137,11 @@ impl Hypervisor for Proxmox {
         ask(&["set", &vm.name, &format!("--{disk}"), line, "--digest", digest], None).map(drop)
     }
 
-    fn stop(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()> {
+    fn stop_machine(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()> {
         ask(&[if force { "stop" } else { "shutdown" }, &vm.name], None).map(drop)
     }
 
-    fn start(&self, vm: &Vm, ask: ManagerRequest) -> Result<()> {
+    fn start_machine(&self, vm: &Vm, ask: ManagerRequest) -> Result<()> {
         ask(&["start", &vm.name], None).map(drop)
     }
 }
@@ -151,9 +157,9 @@ fn facts_in(vm: &Vm, text: &str) -> Result<VmFacts> {
     for (key, value) in &config {
         if OF_MACHINE.contains(key) {
             settings.insert((*key).to_owned(), (*value).to_owned());
-        } else if let Some(number) = numbered(key, "hostpci") {
+        } else if let Some(number) = number_after(key, "hostpci") {
             settings.insert(format!("{PASSED}{number}"), format!("pci {value}"));
-        } else if let Some(bus) = BUSES.iter().find(|bus| numbered(key, bus).is_some()) {
+        } else if let Some(bus) = BUSES.iter().find(|bus| number_after(key, bus).is_some()) {
             let controller = config.get("scsihw").filter(|_| *bus == "scsi");
             disks.extend(disk_of(key, bus, value, controller.copied()));
         }
@@ -165,7 +171,7 @@ fn facts_in(vm: &Vm, text: &str) -> Result<VmFacts> {
 }
 
 /// Returns the number after a word: of `scsi0`, 0.
-fn numbered(key: &str, word: &str) -> Option<u32> {
+fn number_after(key: &str, word: &str) -> Option<u32> {
     key.strip_prefix(word)?.parse().ok()
 }
 

@@ -26,7 +26,7 @@ fn told(vm: &Vm, answers: &[(&str, &str)]) -> (Result<VmFacts>, Vec<String>) {
         let found = answers.iter().find(|(word, _)| arguments.contains(word));
         found.map(|(_, text)| (*text).to_owned()).context("nobody asks for that")
     };
-    let facts = hypervisor_of(vm.manager).facts(vm, &answer);
+    let facts = hypervisor_of(vm.manager).read_machine_facts(vm, &answer);
     (facts, asked.into_inner())
 }
 
@@ -116,10 +116,14 @@ fn a_program_that_is_missing_here_is_a_need_and_a_libvirt_that_is_away_has_a_hin
         program_path("qm").is_none().then(|| "qm".to_owned())
     );
     assert_eq!(missing(&Vm { on: Place::Ssh("node".into()), ..here }), None);
-    let hint =
-        hypervisor_of(Manager::Libvirt).hint("error: failed to connect to the hypervisor").unwrap();
+    let hint = hypervisor_of(Manager::Libvirt)
+        .failure_hint("error: failed to connect to the hypervisor")
+        .unwrap();
     assert!(hint.contains("uri = \"qemu:///system\" or on = \"ssh:HOST\""), "{hint}");
-    assert_eq!(hypervisor_of(Manager::Libvirt).hint("error: failed to get domain 'db9'"), None);
+    assert_eq!(
+        hypervisor_of(Manager::Libvirt).failure_hint("error: failed to get domain 'db9'"),
+        None
+    );
 }
 
 #[test]
@@ -209,27 +213,27 @@ fn a_machine_of_vcsim_is_read_changed_and_put_back() {
     let ask = |words: &[&str], _: Option<&str>| simulated.govc(words);
     let name = ask(&["find", "/", "-type", "m"], None).unwrap().trim().to_owned();
     let (vm, esxi) = (vm(Manager::Esxi, &name), hypervisor_of(Manager::Esxi));
-    let facts = esxi.facts(&vm, &ask).unwrap();
+    let facts = esxi.read_machine_facts(&vm, &ask).unwrap();
     let disk = facts.disks[0].name.clone();
     assert_eq!(facts.disks[0].settings["controller"], "ParaVirtualSCSIController");
-    let before = esxi.saved(&vm, &disk, &ask).unwrap();
+    let before = esxi.read_saved(&vm, &disk, &ask).unwrap();
     let settings = [("mode", "independent_persistent"), ("latency", "high")];
     let settings: ManagerSettings =
         settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-    let wanted = esxi.with(&vm, &disk, &before, &settings).unwrap();
-    assert_eq!(esxi.objection(&vm, &ask).unwrap(), None);
+    let wanted = esxi.saved_with_settings(&vm, &disk, &before, &settings).unwrap();
+    assert_eq!(esxi.change_objection(&vm, &ask).unwrap(), None);
     for text in [&wanted, &before] {
-        esxi.stop(&vm, true, &ask).unwrap();
-        assert!(!esxi.runs(&vm, &ask).unwrap());
-        assert!(esxi.facts(&vm, &ask).unwrap_err().to_string().contains("poweredOff"));
-        esxi.put(&vm, &disk, text, &ask).unwrap();
-        assert_eq!(esxi.saved(&vm, &disk, &ask).unwrap(), *text);
-        esxi.start(&vm, &ask).unwrap();
+        esxi.stop_machine(&vm, true, &ask).unwrap();
+        assert!(!esxi.is_machine_running(&vm, &ask).unwrap());
+        assert!(esxi.read_machine_facts(&vm, &ask).unwrap_err().to_string().contains("poweredOff"));
+        esxi.write_saved(&vm, &disk, text, &ask).unwrap();
+        assert_eq!(esxi.read_saved(&vm, &disk, &ask).unwrap(), *text);
+        esxi.start_machine(&vm, &ask).unwrap();
     }
-    let after = esxi.facts(&vm, &ask).unwrap();
+    let after = esxi.read_machine_facts(&vm, &ask).unwrap();
     assert_eq!(after.disks, facts.disks);
     simulated.govc(&["snapshot.create", "-vm", &name, "s1"]).unwrap();
-    assert_eq!(esxi.objection(&vm, &ask).unwrap().as_deref(), Some("it has snapshots"));
+    assert_eq!(esxi.change_objection(&vm, &ask).unwrap().as_deref(), Some("it has snapshots"));
 }
 
 #[test]
@@ -242,27 +246,27 @@ fn other_settings_touch_the_disk_alone_and_an_edit_is_seen() {
     let proxmox = (vm(Manager::Proxmox, "100"), "scsi0", QM, "cache=writeback", "cache=none");
     for (vm, disk, saved, new, old) in [libvirt, proxmox] {
         let manager = hypervisor_of(vm.manager);
-        let changed = manager.with(&vm, disk, saved, &settings).unwrap();
+        let changed = manager.saved_with_settings(&vm, disk, saved, &settings).unwrap();
         assert!(changed.contains(new) && !changed.contains(old), "{changed}");
-        assert_ne!(manager.plain(disk, &changed), manager.plain(disk, saved));
+        assert_ne!(manager.comparable_part(disk, &changed), manager.comparable_part(disk, saved));
         let edited = changed.replace("memory", "memori");
         assert_ne!(
-            manager.plain(disk, &edited),
-            manager.plain(disk, &changed),
+            manager.comparable_part(disk, &edited),
+            manager.comparable_part(disk, &changed),
             "an edit of something else"
         );
-        assert!(manager.with(&vm, "vdz", saved, &settings).is_err(), "no such disk");
+        assert!(manager.saved_with_settings(&vm, "vdz", saved, &settings).is_err(), "no such disk");
     }
     // As libvirt writes it: in its own order.
     let ours = hypervisor_of(Manager::Libvirt)
-        .with(&vm(Manager::Libvirt, "db1"), "vda", RUNNING, &settings)
+        .saved_with_settings(&vm(Manager::Libvirt, "db1"), "vda", RUNNING, &settings)
         .unwrap();
     let theirs = RUNNING.replace(
         "<driver name='qemu' type='raw' cache='none' io='native' iothread='1' queues='1'/>",
         "<driver name='qemu' type='raw' cache='writeback' io='native' iothread='1' queues='4'/>",
     );
     assert_eq!(
-        hypervisor_of(Manager::Libvirt).plain("vda", &ours),
-        hypervisor_of(Manager::Libvirt).plain("vda", &theirs)
+        hypervisor_of(Manager::Libvirt).comparable_part("vda", &ours),
+        hypervisor_of(Manager::Libvirt).comparable_part("vda", &theirs)
     );
 }

@@ -1,6 +1,6 @@
 //! A comparison for programs. Within a version, fields are only added.
 
-use super::super::json::written;
+use super::super::json::document_text;
 use super::{ComparisonRenderer, PageContext};
 use iotax_analysis::findings::against::RunComparison;
 use serde::Serialize;
@@ -20,5 +20,5 @@ struct ComparisonDocument<'a> {
 }
 
 fn render(against: &RunComparison, _page: &PageContext) -> String {
-    written(&ComparisonDocument { format: FORMAT, version: VERSION, against })
+    document_text(&ComparisonDocument { format: FORMAT, version: VERSION, against })
 }

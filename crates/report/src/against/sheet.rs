@@ -1,6 +1,6 @@
 //! Layout that the text forms of a comparison share.
 
-use super::super::number::{SPREADS, change, remark};
+use super::super::number::{SPREADS, change_in_percent, remark};
 use super::super::table::TextTable;
 use iotax_analysis::findings::against::{
     CourseChange, DirectionChange, RateChange, RunComparison, StackChange, VerdictBasis,
@@ -32,9 +32,12 @@ const COLUMNS: &[(&str, u8, Pick)] = &[
 
 pub(super) fn stacks(workload: &WorkloadChange) -> TextTable {
     let mut table = TextTable::default();
-    let lines: Vec<ComparisonLine> = workload.stacks.iter().flat_map(lines).collect();
+    let lines: Vec<ComparisonLine> = workload.stacks.iter().flat_map(comparison_lines).collect();
     let name = |(stack, direction): &ComparisonLine| {
-        direction.map_or_else(|| marked(stack), |direction| format!("  {}s", direction.direction))
+        direction.map_or_else(
+            || marked_stack_name(stack),
+            |direction| format!("  {}s", direction.direction),
+        )
     };
     table.push("stack", 0, lines.iter().map(name).collect());
     for (head, rank, pick) in COLUMNS {
@@ -44,8 +47,8 @@ pub(super) fn stacks(workload: &WorkloadChange) -> TextTable {
             .any(|stack| pick(stack).is_some_and(|figure| figure.value().is_some()))
         {
             let cell = |line| {
-                figure(line, head, *pick)
-                    .map_or_else(|| "-".to_owned(), |figure| change(figure).cell())
+                line_figure(line, head, *pick)
+                    .map_or_else(|| "-".to_owned(), |figure| change_in_percent(figure).cell())
             };
             table.push(head, *rank, lines.iter().map(cell).collect());
         }
@@ -61,14 +64,14 @@ pub(super) fn stacks(workload: &WorkloadChange) -> TextTable {
 /// A stack, or a direction below it.
 type ComparisonLine<'a> = (&'a StackChange, Option<&'a DirectionChange>);
 
-fn lines(stack: &StackChange) -> Vec<ComparisonLine<'_>> {
+fn comparison_lines(stack: &StackChange) -> Vec<ComparisonLine<'_>> {
     std::iter::once(None)
         .chain(stack.directions.iter().map(Some))
         .map(|direction| (stack, direction))
         .collect()
 }
 
-fn figure<'a>(
+fn line_figure<'a>(
     (stack, direction): &ComparisonLine<'a>,
     head: &str,
     pick: Pick,
@@ -89,7 +92,7 @@ fn of_direction<'a>(direction: &'a DirectionChange, head: &str) -> Option<&'a Me
     }
 }
 
-fn marked(stack: &StackChange) -> String {
+fn marked_stack_name(stack: &StackChange) -> String {
     let baseline = if stack.baseline { " *" } else { "" };
     let emulated = if stack.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}", stack.stack)
@@ -158,7 +161,7 @@ pub(super) fn runs(against: &RunComparison) -> [String; 2] {
 }
 
 /// Returns how far apart in time the runs are.
-pub(super) fn apart(against: &RunComparison) -> String {
+pub(super) fn time_apart(against: &RunComparison) -> String {
     match against.apart_s {
         Some(seconds) => format!("{} apart; the longer, the more a machine drifts", time(seconds)),
         None => "how far apart is not known".to_owned(),

@@ -1,7 +1,7 @@
 //! Every form of a comparison of simulated runs: snapshots for text, structure for programs.
 
 use super::{ALL, PageContext, by_name};
-use iotax_analysis::against::against;
+use iotax_analysis::against::compare_runs;
 use iotax_analysis::findings::against::{RegressionLimits, RunComparison};
 use iotax_analysis::twin;
 use std::collections::BTreeSet;
@@ -24,36 +24,37 @@ const FIXTURES: [Fixture; 6] = [
 const IN_EVERY_FORM: [&str; 2] = ["emulated", "partial"];
 
 fn slower() -> RunComparison {
-    against(&twin::a_week_before(21), &twin::a_week_later(22, 130_000.0), LIMITS).unwrap()
+    compare_runs(&twin::a_week_before(21), &twin::a_week_later(22, 130_000.0), LIMITS).unwrap()
 }
 
 fn writes() -> RunComparison {
     let mut new = twin::writes();
     new.start.id = "20260101-130000-0007".into();
     new.start.at = "2026-01-01T13:00:00Z".into();
-    against(&twin::writes(), &new, LIMITS).unwrap()
+    compare_runs(&twin::writes(), &new, LIMITS).unwrap()
 }
 
 fn mixed() -> RunComparison {
     let mut new = twin::mixed();
     new.start.id = "20260101-130000-0007".into();
     new.start.at = "2026-01-01T13:00:00Z".into();
-    against(&twin::mixed(), &new, LIMITS).unwrap()
+    compare_runs(&twin::mixed(), &new, LIMITS).unwrap()
 }
 
 fn emulated() -> RunComparison {
     let mut new = twin::guest();
     new.start.id = "20260101-130000-0007".into();
     new.places.iter_mut().for_each(|place| place.emulated = None);
-    against(&twin::guest(), &new, LIMITS).unwrap()
+    compare_runs(&twin::guest(), &new, LIMITS).unwrap()
 }
 
 fn partial() -> RunComparison {
-    against(&twin::bill_of_seed(7), &twin::partial(), RegressionLimits::default()).unwrap()
+    compare_runs(&twin::bill_of_seed(7), &twin::partial(), RegressionLimits::default()).unwrap()
 }
 
 fn plain() -> RunComparison {
-    against(&twin::bill_of_seed(7), &twin::bill_of_seed(8), RegressionLimits::default()).unwrap()
+    compare_runs(&twin::bill_of_seed(7), &twin::bill_of_seed(8), RegressionLimits::default())
+        .unwrap()
 }
 
 fn all() -> impl Iterator<Item = (&'static str, &'static RunComparison)> {

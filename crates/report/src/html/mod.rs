@@ -14,7 +14,7 @@ use super::generator;
 use super::imported;
 use super::limits;
 use super::matrix;
-use super::number::{Shown, change};
+use super::number::{Shown, change_in_percent};
 use super::probes;
 use super::published;
 use super::ratios;
@@ -47,7 +47,7 @@ const STYLES: usize = 6;
 fn render(findings: &[Findings], _page: &PageContext) -> String {
     let ids = findings.iter().map(|one| one.run.id.as_str()).collect::<Vec<_>>().join(", ");
     let titles = findings.iter().map(sheet::title).collect::<Vec<_>>().join(", ");
-    whole(
+    whole_page(
         &format!("{titles} \u{b7} iotax {ids}"),
         "",
         &html! {
@@ -59,14 +59,14 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
                         (heat_map(&pairs, &heat))
                         p class="soft" { "Shaded by the share of the best figure of its probe: green is near it, red is far below." }
                     }
-                } @else if let Some(side_by_side) = matrix::table(one) {
+                } @else if let Some(side_by_side) = matrix::side_by_side_table(one) {
                     section {
                         h2 { "Side by side" }
-                        (table(&side_by_side, usize::MAX))
+                        (table_markup(&side_by_side, usize::MAX))
                     }
                 }
                 (read_back(one))
-                (asked(one))
+                (ratio_section(one))
                 @for swept in &one.sweeps { (sweep::sweep_section(swept, one)) }
                 @for joint in &one.joint_bills {
                     section {
@@ -79,8 +79,8 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
                 @let folded = workloads.len() > MOST_OPEN;
                 @if folded { (marks()) }
                 @for workload in &workloads { (section(one, workload, folded)) }
-                (trials(one))
-                (courses(one))
+                (trial_section(one))
+                (course_section(one))
                 (of_others(one))
                 (published_section(one))
                 (not_excluded(one))
@@ -93,7 +93,7 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
 }
 
 /// Returns a complete page; `style` is added for this kind of page after the common one.
-pub fn whole(title: &str, style: &str, content: &Markup) -> String {
+pub fn whole_page(title: &str, style: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -111,7 +111,7 @@ pub fn whole(title: &str, style: &str, content: &Markup) -> String {
 
 /// Replaces `+-` of the plain texts by one sign and a minus before a number by a minus sign, and
 /// keeps a figure on one line with its half-width.
-fn signed(text: &str) -> String {
+fn typographic_signs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     let mut rest = text.chars().peekable();
@@ -146,14 +146,14 @@ fn head(findings: &Findings) -> Markup {
                 p class="alarm" { (alarm) "." }
             }
             @match (&findings.headline, &findings.no_headline) {
-                (Some(headline), _) => h1 { (signed(headline)) },
+                (Some(headline), _) => h1 { (typographic_signs(headline)) },
                 (None, reason) => {
                     h1 { (sheet::title(findings)) }
-                    @if let Some(reason) = reason { p class="soft" { (signed(&capital(reason))) "." } }
+                    @if let Some(reason) = reason { p class="soft" { (typographic_signs(&capital(reason))) "." } }
                 },
             }
             @if let Some(check) = &findings.ruler {
-                p class=(if check.holds { "soft" } else { "alarm" }) { (signed(&check.sentence)) "." }
+                p class=(if check.holds { "soft" } else { "alarm" }) { (typographic_signs(&check.sentence)) "." }
             }
         }
     }
@@ -166,7 +166,7 @@ const MOST_OPEN: usize = 6;
 fn section(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Markup {
     let whole = html! {
         p class="soft" { (sheet::effort(workload)) }
-        @if sheet::is_empty(workload) { p { (sheet::EMPTY) "." } } @else { (measured(findings, workload, folded)) }
+        @if sheet::is_empty(workload) { p { (sheet::EMPTY) "." } } @else { (workload_body(findings, workload, folded)) }
     };
     html! {
         section class=[folded.then_some("folded")] {
@@ -186,44 +186,44 @@ fn section(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Ma
     }
 }
 
-fn measured(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Markup {
+fn workload_body(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Markup {
     // Percent of the baseline.
     let zone = 100.0 * findings.run.zone;
     html! {
             @if let Some(design) = &workload.design {
-                p class="soft" { (signed(&design.sentence)) "." }
-                @if let Some(starts) = design.starts_in_words() { p class="soft" { (signed(&starts)) "." } }
+                p class="soft" { (typographic_signs(&design.sentence)) "." }
+                @if let Some(starts) = design.starts_in_words() { p class="soft" { (typographic_signs(&starts)) "." } }
             }
-            (sentences(workload))
+            (workload_verdicts(workload))
             @if let Some(bill) = sheet::own_bill(findings, workload) { h3 { "The bill" } (bill_of(bill, zone)) }
             (forest(&workload.comparisons.iter().collect::<Vec<_>>(), zone, |one| one.stack.clone()))
             @for pick in [LATENCY, CPU] { (charge_forest(workload, pick, zone)) }
-            @if let Some(three) = verdicts::table(workload) { h3 { "Comparison" } (table(&three, usize::MAX)) p class="soft" { (THREE_WORDS) } }
+            @if let Some(three) = verdicts::three_figures_table(workload) { h3 { "Comparison" } (table_markup(&three, usize::MAX)) p class="soft" { (THREE_WORDS) } }
             @for array in &workload.arrays { (in_states(array, zone)) }
-            @for one in &workload.clusters { p class="soft" { (signed(&one.sentence)) "." } }
+            @for one in &workload.clusters { p class="soft" { (typographic_signs(&one.sentence)) "." } }
             (figures(workload, folded))
             (latency_charts(workload))
             (remarks(workload))
     }
 }
 
-fn sentences(workload: &WorkloadFindings) -> Markup {
-    verdict_list(&verdicts::sentences(workload))
+fn workload_verdicts(workload: &WorkloadFindings) -> Markup {
+    verdict_list(&verdicts::workload_sentences(workload))
 }
 
 fn verdict_list(all: &[VerdictSentence]) -> Markup {
-    html! { ul class="verdicts" { @for said in all { li class=(said.class) { (signed(&said.text)) } } } }
+    html! { ul class="verdicts" { @for said in all { li class=(said.class) { (typographic_signs(&said.text)) } } } }
 }
 
-fn asked(findings: &Findings) -> Markup {
+fn ratio_section(findings: &Findings) -> Markup {
     html! {
         @if !findings.tables.is_empty() {
             section {
                 h2 { "Side by side" }
                 @for (title, figures, remarks) in ratios::tables(findings) {
                     h3 { (title) }
-                    (table(&figures, usize::MAX))
-                    @for line in &remarks { p class="soft" { (signed(line)) "." } }
+                    (table_markup(&figures, usize::MAX))
+                    @for line in &remarks { p class="soft" { (typographic_signs(line)) "." } }
                 }
                 @if let Some(legend) = ratios::legend(findings) { p class="soft" { (legend) "." } }
             }
@@ -235,12 +235,12 @@ fn asked(findings: &Findings) -> Markup {
 fn read_back(findings: &Findings) -> Markup {
     let examples = verification::examples(findings);
     html! {
-        @if let Some(rows) = verification::table(findings) {
+        @if let Some(rows) = verification::read_back_table(findings) {
             section {
                 h2 { (verification::TITLE) }
-                (verdict_list(&verification::sentences(findings)))
+                (verdict_list(&verification::read_back_sentences(findings)))
                 @if !examples.is_empty() { ul class="soft" { @for line in &examples { li { (line) } } } }
-                (table(&rows, usize::MAX))
+                (table_markup(&rows, usize::MAX))
                 p class="soft" { (verification::LEGEND) "." }
             }
         }
@@ -253,11 +253,11 @@ fn of_others(findings: &Findings) -> Markup {
         @for one in imported::sections(findings) {
             section {
                 h2 { (one.title) }
-                (table(&one.table, usize::MAX))
-                ul class="soft" { @for line in &one.lines { li { (signed(line)) "." } } }
+                (table_markup(&one.table, usize::MAX))
+                ul class="soft" { @for line in &one.lines { li { (typographic_signs(line)) "." } } }
             }
         }
-        @if let Some(legend) = imported::legend(findings) { p class="soft" { (signed(&legend)) "." } }
+        @if let Some(legend) = imported::legend(findings) { p class="soft" { (typographic_signs(&legend)) "." } }
         @if !files.is_empty() {
             section {
                 h2 { (imported::FILES) }
@@ -267,32 +267,32 @@ fn of_others(findings: &Findings) -> Markup {
     }
 }
 
-fn courses(findings: &Findings) -> Markup {
+fn course_section(findings: &Findings) -> Markup {
     html! {
-        @if let Some(found) = limits::table(findings) {
+        @if let Some(found) = limits::course_table(findings) {
             section {
                 h2 { "Limits" }
-                (verdict_list(&limits::sentences(findings, "")))
+                (verdict_list(&limits::course_sentences(findings, "")))
                 @for course in limits::courses(findings) {
                     h3 { (capital(&course.load)) }
                     (plot::course(course))
                 }
-                (table(&found, usize::MAX))
-                p class="soft" { (signed(limits::LEGEND)) "." }
+                (table_markup(&found, usize::MAX))
+                p class="soft" { (typographic_signs(limits::LEGEND)) "." }
             }
         }
     }
 }
 
-fn trials(findings: &Findings) -> Markup {
+fn trial_section(findings: &Findings) -> Markup {
     let examples = durability::examples(findings);
     html! {
-        @if let Some(tried) = durability::table(findings) {
+        @if let Some(tried) = durability::trial_table(findings) {
             section {
                 h2 { "Durability" }
-                (verdict_list(&durability::sentences(findings)))
-                (table(&tried, usize::MAX))
-                p class="soft" { (signed(durability::LEGEND)) "." }
+                (verdict_list(&durability::trial_sentences(findings)))
+                (table_markup(&tried, usize::MAX))
+                p class="soft" { (typographic_signs(durability::LEGEND)) "." }
                 @if !examples.is_empty() {
                     h3 { "Blocks that were not kept" }
                     ul class="soft" { @for line in &examples { li { (line) } } }
@@ -345,19 +345,19 @@ fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
 }
 
 fn words_of(ratio: &MeasuredFigure) -> String {
-    match change(ratio) {
+    match change_in_percent(ratio) {
         Shown::Missing => "no figure".to_owned(),
-        shown => signed(&shown.cell()),
+        shown => typographic_signs(&shown.cell()),
     }
 }
 
 fn in_states(array: &ArrayStates, zone: f64) -> Markup {
     html! {
         h3 { (breakable(&array.stack)) " in its states" }
-        p class="soft" { (signed(&array.sentence)) "." }
-        (verdict_list(&states::sentences(array)))
-        (forest(&states::comparisons(array), zone, |one| states::named(array, one)))
-        @if let Some(three) = states::table(array) { (table(&three, usize::MAX)) }
+        p class="soft" { (typographic_signs(&array.sentence)) "." }
+        (verdict_list(&states::state_sentences(array)))
+        (forest(&states::comparisons(array), zone, |one| states::state_name(array, one)))
+        @if let Some(three) = states::state_table(array) { (table_markup(&three, usize::MAX)) }
     }
 }
 
@@ -450,13 +450,13 @@ fn bill_of(bill: &Bill, zone: f64) -> Markup {
     html! {
         (intervals(&rows, zone))
         p class="soft" { "Each layer against the stack below it. Factors multiply; percentages do not add." }
-        (table(&sheet::bill(bill), sheet::total_of(bill)))
-        ul class="soft" { @for line in sheet::reserves(bill) { li { (signed(&line)) } } }
+        (table_markup(&sheet::bill(bill), sheet::total_of(bill)))
+        ul class="soft" { @for line in sheet::reserves(bill) { li { (typographic_signs(&line)) } } }
     }
 }
 
 /// Returns a table; `total` is the row that is set off, or one past the end.
-fn table(table: &TextTable, total: usize) -> Markup {
+fn table_markup(table: &TextTable, total: usize) -> Markup {
     let rows = table.columns.first().map_or(0, |column| column.cells.len());
     html! {
         div class="scroll" tabindex="0" {
@@ -493,7 +493,7 @@ fn heat_map(table: &TextTable, heat: &[Vec<Option<f64>>]) -> Markup {
                             (name_of_row(name))
                             @for (column, heat) in columns.iter().zip(heat) {
                                 @match heat[at] {
-                                    Some(good) => { td class=(shade(good)) { (figure_kept(&signed(&column.cells[at]))) } },
+                                    Some(good) => { td class=(shade(good)) { (figure_kept(&typographic_signs(&column.cells[at]))) } },
                                     None => { (cell(&column.cells[at])) },
                                 }
                             }
@@ -509,7 +509,7 @@ fn cell(text: &str) -> Markup {
     match text {
         "-" => html! { td class="absent" { "\u{2013}" } },
         "failed" => html! { td class="failed" { "failed" } },
-        text => html! { td { (figure_kept(&signed(text))) } },
+        text => html! { td { (figure_kept(&typographic_signs(text))) } },
     }
 }
 
@@ -554,52 +554,52 @@ fn marks() -> Markup {
 fn figures(workload: &WorkloadFindings, explained: bool) -> Markup {
     html! {
         h3 { "Figures" }
-        (table(&sheet::stacks(workload), usize::MAX))
-        @for (title, apart, note) in sheet::apart(workload) {
+        (table_markup(&sheet::stacks(workload), usize::MAX))
+        @for (title, apart, note) in sheet::apart_tables(workload) {
             h3 { (capital(&title)) }
-            (table(&apart, usize::MAX))
+            (table_markup(&apart, usize::MAX))
             @if let Some(note) = note { p class="soft" { (capital(note)) "." } }
         }
         @if !explained { (marks()) }
         @for one in probes::sections(workload) {
             h3 { (one.title) }
-            (table(&one.table, usize::MAX))
+            (table_markup(&one.table, usize::MAX))
             p class="soft" { (capital(one.legend)) "." }
         }
-        @if let Some(crowds) = crowd::table(workload) {
+        @if let Some(crowds) = crowd::crowd_table(workload) {
             h3 { "Guests at once" }
-            (table(&crowds, usize::MAX))
-            @for line in crowd::sentences(workload) { p class="soft" { (signed(&line)) "." } }
+            (table_markup(&crowds, usize::MAX))
+            @for line in crowd::crowd_sentences(workload) { p class="soft" { (typographic_signs(&line)) "." } }
         }
         @if let Some(disks) = sheet::targets(workload) {
             details {
                 summary { (sheet::TARGETS) }
-                (table(&disks, usize::MAX))
+                (table_markup(&disks, usize::MAX))
             }
         }
         @for (title, places) in workload.crowds.iter().map(|crowd| crowd::places(crowd, false)) {
             details {
                 summary { (capital(&title)) }
-                (table(&places, usize::MAX))
+                (table_markup(&places, usize::MAX))
             }
         }
-        @if let Some(drives) = efficiency::table(workload) {
+        @if let Some(drives) = efficiency::efficiency_table(workload) {
             h3 { (efficiency::TITLE) }
-            (table(&drives, usize::MAX))
+            (table_markup(&drives, usize::MAX))
             p class="soft" { (efficiency::legend(workload)) "." }
-            @for line in efficiency::sentences(workload) { p class="soft" { (signed(&line)) "." } }
+            @for line in efficiency::efficiency_sentences(workload) { p class="soft" { (typographic_signs(&line)) "." } }
         }
         @if let Some(matched) = &workload.matched {
             h3 { "Latency under the same load" }
             p class="soft" { (verdicts::matched_title(matched)) "." }
-            (table(&verdicts::matched(matched), usize::MAX))
+            (table_markup(&verdicts::matched_table(matched), usize::MAX))
         }
         @for line in sheet::debts(workload) { p class="soft" { (line) "." } }
-        @for line in workload.round_trips.iter().chain(&workload.on_baseline) { p { (signed(line)) "." } }
-        @if let Some(own) = generator::table(workload) {
+        @for line in workload.round_trips.iter().chain(&workload.on_baseline) { p { (typographic_signs(line)) "." } }
+        @if let Some(own) = generator::generator_table(workload) {
             details {
                 summary { (generator::TITLE) }
-                (table(&own, usize::MAX))
+                (table_markup(&own, usize::MAX))
                 p class="soft" { (generator::LEGEND) "." }
             }
         }
@@ -652,8 +652,8 @@ fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
         (plot::latencies(&curves, &words))
         @if let Some(ratios) = ratios {
             h4 { (sheet::LATENCY_CHANGES) }
-            (table(&ratios, usize::MAX))
-            ul class="soft" { @for line in verdicts::tails(workload) { li { (signed(&line)) } } }
+            (table_markup(&ratios, usize::MAX))
+            ul class="soft" { @for line in verdicts::tails(workload) { li { (typographic_signs(&line)) } } }
         }
     }
 }
@@ -676,10 +676,10 @@ fn published_section(findings: &Findings) -> Markup {
                 @for line in published::origin(found) { p class="soft" { (line) } }
                 @for (title, rows) in published::tables(findings) {
                     h3 { (title) }
-                    (table(&rows, usize::MAX))
+                    (table_markup(&rows, usize::MAX))
                 }
                 @if let Some(legend) = published::legend(found) { p class="soft" { (legend) "." } }
-                ul class="soft" { @for line in &found.sentences { li { (signed(line)) "." } } }
+                ul class="soft" { @for line in &found.sentences { li { (typographic_signs(line)) "." } } }
             }
         }
     }
@@ -690,7 +690,7 @@ fn not_excluded(findings: &Findings) -> Markup {
         @if !findings.preconditioned.is_empty() {
             section {
                 h2 { (sheet::PRECONDITIONED) }
-                ul { @for line in sheet::preconditioned(findings) { li { (line) } } }
+                ul { @for line in sheet::preconditioning_lines(findings) { li { (line) } } }
             }
         }
         @if !findings.traffic.is_empty() {
@@ -736,9 +736,9 @@ fn origin(findings: &Findings, open: bool) -> Markup {
                 h3 { (sheet::STACKS) }
                 ul { @for (name, text) in stacks { li { b { (name) } ": " code { (text) } } } }
             }
-            @if let Some(read_back) = disks::table(findings) {
+            @if let Some(read_back) = disks::guest_disk_table(findings) {
                 h3 { "Disks of guests" }
-                (table(&read_back, usize::MAX))
+                (table_markup(&read_back, usize::MAX))
                 p class="soft" { (disks::LEGEND) "." }
             }
             @if !findings.layers.is_empty() {
@@ -755,7 +755,7 @@ fn place_of(place: &PlaceReport, open: bool) -> Markup {
         h3 { (place.place) @if place.emulated.is_some() { span class="tag warn" { "emulated" } } }
         details open[open] {
             summary { "facts and commands" }
-            dl { @for (key, value) in sheet::facts(&place.facts) { dt { (key) } dd { (value) } } }
+            dl { @for (key, value) in sheet::fact_pairs(&place.facts) { dt { (key) } dd { (value) } } }
             @for command in &place.commands { pre { (command) } }
         }
     }
@@ -788,5 +788,5 @@ fn method_of_others() -> Markup {
 
 #[cfg(test)]
 pub(super) fn escaped_signed(text: &str) -> String {
-    html! { (signed(text)) }.into_string()
+    html! { (typographic_signs(text)) }.into_string()
 }

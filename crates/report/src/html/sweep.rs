@@ -2,7 +2,7 @@
 //! single points are folded away below.
 
 use super::sweep_chart::{self, Dot, Range, Series};
-use super::{STYLES, section, signed, table};
+use super::{STYLES, section, table_markup, typographic_signs};
 use crate::sweep;
 use iotax_analysis::findings::sweep::KneePosition;
 use iotax_analysis::findings::sweep::{Curve, StackCurve, SweepFindings, SweptStack};
@@ -23,8 +23,8 @@ pub(super) fn sweep_section(one: &SweepFindings, findings: &Findings) -> Markup 
             (drawings(one, zone))
             @for curve in &one.curves {
                 @for stack in &curve.stacks {
-                    h3 { (sweep::name(one, curve, stack)) }
-                    (table(&sweep::points(one, stack), usize::MAX))
+                    h3 { (sweep::curve_stack_name(one, curve, stack)) }
+                    (table_markup(&sweep::points(one, stack), usize::MAX))
                 }
             }
             p class="soft" { (sweep::LEGEND) "." }
@@ -39,7 +39,7 @@ pub(super) fn sweep_section(one: &SweepFindings, findings: &Findings) -> Markup 
 fn conclusions(one: &SweepFindings) -> Markup {
     html! {
         ul class="verdicts" {
-            @for sentence in one.curves.iter().flat_map(sweep::sentences) { li class="none" { (signed(sentence)) } }
+            @for sentence in one.curves.iter().flat_map(sweep::curve_sentences) { li class="none" { (typographic_signs(sentence)) } }
         }
     }
 }
@@ -47,7 +47,7 @@ fn conclusions(one: &SweepFindings) -> Markup {
 /// Returns one drawing for all stacks, or for a grid one for each stack with a line per curve; no
 /// more lines than styles.
 fn drawings(one: &SweepFindings, zone: f64) -> Markup {
-    let lines = lines(one);
+    let lines = drawn_lines(one);
     let baseline =
         lines.iter().find(|line| line.stack.baseline).map_or("", |line| line.stack.stack.as_str());
     let groups: Vec<&[DrawnLine]> = lines
@@ -61,7 +61,7 @@ fn drawings(one: &SweepFindings, zone: f64) -> Markup {
             @if !series.is_empty() {
                 h3 { "Rate against " (baseline) " over " (one.axis) (of_stack(one, group)) }
                 (legend(&series))
-                (sweep_chart::costs(&series, zone, &words("rate against the baseline", one, &series)))
+                (sweep_chart::costs(&series, zone, &drawing_words("rate against the baseline", one, &series)))
             }
         }
         @for group in &groups {
@@ -69,7 +69,7 @@ fn drawings(one: &SweepFindings, zone: f64) -> Markup {
             @if !series.is_empty() {
                 h3 { (unit) " against mean latency" (of_stack(one, group)) }
                 (legend(&series))
-                (sweep_chart::throughputs(&series, &words("throughput against mean latency", one, &series)))
+                (sweep_chart::throughputs(&series, &drawing_words("throughput against mean latency", one, &series)))
             }
         }
         p class="soft" {
@@ -94,15 +94,21 @@ struct DrawnLine<'a> {
 }
 
 /// Returns the lines in the order of the drawings: stack by stack, and curve by curve within each.
-fn lines(one: &SweepFindings) -> Vec<DrawnLine<'_>> {
+fn drawn_lines(one: &SweepFindings) -> Vec<DrawnLine<'_>> {
     let stacks = one.curves.iter().map(|curve| curve.stacks.len()).min().unwrap_or(0);
-    let curves =
-        |at| one.curves.iter().enumerate().map(move |(number, curve)| line(one, curve, number, at));
+    let curves = |at| {
+        one.curves.iter().enumerate().map(move |(number, curve)| drawn_line(one, curve, number, at))
+    };
     (0..stacks).flat_map(curves).collect()
 }
 
 /// Returns a line with the name and style of its curve in a grid, otherwise of its stack.
-fn line<'a>(one: &SweepFindings, curve: &'a Curve, number: usize, at: usize) -> DrawnLine<'a> {
+fn drawn_line<'a>(
+    one: &SweepFindings,
+    curve: &'a Curve,
+    number: usize,
+    at: usize,
+) -> DrawnLine<'a> {
     let stack = &curve.stacks[at];
     let (name, style) = match (&one.curve_word, &curve.at) {
         (Some(word), Some(value)) => (format!("{word} {}", value.shown), number),
@@ -158,7 +164,7 @@ fn legend(series: &[Series]) -> Markup {
     }
 }
 
-fn words(what: &str, one: &SweepFindings, series: &[Series]) -> String {
+fn drawing_words(what: &str, one: &SweepFindings, series: &[Series]) -> String {
     let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
     format!("{what} over {} of {}; the tables below have the figures", one.axis, names.join(", "))
 }

@@ -3,7 +3,7 @@
 //! the same drawing.
 
 use super::plot::{nice_step, tick_words};
-use super::signed;
+use super::typographic_signs;
 use maud::{Markup, html};
 
 /// One line of points, in the order along the axis.
@@ -75,7 +75,7 @@ impl Log {
         }
     }
 
-    fn share(&self, value: f64) -> f64 {
+    fn share_of_axis(&self, value: f64) -> f64 {
         ((value.max(self.low) / self.low).ln() / (self.high / self.low).ln()).clamp(0.0, 1.0)
     }
 
@@ -84,7 +84,7 @@ impl Log {
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         let all = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(decade)));
         let inside: Vec<f64> = all.filter(|tick| (self.low..=self.high).contains(tick)).collect();
-        thinned(inside, |tick| self.share(*tick), apart)
+        thinned(inside, |tick| self.share_of_axis(*tick), apart)
     }
 }
 
@@ -131,7 +131,7 @@ impl Upright {
     fn height_at(&self, value: f64) -> f64 {
         match self {
             Upright::Even { from, to } => up(((value - from) / (to - from)).clamp(0.0, 1.0)),
-            Upright::Log(log) => up(log.share(value)),
+            Upright::Log(log) => up(log.share_of_axis(value)),
         }
     }
 }
@@ -153,7 +153,7 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     values.dedup();
     let frame = SweepFrame {
-        x_ticks: thinned(values, |(value, _)| x.share(*value), 0.11),
+        x_ticks: thinned(values, |(value, _)| x.share_of_axis(*value), 0.11),
         y_ticks: ticks.map(|tick| (tick, percent_words(tick, step))).collect(),
         x,
         y: Upright::Even { from, to },
@@ -164,7 +164,7 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
         rect class="zone" x=(percent(0.0)) width={ (format!("{:.2}", RIGHT - LEFT)) "%" } y=(px(above)) height=(px(below - above)) {}
         line class="zero" x1=(percent(0.0)) x2=(percent(1.0)) y1=(px(frame.y.height_at(0.0))) y2=(px(frame.y.height_at(0.0))) {}
     };
-    frame.drawn(series, background, words)
+    frame.draw_frame(series, background, words)
 }
 
 /// Draws throughput against mean latency, both logarithmic: points of equal power lie on diagonals.
@@ -179,7 +179,7 @@ pub(super) fn throughputs(series: &[Series], words: &str) -> Markup {
         y: Upright::Log(y),
         aside: false,
     };
-    frame.drawn(series, html! {}, words)
+    frame.draw_frame(series, html! {}, words)
 }
 
 fn px(value: f64) -> String {
@@ -188,7 +188,11 @@ fn px(value: f64) -> String {
 
 fn percent_words(tick: f64, step: f64) -> String {
     let decimals = usize::from(step < 1.0);
-    if tick.abs() < 1e-9 { "0 %".to_owned() } else { signed(&format!("{tick:+.decimals$} %")) }
+    if tick.abs() < 1e-9 {
+        "0 %".to_owned()
+    } else {
+        typographic_signs(&format!("{tick:+.decimals$} %"))
+    }
 }
 
 /// Returns `20k`, `1M`: only ticks below one need decimals.
@@ -202,13 +206,13 @@ fn rate_words(rate: f64) -> String {
 }
 
 impl SweepFrame {
-    fn drawn(&self, series: &[Series], background: Markup, words: &str) -> Markup {
+    fn draw_frame(&self, series: &[Series], background: Markup, words: &str) -> Markup {
         html! {
             svg height=(px(HEIGHT + 24.0)) role="img" aria-label=(words) {
                 title { (words) }
                 (background)
                 (self.axes())
-                @for (number, one) in series.iter().enumerate() { (self.line(one, self.shift(number, series.len()))) }
+                @for (number, one) in series.iter().enumerate() { (self.draw_line(one, self.shift(number, series.len()))) }
                 @if !self.aside { (self.labels(series)) }
             }
         }
@@ -221,7 +225,7 @@ impl SweepFrame {
                 text x={ (format!("{:.2}", LEFT - 1.5)) "%" } y=(px(self.y.height_at(*value))) text-anchor="end" dominant-baseline="middle" { (label) }
             }
             @for (value, label) in &self.x_ticks {
-                @let x = percent(self.x.share(*value));
+                @let x = percent(self.x.share_of_axis(*value));
                 line class="grid" x1=(x) x2=(x) y1=(TOP) y2=(HEIGHT) {}
                 text x=(x) y=(HEIGHT + 18.0) text-anchor="middle" { (label) }
             }
@@ -232,8 +236,8 @@ impl SweepFrame {
         if self.aside { STEP * (number as f64 - (of as f64 - 1.0) / 2.0) } else { 0.0 }
     }
 
-    fn line(&self, series: &Series, shift: f64) -> Markup {
-        let x = |value: f64| percent(self.x.share(value));
+    fn draw_line(&self, series: &Series, shift: f64) -> Markup {
+        let x = |value: f64| percent(self.x.share_of_axis(value));
         let y = |value: f64| px(self.y.height_at(value));
         html! {
             g transform={ "translate(" (px(shift)) ")" } {
@@ -276,7 +280,7 @@ impl SweepFrame {
 
     /// Returns where the label of a point may go, the best place first.
     fn places(&self, dot: &Dot) -> Vec<Label> {
-        let (share, middle) = (self.x.share(dot.x.value), self.y.height_at(dot.y.value));
+        let (share, middle) = (self.x.share_of_axis(dot.x.value), self.y.height_at(dot.y.value));
         let away = if dot.knee { 12.0 } else { 7.0 };
         let text = if dot.knee { format!("knee {}", dot.label) } else { dot.label.clone() };
         let corners = [
@@ -300,7 +304,8 @@ impl SweepFrame {
 
     /// Returns the room that a point itself takes, with its ring.
     fn blot(&self, dot: &Dot) -> Label {
-        let (share, y) = (self.x.share(dot.x.value), self.y.height_at(dot.y.value) + LINE / 3.0);
+        let (share, y) =
+            (self.x.share_of_axis(dot.x.value), self.y.height_at(dot.y.value) + LINE / 3.0);
         let text = if dot.knee { "ooo" } else { "o" };
         let dx = -LETTER / 2.0 * text.len() as f64;
         Label { text: text.into(), share, dx, y, anchor: "start", knee: false }
@@ -347,8 +352,8 @@ mod tests {
     #[test]
     fn scales_hold_their_points_and_ticks_keep_apart() {
         let log = Log::holding([1.0, 64.0].into_iter().map(Range::point), 1.0);
-        assert!((log.share(8.0) - 0.5).abs() < 1e-9);
-        assert_eq!((log.share(0.0), log.share(1e9)), (0.0, 1.0));
+        assert!((log.share_of_axis(8.0) - 0.5).abs() < 1e-9);
+        assert_eq!((log.share_of_axis(0.0), log.share_of_axis(1e9)), (0.0, 1.0));
         let ticks = Log { low: 90.0, high: 9e6 }.ticks(0.16);
         let gaps: Vec<f64> = ticks.windows(2).map(|pair| (pair[1] / pair[0]).ln()).collect();
         assert!(
@@ -356,7 +361,7 @@ mod tests {
             "{ticks:?}"
         );
         let none = Log::holding(std::iter::empty(), 1.0);
-        assert!(none.share(5.0) > 0.0 && none.share(5.0) < 1.0);
+        assert!(none.share_of_axis(5.0) > 0.0 && none.share_of_axis(5.0) < 1.0);
     }
 
     #[test]

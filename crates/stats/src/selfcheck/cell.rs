@@ -99,7 +99,7 @@ impl Concluded {
             error: found.map(|found| (found.ratio / truth).ln()),
             half_width: found.map(|found| (found.high / found.low).ln() / 2.0),
             p: found.map_or(1.0, |found| found.log().p_zero()),
-            refused: refused(&judged.verdict),
+            refused: refusal_word(&judged.verdict),
             added: None,
         }
     }
@@ -125,7 +125,7 @@ fn stated_verdict(verdict: &Verdict) -> StatedVerdict {
 
 /// Returns the refusal's word, if there is one. An interval that is too wide is an answer; a
 /// refusal says that no interval can be trusted.
-fn refused(verdict: &Verdict) -> Option<&'static str> {
+fn refusal_word(verdict: &Verdict) -> Option<&'static str> {
     match verdict {
         Verdict::Unresolved { reason: Refusal::TooWide { .. }, .. } => None,
         Verdict::Unresolved { reason, .. } => Some(reason.word()),

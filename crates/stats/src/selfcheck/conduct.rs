@@ -69,7 +69,7 @@ pub fn conduct(machine: &mut SimulatedMachine, stop: &StopSpec, zone: f64, seed:
 }
 
 fn round(machine: &mut SimulatedMachine, trial: &mut RoundTrial, slice_s: f64) -> Round {
-    let planned = trial.plan();
+    let planned = trial.plan_round();
     let times = if planned.kind == RoundKind::Long { checks::TIMES as f64 } else { 1.0 };
     let parts = planned.order.iter().map(|stack| machine.slice(*stack, slice_s * times)).collect();
     Round { kind: planned.kind, parts, ..Round::default() }

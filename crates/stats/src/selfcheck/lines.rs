@@ -141,7 +141,7 @@ pub(super) struct RepeatedFigure {
     reps: u64,
 }
 
-pub(super) fn share(hits: impl Iterator<Item = bool>, reps: u64) -> RepeatedFigure {
+pub(super) fn share_of_hits(hits: impl Iterator<Item = bool>, reps: u64) -> RepeatedFigure {
     let (n, hit) = hits.fold((0usize, 0usize), |(n, hit), one| (n + 1, hit + usize::from(one)));
     let value = hit as f64 / n as f64;
     // The error of a share of 0 or 1 is not 0: Agresti and Coull's two more of each kind.
@@ -296,7 +296,7 @@ impl Plan {
             table.coverage(),
             table.rare(),
             table.power(),
-            table.times(),
+            table.resolving_times(),
             table.errors(),
             table.refusals(),
             table.matrix(),
@@ -337,7 +337,7 @@ impl LineTable<'_> {
         let local = self.cells_for(|part| part == CellPart::Local(0.0));
         let figure = "A/A false positives";
         let one = |(cell, outcomes): (&SimulatedCell, &Vec<Repetition>)| {
-            let sample = share(firsts(outcomes).map(is_difference), self.reps);
+            let sample = share_of_hits(firsts(outcomes).map(is_difference), self.reps);
             SelfcheckLine::new(
                 figure,
                 &cell.source.name(),
@@ -347,8 +347,10 @@ impl LineTable<'_> {
             )
         };
         let mut lines: Vec<SelfcheckLine> = null().chain(local).map(one).collect();
-        let pooled =
-            share(null().flat_map(|(_, outcomes)| firsts(outcomes)).map(is_difference), self.reps);
+        let pooled = share_of_hits(
+            null().flat_map(|(_, outcomes)| firsts(outcomes)).map(is_difference),
+            self.reps,
+        );
         lines.push(SelfcheckLine::new(
             figure,
             "pooled",
@@ -367,7 +369,7 @@ impl LineTable<'_> {
                 |part| matches!(part, CellPart::Standard(Class::Shared, c) | CellPart::Local(c) if c == cost),
             );
             for (cell, outcomes) in each {
-                let sample = share(covered(outcomes), self.reps);
+                let sample = share_of_hits(coverage_flags(outcomes), self.reps);
                 lines.push(SelfcheckLine::new(
                     &figure,
                     &cell.source.name(),
@@ -377,7 +379,8 @@ impl LineTable<'_> {
                 ));
             }
             let pooled = self.cells_for(|part| part == CellPart::Standard(Class::Shared, cost));
-            let pooled = share(pooled.flat_map(|(_, outcomes)| covered(outcomes)), self.reps);
+            let pooled =
+                share_of_hits(pooled.flat_map(|(_, outcomes)| coverage_flags(outcomes)), self.reps);
             lines.push(SelfcheckLine::new(
                 &figure,
                 "pooled",
@@ -390,7 +393,7 @@ impl LineTable<'_> {
             self.cells_for(|part| matches!(part, CellPart::Standard(Class::Own, _)))
         {
             let figure = format!("coverage at true {} %, noise in B only", 100.0 * cell.costs[1]);
-            let sample = share(covered(outcomes), self.reps);
+            let sample = share_of_hits(coverage_flags(outcomes), self.reps);
             lines.push(SelfcheckLine::new(
                 &figure,
                 &cell.source.name(),
@@ -405,7 +408,7 @@ impl LineTable<'_> {
     fn rare(&self) -> Vec<SelfcheckLine> {
         let one = |(cell, outcomes): (&SimulatedCell, &Vec<Repetition>)| {
             let truth = cell.source.truth(cell.costs[1]);
-            let sample = share(firsts(outcomes).map(|one| one.is_wrong(truth)), self.reps);
+            let sample = share_of_hits(firsts(outcomes).map(|one| one.is_wrong(truth)), self.reps);
             let figure = format!("wrong verdicts after 60 s at true {} %", 100.0 * cell.costs[1]);
             let bound = if cell.source.class() == Class::Hard {
                 LineBound::Shown
@@ -421,7 +424,7 @@ impl LineTable<'_> {
         let small = || self.cells_for(|part| part == CellPart::Standard(Class::Shared, 0.02));
         let said = |said: StatedVerdict| {
             let all = small().flat_map(|(_, outcomes)| firsts(outcomes));
-            share(all.map(move |one| one.said == said), self.reps)
+            share_of_hits(all.map(move |one| one.said == said), self.reps)
         };
         vec![
             SelfcheckLine::new(
@@ -441,7 +444,7 @@ impl LineTable<'_> {
         ]
     }
 
-    fn times(&self) -> Vec<SelfcheckLine> {
+    fn resolving_times(&self) -> Vec<SelfcheckLine> {
         let figure = "mean time to resolve 2 %";
         let mut lines = Vec::new();
         let mut means: Vec<RepeatedFigure> = Vec::new();
@@ -507,9 +510,10 @@ impl LineTable<'_> {
             self.cells_for(|part| part == CellPart::Throttled).flat_map(|(_, outcomes)| outcomes);
         // Both regimes must have been present to be distinguished.
         let seen = limited.filter(|one| (0.1..=0.9).contains(&one.limited));
-        let flagged = share(seen.map(|one| one.comparisons[0].refused.is_some()), self.reps);
+        let flagged =
+            share_of_hits(seen.map(|one| one.comparisons[0].refused.is_some()), self.reps);
         let ordinary = self.cells_for(|part| matches!(part, CellPart::Standard(Class::Shared, _)));
-        let refused = share(
+        let refused = share_of_hits(
             ordinary.flat_map(|(_, outcomes)| firsts(outcomes)).map(|one| one.refused.is_some()),
             self.reps,
         );
@@ -539,7 +543,7 @@ impl LineTable<'_> {
                 workloads.iter().map(|outcomes| &outcomes[rep]).collect();
             Repetition::any_false(&matrix)
         };
-        let sample = share((0..self.reps as usize).map(any), self.reps);
+        let sample = share_of_hits((0..self.reps as usize).map(any), self.reps);
         let figure =
             format!("any false cost in {} null cells", MATRIX_WORKLOADS * (MATRIX_STACKS - 1));
         vec![SelfcheckLine::new(
@@ -558,7 +562,7 @@ pub(super) fn firsts(outcomes: &[Repetition]) -> impl Iterator<Item = &Concluded
 
 /// Returns for each stated interval whether it covers the truth. A refused verdict states no
 /// interval.
-pub(super) fn covered(outcomes: &[Repetition]) -> impl Iterator<Item = bool> {
+pub(super) fn coverage_flags(outcomes: &[Repetition]) -> impl Iterator<Item = bool> {
     firsts(outcomes).filter(|one| one.refused.is_none()).filter_map(|one| one.covered)
 }
 

@@ -50,8 +50,9 @@ impl SimulatedMachine {
         let to = from + seconds;
         let white = 1.0 + self.white * (WHITE_AT_S / seconds).sqrt() * self.noise.normal();
         let own = self.own.iter_mut().filter(|(whose, _)| *whose == stack);
-        let own: f64 = own.map(|(_, signal)| signal.mean(from, to)).product();
-        let share = (1.0 - self.costs[stack]) * self.shared.mean(from, to) * own * white.max(0.0);
+        let own: f64 = own.map(|(_, signal)| signal.mean_between(from, to)).product();
+        let share =
+            (1.0 - self.costs[stack]) * self.shared.mean_between(from, to) * own * white.max(0.0);
         let share = self.limited(share, seconds);
         self.at_s = to + SWITCH_S;
         // Whole I/Os, as a generator counts them.

@@ -78,11 +78,11 @@ impl Findings {
         let mut out = String::new();
         self.head(&mut out);
         for group in self.lines.chunk_by(|one, next| one.figure == next.figure) {
-            line(&mut out, &group[0].figure);
-            group.iter().for_each(|one| line(&mut out, &row(one)));
+            write_line(&mut out, &group[0].figure);
+            group.iter().for_each(|one| write_line(&mut out, &print_line(one)));
             out.push('\n');
         }
-        line(&mut out, "Details by kind of noise");
+        write_line(&mut out, "Details by kind of noise");
         for kind in self.details.chunk_by(|one, next| one.kind == next.kind) {
             kind_lines(&mut out, kind, columns);
         }
@@ -92,7 +92,7 @@ impl Findings {
 
     fn head(&self, out: &mut String) {
         let cells = self.details.len();
-        line(
+        write_line(
             out,
             &format!(
                 "iotax {}: {cells} cells of {} repetitions, seed {}",
@@ -100,14 +100,14 @@ impl Findings {
             ),
         );
         let allowed = self.allowance;
-        line(
+        write_line(
             out,
             &format!(
                 "A bound allows for Monte-Carlo errors: {allowed} (3 below {FULL} repetitions)."
             ),
         );
         if !self.local.is_empty() {
-            line(out, &format!("With series of this machine: {}", self.local.join(", ")));
+            write_line(out, &format!("With series of this machine: {}", self.local.join(", ")));
         }
         out.push('\n');
     }
@@ -119,7 +119,7 @@ impl Findings {
             0 => String::new(),
             some => format!(", {some} of them within their error"),
         };
-        line(
+        write_line(
             out,
             &format!(
                 "\n{held} lines hold{within}, {} shown, {} fail",
@@ -131,7 +131,7 @@ impl Findings {
 }
 
 /// Writes a line without trailing blanks.
-fn line(out: &mut String, text: &str) {
+fn write_line(out: &mut String, text: &str) {
     // Writing to a string does not fail.
     let _ = writeln!(out, "{}", text.trim_end());
 }
@@ -139,14 +139,14 @@ fn line(out: &mut String, text: &str) {
 /// Width of the name column, in characters.
 const NAME: usize = 24;
 
-fn row(line: &SelfcheckLine) -> String {
+fn print_line(line: &SelfcheckLine) -> String {
     let state = match line.state() {
         LineState::Ok => "ok",
         LineState::WithinError => "ok within its error",
         LineState::Fails => "FAILS",
         LineState::Shown => "shown, no bound",
     };
-    let (value, error) = (figure(line.value, line.unit), figure(line.error, line.unit));
+    let (value, error) = (print_value(line.value, line.unit), print_value(line.error, line.unit));
     let figures = format!("{value:>8} +- {error:<7} {:<15}{state}", bound(line));
     match line.of.len() <= NAME {
         true => format!("  {:<NAME$}{figures}", line.of),
@@ -156,7 +156,7 @@ fn row(line: &SelfcheckLine) -> String {
 }
 
 fn bound(line: &SelfcheckLine) -> String {
-    let plain = |value| trimmed(&figure(value, line.unit));
+    let plain = |value| trimmed(&print_value(value, line.unit));
     match line.bound {
         LineBound::AtMost(most) => format!("<= {}", plain(most)),
         LineBound::AtLeast(least) => format!(">= {}", plain(least)),
@@ -168,7 +168,7 @@ fn bound(line: &SelfcheckLine) -> String {
     }
 }
 
-fn figure(value: f64, unit: LineUnit) -> String {
+fn print_value(value: f64, unit: LineUnit) -> String {
     match unit {
         LineUnit::Share => format!("{:.2} %", 100.0 * value),
         LineUnit::Seconds => format!("{value:.2} s"),
@@ -191,22 +191,22 @@ const WIDE: usize = 120;
 /// room.
 fn kind_lines(out: &mut String, kind: &[Detail], columns: usize) {
     if columns >= WIDE {
-        line(out, &format!("  {:<25}{}", kind[0].kind, kind[0].help));
+        write_line(out, &format!("  {:<25}{}", kind[0].kind, kind[0].help));
     } else {
-        line(out, &format!("  {}", kind[0].kind));
+        write_line(out, &format!("  {}", kind[0].kind));
         wrapped(&kind[0].help, columns.saturating_sub(4))
             .iter()
-            .for_each(|part| line(out, &format!("    {part}")));
+            .for_each(|part| write_line(out, &format!("    {part}")));
     }
     for cell in kind {
         let (figures, choices) = (figures(cell), choices(cell));
         if figures.len() + choices.len() + 8 <= columns {
-            line(out, &format!("    {figures}  {choices}"));
+            write_line(out, &format!("    {figures}  {choices}"));
         } else {
-            line(out, &format!("    {figures}"));
+            write_line(out, &format!("    {figures}"));
             wrapped(&choices, columns.saturating_sub(6))
                 .iter()
-                .for_each(|part| line(out, &format!("      {part}")));
+                .for_each(|part| write_line(out, &format!("      {part}")));
         }
     }
 }

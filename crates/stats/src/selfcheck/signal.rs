@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// A level around 1 that changes over time.
 pub trait Signal {
     /// Returns the mean over `from..to` seconds; `from` is never before an earlier `to`.
-    fn mean(&mut self, from: f64, to: f64) -> f64;
+    fn mean_between(&mut self, from: f64, to: f64) -> f64;
 }
 
 /// Step of signals that are computed step by step, in seconds; shorter for a short memory.
@@ -17,7 +17,7 @@ const STEP_S: f64 = 0.01;
 pub struct Constant;
 
 impl Signal for Constant {
-    fn mean(&mut self, _: f64, _: f64) -> f64 {
+    fn mean_between(&mut self, _: f64, _: f64) -> f64 {
         1.0
     }
 }
@@ -61,7 +61,7 @@ impl Walk {
 }
 
 impl Signal for Walk {
-    fn mean(&mut self, from: f64, to: f64) -> f64 {
+    fn mean_between(&mut self, from: f64, to: f64) -> f64 {
         while self.until <= from {
             self.step();
         }
@@ -109,7 +109,7 @@ impl Episodes {
 }
 
 impl Signal for Episodes {
-    fn mean(&mut self, from: f64, to: f64) -> f64 {
+    fn mean_between(&mut self, from: f64, to: f64) -> f64 {
         while self.until <= from {
             self.turn();
         }
@@ -145,7 +145,7 @@ impl Stalls {
 }
 
 impl Signal for Stalls {
-    fn mean(&mut self, from: f64, to: f64) -> f64 {
+    fn mean_between(&mut self, from: f64, to: f64) -> f64 {
         let mut stalled = 0.0;
         loop {
             let ends = self.begins + self.stall_s;
@@ -180,7 +180,7 @@ impl Periodic {
 }
 
 impl Signal for Periodic {
-    fn mean(&mut self, from: f64, to: f64) -> f64 {
+    fn mean_between(&mut self, from: f64, to: f64) -> f64 {
         1.0 - (1.0 - self.level) * (self.stalled(to) - self.stalled(from)) / (to - from)
     }
 }
@@ -194,7 +194,7 @@ pub struct Decay {
 }
 
 impl Signal for Decay {
-    fn mean(&mut self, from: f64, to: f64) -> f64 {
+    fn mean_between(&mut self, from: f64, to: f64) -> f64 {
         let left = |at: f64| self.time_s * (-at / self.time_s).exp();
         self.floor + (1.0 - self.floor) * (left(from) - left(to)) / (to - from)
     }
@@ -245,7 +245,7 @@ impl Replay {
 }
 
 impl Signal for Replay {
-    fn mean(&mut self, from: f64, to: f64) -> f64 {
+    fn mean_between(&mut self, from: f64, to: f64) -> f64 {
         let (mut at, mut left, mut sum) =
             ((from + self.shift_s) % self.series.length_s(), to - from, 0.0);
         loop {
@@ -269,7 +269,9 @@ mod tests {
     /// Measures the mean over a long time, in short stretches.
     fn long_mean(signal: &mut dyn Signal, seconds: usize) -> f64 {
         let stretches = seconds * 20;
-        (0..stretches).map(|i| signal.mean(i as f64 * 0.05, (i + 1) as f64 * 0.05)).sum::<f64>()
+        (0..stretches)
+            .map(|i| signal.mean_between(i as f64 * 0.05, (i + 1) as f64 * 0.05))
+            .sum::<f64>()
             / stretches as f64
     }
 
@@ -290,18 +292,20 @@ mod tests {
     #[test]
     fn a_cliff_falls_to_its_floor() {
         let mut decay = Decay { floor: 0.6, time_s: 5.0 };
-        assert!((decay.mean(0.0, 1e-6) - 1.0).abs() < 1e-6);
-        assert!((decay.mean(5.0, 5.0 + 1e-6) - (0.6 + 0.4 / std::f64::consts::E)).abs() < 1e-5);
-        assert!((decay.mean(100.0, 101.0) - 0.6).abs() < 1e-6);
+        assert!((decay.mean_between(0.0, 1e-6) - 1.0).abs() < 1e-6);
+        assert!(
+            (decay.mean_between(5.0, 5.0 + 1e-6) - (0.6 + 0.4 / std::f64::consts::E)).abs() < 1e-5
+        );
+        assert!((decay.mean_between(100.0, 101.0) - 0.6).abs() < 1e-6);
     }
 
     #[test]
     fn a_replay_goes_round() {
         let series = Arc::new(Series { ends: vec![1.0, 1.5, 2.0], levels: vec![1.0, 3.0, 5.0] });
         let mut replay = Replay { series, shift_s: 0.0, at: 0 };
-        assert!((replay.mean(0.0, 1.25) - 1.75 / 1.25).abs() < 1e-12);
-        assert!((replay.mean(1.25, 2.5) - (0.75 + 2.5 + 0.5) / 1.25).abs() < 1e-12);
-        assert!((replay.mean(7.9, 8.1) - 3.0).abs() < 1e-9);
+        assert!((replay.mean_between(0.0, 1.25) - 1.75 / 1.25).abs() < 1e-12);
+        assert!((replay.mean_between(1.25, 2.5) - (0.75 + 2.5 + 0.5) / 1.25).abs() < 1e-12);
+        assert!((replay.mean_between(7.9, 8.1) - 3.0).abs() < 1e-9);
     }
 
     #[test]
@@ -309,7 +313,7 @@ mod tests {
         let (mut one, mut other) =
             (Walk::random(Noise::new(3), 0.05), Walk::random(Noise::new(3), 0.05));
         let parts: f64 =
-            (0..10).map(|i| one.mean(f64::from(i) * 0.013, f64::from(i + 1) * 0.013)).sum();
-        assert!((parts / 10.0 - other.mean(0.0, 0.13)).abs() < 1e-12);
+            (0..10).map(|i| one.mean_between(f64::from(i) * 0.013, f64::from(i + 1) * 0.013)).sum();
+        assert!((parts / 10.0 - other.mean_between(0.0, 0.13)).abs() < 1e-12);
     }
 }

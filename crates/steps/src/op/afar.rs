@@ -31,7 +31,7 @@ impl Operation for MakeFileAfar {
         )
     }
 
-    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let file = format!("{} on {}", self.path.display(), self.host);
         Some(Undoing::of_file(file, made.is_some_and(|made| made.reused)))
     }
@@ -42,24 +42,24 @@ impl Operation for MakeFileAfar {
             // The path is a Windows path.
             false => format!("del \"{}\"", self.path.display()),
         };
-        Some(format!("ssh {} {}", shell::word(&self.host), shell::word(&command)))
+        Some(format!("ssh {} {}", shell::quote_word(&self.host), shell::quote_word(&command)))
     }
 }
 
 impl ManagedResource for MakeFileAfar {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         file::make(&self.host, &self.path, self.bytes, &tag.run_id)
     }
 
-    fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         file::find(&self.host, &self.path, &tag.run_id)
     }
 
-    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()> {
         file::remove(&self.host, &self.path, made, &tag.run_id)
             .with_context(|| format!("cannot remove {} on {}", self.path.display(), self.host))
     }

@@ -26,12 +26,12 @@ impl Operation for LimitArc {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        if let Some(MachineAnswer::Arc(limit)) = machine.ask(MachineQuestion::Arc) {
+        if let Some(MachineAnswer::Arc(limit)) = machine.ask_machine(MachineQuestion::Arc) {
             self.was = limit;
         }
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("restored", "the limit of ZFS's ARC"))
     }
 
@@ -41,18 +41,18 @@ impl Operation for LimitArc {
 }
 
 impl ManagedResource for LimitArc {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         ArcLimit::set(self.bytes)?;
         Ok(StepOutput::default())
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // The step is half done if the module refused the limit: then its parameter is ours and the
         // limit in effect is not.
         Ok((ArcLimit::current_limit().parameter == self.bytes).then(StepOutput::default))
     }
 
-    fn unmake(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         self.was.restore(self.bytes)?.into_iter().for_each(|note| system.note(note));
         Ok(())
     }

@@ -17,32 +17,32 @@ use iotax_facts::array::ArrayState;
 use iotax_units::shell;
 
 impl ManagedResource for CreateArray {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         // The superblocks survive, and udev assembles an array from them again.
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         md::create(self)
     }
 
-    fn threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
+    fn io_threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
         let device = made.path.as_ref().map(|path| path.canonicalize()).transpose()?;
         let name = device.as_ref().and_then(|path| path.file_name()?.to_str());
         Ok(name.map_or_else(Vec::new, threads::of_array))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        md::find(&today(self, &self.drives).0)
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        md::find_array(&today(self, &self.drives).0)
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         let (today, others) = today(self, &self.drives);
-        md::unmake(&today)?;
+        md::remove_array(&today)?;
         left_on(&others)
     }
 
-    fn state(&self, made: &StepOutput) -> Result<Option<ArrayState>> {
+    fn resource_state(&self, made: &StepOutput) -> Result<Option<ArrayState>> {
         Ok(made.path.as_deref().and_then(md::state_of))
     }
 }
@@ -54,29 +54,29 @@ impl Operation for CreateArray {
         format!("mdadm {} {}", words.join(" "), members.join(" "))
     }
 
-    fn irreversible(&self) -> Option<String> {
+    fn irreversible_effect(&self) -> Option<String> {
         Some(held_is_lost(&self.members))
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.members.iter_mut().collect()
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.input_paths());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("stopped", format!("array {}, its superblocks zeroed", self.name)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
-        let members = shell::line(self.members.iter().map(PathRef::to_string));
-        let array = shell::word(&format!("/dev/md/{}", self.name));
+        let members = shell::quote_line(self.members.iter().map(PathRef::to_string));
+        let array = shell::quote_word(&format!("/dev/md/{}", self.name));
         Some(format!("mdadm --stop {array}; mdadm --zero-superblock {members}"))
     }
 }

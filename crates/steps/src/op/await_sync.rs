@@ -16,8 +16,8 @@ pub struct AwaitSync {
 }
 
 impl ResourceChange for AwaitSync {
-    fn make(&self, system: &mut RealSystem) -> Result<()> {
-        md::await_sync(self.array.path()?, &mut system.synced())
+    fn apply_change(&self, system: &mut RealSystem) -> Result<()> {
+        md::await_sync(self.array.resolved_path()?, &mut system.synced())
     }
 }
 
@@ -29,7 +29,7 @@ impl Operation for AwaitSync {
         )
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.array]
     }
 }

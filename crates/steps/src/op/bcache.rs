@@ -16,7 +16,7 @@ use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::settings::{self, ThingSettings};
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
-use iotax_drivers::tool::{all_of, guid, load_modules, run, settle, tool};
+use iotax_drivers::tool::{all_of, guid, load_modules, run_tool, settle, tool};
 use iotax_drivers::wait::wait_until;
 use iotax_host::probe::Probe;
 use iotax_units::{KIB, shell};
@@ -66,7 +66,7 @@ impl MakeBcache {
         guid(&self.name).to_ascii_lowercase()
     }
 
-    fn words(&self) -> Vec<String> {
+    fn make_bcache_args(&self) -> Vec<String> {
         let kib =
             |bytes: u64| if bytes < KIB { bytes.to_string() } else { format!("{}k", bytes / KIB) };
         let words = [
@@ -100,9 +100,11 @@ impl MakeBcache {
     /// Returns the members that exist and carry a superblock of ours, by the kernel's names. After
     /// a reboot, a part of the fast drive does not exist any more, and the drive has the
     /// superblock.
-    fn ours(&self) -> Result<Vec<PathBuf>> {
+    fn labelled_members(&self) -> Result<Vec<PathBuf>> {
         let first_of = |names: &[&PathRef]| -> Result<Option<PathBuf>> {
-            for member in names.iter().filter_map(|name| name.path().ok()?.canonicalize().ok()) {
+            for member in
+                names.iter().filter_map(|name| name.resolved_path().ok()?.canonicalize().ok())
+            {
                 if is_of_set(&member, &self.uuid())? {
                     return Ok(Some(member));
                 }
@@ -118,7 +120,7 @@ impl MakeBcache {
         let probe = host_probe();
         for folder in ours.iter().filter_map(|member| folder_of(&probe, member)) {
             let is_dirty =
-                || probe.read(folder.join("state")).is_some_and(|state| state == "dirty");
+                || probe.read_trimmed(folder.join("state")).is_some_and(|state| state == "dirty");
             if is_dirty() {
                 write_sysfs(&folder.join("cache_mode"), "writethrough")?;
                 // Writes back as fast as the drives go.
@@ -142,10 +144,10 @@ impl MakeBcache {
 
     fn unmake_once(&self) -> Result<()> {
         settle();
-        let ours = self.ours()?;
+        let ours = self.labelled_members()?;
         self.stop(&ours)?;
         let wiped = ours.iter().map(|member| {
-            run(tool("wipefs", ["--all", "--types", "bcache"]).arg(member)).map(drop)
+            run_tool(tool("wipefs", ["--all", "--types", "bcache"]).arg(member)).map(drop)
         });
         all_of(wiped.collect())?;
         settle();
@@ -154,23 +156,29 @@ impl MakeBcache {
 }
 
 impl ManagedResource for MakeBcache {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         // The superblocks survive, and udev registers them again.
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         load_modules(&["bcache"]).context(NothingMade)?;
         if self.set().exists() {
             return Err(
                 anyhow!("there is a cache set {} already", self.uuid()).context(NothingMade)
             );
         }
-        let [slow, fast] = [self.slow.path()?, self.fast.path()?].map(|member| {
+        let [slow, fast] = [self.slow.resolved_path()?, self.fast.resolved_path()?].map(|member| {
             member.canonicalize().with_context(|| format!("cannot look at {}", member.display()))
         });
         let (slow, fast) = (slow?, fast?);
-        run(tool("make-bcache", self.words()).arg("--cache").arg(&fast).arg("--bdev").arg(&slow))?;
+        run_tool(
+            tool("make-bcache", self.make_bcache_args())
+                .arg("--cache")
+                .arg(&fast)
+                .arg("--bdev")
+                .arg(&slow),
+        )?;
         for member in [&slow, &fast] {
             // `register_quiet` does not complain about a member that udev has registered meanwhile.
             write_sysfs(&Path::new(SETS).join("register_quiet"), &member.display().to_string())?;
@@ -189,14 +197,14 @@ impl ManagedResource for MakeBcache {
         Ok(StepOutput::found_at(path))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let (today, _) = today(self, &self.drives);
-        let ours = today.ours()?;
+        let ours = today.labelled_members()?;
         let path = ours.iter().find_map(|member| device_of(&folder_of(&host_probe(), member)?));
         Ok((!ours.is_empty()).then_some(StepOutput { path, ..StepOutput::default() }))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         let (today, others) = today(self, &self.drives);
         let start = Instant::now();
         loop {
@@ -210,9 +218,9 @@ impl ManagedResource for MakeBcache {
         }
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         let probe = host_probe();
-        let slow = self.slow.path()?.canonicalize().context("the slow drive is gone")?;
+        let slow = self.slow.resolved_path()?.canonicalize().context("the slow drive is gone")?;
         let folder = folder_of(&probe, &slow).context("it is not up")?;
         Ok(settings_in(&probe, &folder, &self.set()))
     }
@@ -262,33 +270,33 @@ fn host_probe() -> Probe {
 impl Operation for MakeBcache {
     fn describe(&self) -> String {
         let settings = self.settings_written().map(|(_, file, value)| format!("{file}={value}"));
-        let (words, settings) = (self.words().join(" "), settings.join(" "));
+        let (words, settings) = (self.make_bcache_args().join(" "), settings.join(" "));
         format!("make-bcache {words} --cache {} --bdev {}; {settings}", self.fast, self.slow)
     }
 
-    fn irreversible(&self) -> Option<String> {
+    fn irreversible_effect(&self) -> Option<String> {
         Some(format!("all data on {} and {} is lost", self.slow, self.fast))
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         [&mut self.slow, &mut self.fast].into_iter().chain(&mut self.drive).collect()
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.input_paths());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the cache {}", self.name)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let set = self.set().display().to_string();
-        let members = shell::line([&self.slow, &self.fast].map(ToString::to_string));
+        let members = shell::quote_line([&self.slow, &self.fast].map(ToString::to_string));
         Some(format!("echo 1 > {set}/stop; wipefs --all --types bcache {members}"))
     }
 }
@@ -328,11 +336,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let slow = folder.path().join("slow");
         let cache = cache(&slow);
-        assert_eq!(cache.ours().unwrap(), Vec::<PathBuf>::new(), "neither is there");
+        assert_eq!(cache.labelled_members().unwrap(), Vec::<PathBuf>::new(), "neither is there");
         superblock(&slow, &cache.uuid());
-        assert_eq!(cache.ours().unwrap(), [slow.canonicalize().unwrap()]);
+        assert_eq!(cache.labelled_members().unwrap(), [slow.canonicalize().unwrap()]);
         assert_eq!(
-            cache.find(&RunTag::of_none(), &[]).unwrap(),
+            cache.find_resource(&RunTag::of_none(), &[]).unwrap(),
             Some(StepOutput::default()),
             "it is not registered"
         );
@@ -341,11 +349,15 @@ mod tests {
             slow: cache.fast.clone(),
             ..cache.clone()
         };
-        assert_eq!(part.ours().unwrap().len(), 1, "the drive below a part that is gone");
+        assert_eq!(
+            part.labelled_members().unwrap().len(),
+            1,
+            "the drive below a part that is gone"
+        );
         superblock(&slow, &guid("another"));
-        assert_eq!(cache.find(&RunTag::of_none(), &[]).unwrap(), None);
+        assert_eq!(cache.find_resource(&RunTag::of_none(), &[]).unwrap(), None);
         cache
-            .unmake(&mut RealSystem::default(), &RunTag::of_none(), &StepOutput::default())
+            .remove_resource(&mut RealSystem::default(), &RunTag::of_none(), &StepOutput::default())
             .unwrap();
         assert!(
             is_of_set(&slow, &guid("another").to_ascii_lowercase()).unwrap(),

@@ -18,7 +18,7 @@ use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
 use iotax_drivers::threads::{self, ServingThread};
 use iotax_facts::array::ArrayState;
-use iotax_units::{MIB, counted, shell, show_bytes};
+use iotax_units::{MIB, count_noun, shell, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ impl Operation for MakeCeph {
             "create a Ceph cluster in {}: 1 mon, 1 mgr, {} on {}; pool {} (size {}, min_size {}, pg_num {}, object \
              size {})",
             self.directory.display(),
-            counted(self.members.len() as u64, "OSD", "OSDs"),
+            count_noun(self.members.len() as u64, "OSD", "OSDs"),
             members.join(", "),
             self.name,
             self.size,
@@ -39,35 +39,35 @@ impl Operation for MakeCeph {
         )
     }
 
-    fn irreversible(&self) -> Option<String> {
+    fn irreversible_effect(&self) -> Option<String> {
         Some(held_is_lost(&self.members))
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.members.iter_mut().collect()
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.input_paths());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.directory), Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the Ceph cluster {}", self.name)))
     }
 
-    fn cluster(&self) -> Option<PathBuf> {
+    fn cluster_conf(&self) -> Option<PathBuf> {
         Some(self.conf())
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let conf = self.conf().display().to_string();
-        let members = shell::line(self.members.iter().map(ToString::to_string));
+        let members = shell::quote_line(self.members.iter().map(ToString::to_string));
         let end = ["ceph-osd", "ceph-mgr", "ceph-mon"].map(|program| {
-            format!("pkill -f {}", shell::word(&format!("{program} --conf {conf}")))
+            format!("pkill -f {}", shell::quote_word(&format!("{program} --conf {conf}")))
         });
         let folder = shell::path(&self.directory);
         Some(format!(
@@ -79,39 +79,39 @@ impl Operation for MakeCeph {
 
 impl ManagedResource for MakeCeph {
     /// Returns true: the folder and the labels of the members survive.
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         ceph::create(self, system, &tag.run_id)?;
         Ok(StepOutput::found_at(self.conf()))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let (today, _) = today(self, &self.drives);
         Ok(ceph::is_there(&today)?.then(|| StepOutput::found_at(self.conf())))
     }
 
-    fn unmake(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         let (today, others) = today(self, &self.drives);
         ceph::destroy(&today, system)?;
         left_on(&others)
     }
 
-    fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
-        ceph::state(&self.conf()).map(Some)
+    fn resource_state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
+        ceph::cluster_state(&self.conf()).map(Some)
     }
 
-    fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
+    fn io_threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
         let osds = ceph::osds(&self.conf())?;
         let threads = osds.iter().flat_map(|osd| threads::of_process(osd.pid));
         // An OSD has several hundred threads, with many names.
         Ok(threads.map(|thread| ServingThread { name: "ceph-osd".to_owned(), ..thread }).collect())
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
-        ceph::settings(&self.conf(), &self.name)
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+        ceph::cluster_settings(&self.conf(), &self.name)
     }
 }
 
@@ -133,14 +133,16 @@ impl Operation for MakeRbdImage {
 }
 
 impl ResourceChange for MakeRbdImage {
-    fn make(&self, _: &mut RealSystem) -> Result<()> {
-        let cluster = Cluster { conf: self.conf.path()? };
+    fn apply_change(&self, _: &mut RealSystem) -> Result<()> {
+        let cluster = Cluster { conf: self.conf.resolved_path()? };
         let (image, mib) =
             (format!("{}/{}", self.pool, self.image), format!("{}M", self.bytes / MIB));
         cluster
-            .run("rbd", &["create", "--size", &mib, &image])
+            .run_ceph_tool("rbd", &["create", "--size", &mib, &image])
             .with_context(|| format!("cannot create the image {image}"))?;
-        cluster.run("rbd", &["image-meta", "set", &image, "iotax.run", &self.run]).map(drop)
+        cluster
+            .run_ceph_tool("rbd", &["image-meta", "set", &image, "iotax.run", &self.run])
+            .map(drop)
     }
 }
 
@@ -161,7 +163,7 @@ impl Operation for ChangeCeph {
 }
 
 impl ResourceChange for ChangeCeph {
-    fn make(&self, system: &mut RealSystem) -> Result<()> {
+    fn apply_change(&self, system: &mut RealSystem) -> Result<()> {
         ceph::change(self, system)
     }
 }

@@ -28,7 +28,7 @@ impl Operation for MakeDirectory {
         vec![Own::InFolder(&self.path)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", self.path.display()))
     }
 
@@ -38,21 +38,21 @@ impl Operation for MakeDirectory {
 }
 
 impl ManagedResource for MakeDirectory {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let made = fs::DirBuilder::new().mode(0o700).create(&self.path);
         made.with_context(|| format!("cannot make directory {}", self.path.display()))?;
         Ok(StepOutput::found_at(&self.path))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         Ok(fs::symlink_metadata(&self.path).is_ok().then(|| StepOutput::found_at(&self.path)))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         gone_is_fine(fs::remove_dir(&self.path))
             .with_context(|| format!("cannot remove directory {}", self.path.display()))
     }

@@ -16,8 +16,8 @@ pub struct FailMember {
 }
 
 impl ResourceChange for FailMember {
-    fn make(&self, _: &mut RealSystem) -> Result<()> {
-        md::fail(self.array.path()?, self.member.path()?)
+    fn apply_change(&self, _: &mut RealSystem) -> Result<()> {
+        md::fail(self.array.resolved_path()?, self.member.resolved_path()?)
     }
 }
 
@@ -26,7 +26,7 @@ impl Operation for FailMember {
         format!("mdadm {} --fail {} --remove", self.array, self.member)
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.array, &mut self.member]
     }
 }

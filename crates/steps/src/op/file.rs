@@ -36,7 +36,7 @@ impl Operation for MakeFile {
         format!("create {} ({}{keep})", self.path.display(), iotax_units::show_size(self.bytes))
     }
 
-    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let stays = self.keep || made.is_some_and(|made| made.reused);
         Some(Undoing::of_file(self.path.display(), stays))
     }
@@ -47,34 +47,42 @@ impl Operation for MakeFile {
 }
 
 impl ManagedResource for MakeFile {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         !self.inside_mount
     }
 
-    fn stays(&self, made: &StepOutput) -> bool {
+    fn stays_after_undo(&self, made: &StepOutput) -> bool {
         self.keep || made.reused
     }
 
-    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         let made = match self.reusable()? {
             Some(marker) => StepOutput { reused: true, ..yield_of(&self.path, &marker) },
-            None => yield_of(&self.path, &marker::create(&self.path, self.bytes, &tag.run_id)?),
+            None => yield_of(
+                &self.path,
+                &marker::create_marked_file(&self.path, self.bytes, &tag.run_id)?,
+            ),
         };
-        system.hold(&self.path, claim(&self.path)?);
+        system.hold(&self.path, lock_for_run(&self.path)?);
         Ok(made)
     }
 
-    fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // A user who may not look into a folder has made nothing there.
         let looked = self.path.symlink_metadata();
         if looked.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied) {
             return Ok(None);
         }
-        let Some(marker) = marker::read(&self.path)? else { return Ok(None) };
+        let Some(marker) = marker::read_marker(&self.path)? else { return Ok(None) };
         Ok((marker.run_id == tag.run_id).then(|| yield_of(&self.path, &marker)))
     }
 
-    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()> {
+    fn remove_resource(
+        &self,
+        system: &mut RealSystem,
+        tag: &RunTag,
+        made: &StepOutput,
+    ) -> Result<()> {
         let path = &self.path;
         let inode = made.inode.context("no inode was recorded")?;
         if let Some(device) = loops::any_on(path) {
@@ -107,7 +115,7 @@ impl MakeFile {
         if self.path.symlink_metadata().is_err() {
             return Ok(None);
         }
-        match marker::read(&self.path)? {
+        match marker::read_marker(&self.path)? {
             Some(marker) if marker.bytes == self.bytes => Ok(Some(marker)),
             Some(marker) => bail!(
                 "{path} is ours but holds {}, not {}; hint: remove it, or name its size",
@@ -132,7 +140,7 @@ fn yield_of(path: &Path, marker: &marker::Marker) -> StepOutput {
 }
 
 /// Locks a file: two runs must not measure, format or remove the same file.
-fn claim(path: &Path) -> Result<File> {
+fn lock_for_run(path: &Path) -> Result<File> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     match marker::lock(&file).with_context(|| format!("cannot lock {}", path.display()))? {
         true => Ok(file),
@@ -163,7 +171,7 @@ impl Operation for FillFile {
         format!("fill {} with {} of {}", self.file, iotax_units::show_size(self.bytes), self.data)
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.file]
     }
 }
@@ -172,9 +180,9 @@ impl ResourceChange for FillFile {
     /// Fills the file. Compressible data are always rewritten, because the marker does not say
     /// which data the file holds. If the file is already filled with other data, only what was
     /// discarded since is rewritten.
-    fn make(&self, system: &mut RealSystem) -> Result<()> {
-        let path = self.file.path()?;
-        let Some(marker) = marker::read(path)? else {
+    fn apply_change(&self, system: &mut RealSystem) -> Result<()> {
+        let path = self.file.resolved_path()?;
+        let Some(marker) = marker::read_marker(path)? else {
             bail!("{} is not a file of ours: it is not filled", path.display());
         };
         let mut report = |bytes| system.report_progress(StepProgress::Filled(bytes));
@@ -201,14 +209,14 @@ impl Operation for ForgetFill {
         format!("say in the marker of {} that it is not filled, as it is trimmed", self.file)
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.file]
     }
 }
 
 impl ResourceChange for ForgetFill {
-    fn make(&self, _: &mut RealSystem) -> Result<()> {
-        marker::set_filled(self.file.path()?, false)
+    fn apply_change(&self, _: &mut RealSystem) -> Result<()> {
+        marker::set_filled(self.file.resolved_path()?, false)
     }
 }
 
@@ -224,12 +232,12 @@ mod tests {
         let file =
             MakeFile { path: path.clone(), bytes: 1 << 20, keep: false, inside_mount: false };
         let tag = RunTag { run_id: "r".into(), run_dir: folder.path().to_owned() };
-        let made = file.make(&mut ours, &tag).unwrap();
-        let refused = file.unmake(&mut cleaner, &tag, &made).unwrap_err();
+        let made = file.make_resource(&mut ours, &tag).unwrap();
+        let refused = file.remove_resource(&mut cleaner, &tag, &made).unwrap_err();
         assert!(refused.downcast_ref::<NotOurs>().is_some(), "{refused}");
         assert!(refused.to_string().contains("in use by another run"), "{refused}");
         assert!(path.exists());
-        file.unmake(&mut ours, &tag, &made).unwrap();
+        file.remove_resource(&mut ours, &tag, &made).unwrap();
         assert!(!path.exists());
     }
 }

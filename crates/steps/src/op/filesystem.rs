@@ -7,7 +7,7 @@ use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
-use iotax_drivers::tool::{run, tool};
+use iotax_drivers::tool::{run_tool, tool};
 use iotax_sys::child;
 use iotax_units::shell;
 use rustix::io::Errno;
@@ -41,7 +41,7 @@ impl MakeFilesystem {
         std::iter::once(&self.device).chain(&self.others)
     }
 
-    fn named(&self, between: &str) -> String {
+    fn joined_devices(&self, between: &str) -> String {
         self.devices().map(ToString::to_string).collect::<Vec<_>>().join(between)
     }
 
@@ -68,7 +68,7 @@ impl MakeFilesystem {
         };
         command.args(&self.options);
         for device in self.devices() {
-            command.arg(device.path()?);
+            command.arg(device.resolved_path()?);
         }
         Ok(command)
     }
@@ -81,22 +81,22 @@ impl Operation for MakeFilesystem {
             "mkfs.{} (no discard, label {}) {options}{}",
             self.kind,
             self.label,
-            self.named(" ")
+            self.joined_devices(" ")
         )
     }
 
-    fn irreversible(&self) -> Option<String> {
-        Some(format!("all data on {} is lost", self.named(", ")))
+    fn irreversible_effect(&self) -> Option<String> {
+        Some(format!("all data on {} is lost", self.joined_devices(", ")))
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         std::iter::once(&mut self.device).chain(&mut self.others).collect()
     }
 }
 
 impl ResourceChange for MakeFilesystem {
-    fn make(&self, _: &mut RealSystem) -> Result<()> {
-        run(child::writes_its_zeros(&mut self.command()?)).map(drop)
+    fn apply_change(&self, _: &mut RealSystem) -> Result<()> {
+        run_tool(child::writes_its_zeros(&mut self.command()?)).map(drop)
     }
 }
 
@@ -132,7 +132,7 @@ impl Mount {
             words.push("nodiscard".into());
         }
         for other in &self.others {
-            words.push(format!("device={}", other.path()?.display()));
+            words.push(format!("device={}", other.resolved_path()?.display()));
         }
         Ok(words.join(","))
     }
@@ -150,7 +150,7 @@ impl Operation for Mount {
         )
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         std::iter::once(&mut self.device).chain(&mut self.others).collect()
     }
 
@@ -158,7 +158,7 @@ impl Operation for Mount {
         vec![Own::InFolder(&self.directory)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("unmounted", self.directory.display()))
     }
 
@@ -168,22 +168,22 @@ impl Operation for Mount {
 }
 
 impl ManagedResource for Mount {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let atime = if self.relatime { MountFlags::RELATIME } else { MountFlags::NOATIME };
         let flags = atime | MountFlags::NOSUID | MountFlags::NODEV;
         let data = CString::new(self.data()?).context("a device's name with a zero byte")?;
-        let (device, kind) = (self.device.path()?, self.kind.as_str());
+        let (device, kind) = (self.device.resolved_path()?, self.kind.as_str());
         mount(device, &self.directory, kind, flags, data.as_c_str()).with_context(|| {
             format!("cannot mount {} ({kind}) at {}", device.display(), self.directory.display())
         })?;
         Ok(StepOutput::found_at(&self.directory))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         Ok(is_mounted(&self.directory)?.then(|| StepOutput::found_at(&self.directory)))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         match is_mounted(&self.directory)? {
             true => unmount_soon(&self.directory),
             false => Ok(()),

@@ -71,17 +71,17 @@ impl Operation for MakeFioTarget {
         own
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", self.file.display()))
     }
 }
 
 impl ManagedResource for MakeFioTarget {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         self.client.check().map_err(|why| anyhow!(why))?;
         if let Some(copy) = self.copy() {
             let text = read_text(&self.conf)
@@ -98,18 +98,18 @@ impl ManagedResource for MakeFioTarget {
         Ok(StepOutput::found_at(self.file.clone()))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let is_there =
             [Some(self.file.as_path()), self.copy()].into_iter().flatten().any(Path::exists);
         Ok(is_there.then(|| StepOutput::found_at(self.file.clone())))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         self.copy().map_or(Ok(()), remove_file)?;
         remove_file(&self.file)
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         let Client { conf, pool, of, .. } = &self.client;
         match of {
             PoolPart::Image { name } => {

@@ -24,17 +24,17 @@ impl Operation for MakeImage {
         )
     }
 
-    fn irreversible(&self) -> Option<String> {
+    fn irreversible_effect(&self) -> Option<String> {
         Some(format!("what {} held there is lost", self.on))
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.on]
     }
 }
 
 impl ResourceChange for MakeImage {
-    fn make(&self, _: &mut RealSystem) -> Result<()> {
-        image::make(self)
+    fn apply_change(&self, _: &mut RealSystem) -> Result<()> {
+        image::make_image(self)
     }
 }

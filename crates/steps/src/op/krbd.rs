@@ -42,7 +42,7 @@ pub struct MapRbd {
 }
 
 impl MapRbd {
-    fn words(&self, with_udev: bool) -> Vec<String> {
+    fn rbd_map_args(&self, with_udev: bool) -> Vec<String> {
         let mut options = vec![format!("queue_depth={}", self.queue_depth)];
         // The kernel's own choice is left out, since an older kernel has no such option.
         let more = [
@@ -55,19 +55,20 @@ impl MapRbd {
         let mut words: Vec<String> = ["device", "map", "--options"].map(str::to_owned).into();
         words.push(options.join(","));
         words.extend(self.read_only.then(|| "--read-only".to_owned()));
-        words.push(self.name());
+        words.push(self.image_spec());
         words
     }
 
-    fn name(&self) -> String {
+    fn image_spec(&self) -> String {
         format!("{}/{}", self.pool, self.image)
     }
 
-    fn mapped(&self) -> Vec<PathBuf> {
+    fn mapped_devices(&self) -> Vec<PathBuf> {
         // An image that was mapped before is not mapped by us.
         let before = self.before.as_ref().filter(|before| before.mapped.is_empty());
-        let find =
-            |before: &Before| ceph::mapped(&host_probe(), &before.fsid, &self.pool, &self.image);
+        let find = |before: &Before| {
+            ceph::mapped_image_devices(&host_probe(), &before.fsid, &self.pool, &self.image)
+        };
         before.map(find).unwrap_or_default()
     }
 
@@ -87,22 +88,22 @@ fn has_udev() -> bool {
 
 impl Operation for MapRbd {
     fn describe(&self) -> String {
-        format!("rbd {}", self.words(true).join(" "))
+        format!("rbd {}", self.rbd_map_args(true).join(" "))
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
         let Self { conf, pool, image, .. } = &*self;
-        self.before = match machine.ask(MachineQuestion::CephImage { conf, pool, image }) {
+        self.before = match machine.ask_machine(MachineQuestion::CephImage { conf, pool, image }) {
             Some(MachineAnswer::CephImage(before)) => Some(before),
             _ => None,
         };
     }
 
-    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let device = made.and_then(|made| made.path.as_ref());
         let device =
             device.map_or_else(String::new, |device| format!(" from {}", device.display()));
-        Some(Undoing::new("unmapped", format!("rbd:{}{device}", self.name())))
+        Some(Undoing::new("unmapped", format!("rbd:{}{device}", self.image_spec())))
     }
 
     fn undo_by_hand(&self, _: &RunTag, made: &StepOutput) -> Option<String> {
@@ -111,8 +112,8 @@ impl Operation for MapRbd {
 }
 
 impl ManagedResource for MapRbd {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        let (name, conf) = (self.name(), self.conf.display());
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        let (name, conf) = (self.image_spec(), self.conf.display());
         let Some(before) = &self.before else {
             return Err(anyhow!(
                 "the cluster of {conf} does not answer; hint: ceph --conf {conf} -s"
@@ -128,9 +129,9 @@ impl ManagedResource for MapRbd {
             .context(NothingMade));
         }
         load_modules(&["rbd"]).context(NothingMade)?;
-        let words = self.words(has_udev());
+        let words = self.rbd_map_args(has_udev());
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let device = self.cluster().run("rbd", &words).with_context(|| {
+        let device = self.cluster().run_ceph_tool("rbd", &words).with_context(|| {
             format!(
                 "cannot map rbd:{name}; hint: dmesg shows the kernel's reason, such as an image feature that it does not \
                  support; kernels before 5.11 require ms-mode=legacy"
@@ -139,25 +140,25 @@ impl ManagedResource for MapRbd {
         let device = PathBuf::from(device.trim());
         settle();
         ensure!(
-            self.mapped().contains(&device),
+            self.mapped_devices().contains(&device),
             "{} is not mapped to rbd:{name}",
             device.display()
         );
         Ok(StepOutput::found_at(device))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        Ok(self.mapped().into_iter().next().map(StepOutput::found_at))
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(self.mapped_devices().into_iter().next().map(StepOutput::found_at))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         // Unmaps what is mapped now, not what was: a number may be used again.
-        for device in self.mapped() {
+        for device in self.mapped_devices() {
             let device = device.to_str().context("a device that is not UTF-8")?;
             let options: &[&str] = if has_udev() { &[] } else { &["--options", "noudev"] };
             let words = [&["device", "unmap"], options, &[device]].concat();
             let mut tries = 0;
-            while let Err(why) = self.cluster().run("rbd", &words) {
+            while let Err(why) = self.cluster().run_ceph_tool("rbd", &words) {
                 tries += 1;
                 if tries == TRIES {
                     return Err(why);
@@ -169,18 +170,18 @@ impl ManagedResource for MapRbd {
         Ok(())
     }
 
-    fn settings(&self, made: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, made: &StepOutput) -> Result<ThingSettings> {
         let device = made.path.as_ref().context("no device was recorded")?;
         ensure!(
-            self.mapped().contains(device),
+            self.mapped_devices().contains(device),
             "{} is no longer mapped to rbd:{}",
             device.display(),
-            self.name()
+            self.image_spec()
         );
         let mut settings = ceph::image_settings(&self.conf, &self.pool, &self.image)?;
         let (probe, name) =
             (host_probe(), device.file_name().unwrap_or_default().to_string_lossy());
-        let queue = |what: &str| probe.read(format!("/sys/block/{name}/{what}"));
+        let queue = |what: &str| probe.read_trimmed(format!("/sys/block/{name}/{what}"));
         let reported = [
             ("client options", ceph::client_options(&probe, device)),
             ("nr_requests", queue("queue/nr_requests")),

@@ -13,7 +13,7 @@ use iotax_drivers::settings::ThingSettings;
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
 use iotax_drivers::threads::{self, ServingThread};
-use iotax_drivers::tool::{run, tool};
+use iotax_drivers::tool::{run_tool, tool};
 use iotax_drivers::wait::wait_until;
 use iotax_host::mounts;
 use iotax_sys::regular::{LAST_WORDS, tail};
@@ -43,8 +43,8 @@ impl Operation for ExportLibrbd {
         [self.spawn.own_resources(made), vec![Own::InFolder(&self.file)]].concat()
     }
 
-    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
-        self.spawn.undoing(made)
+    fn undo_summary(&self, made: Option<&StepOutput>) -> Option<Undoing> {
+        self.spawn.undo_summary(made)
     }
 
     fn undo_by_hand(&self, tag: &RunTag, made: &StepOutput) -> Option<String> {
@@ -53,13 +53,13 @@ impl Operation for ExportLibrbd {
 }
 
 impl ManagedResource for ExportLibrbd {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         write_file(&self.file, b"")?;
-        let made = self.spawn.make(system, tag)?;
+        let made = self.spawn.make_resource(system, tag)?;
         let runs = || process_of_tag(&self.spawn.tag).is_ok_and(|found| found.is_some());
         // If the daemon has ended, its own words are the reason.
         let _ = wait_until(SHOWN_WITHIN, || is_shown(&self.file) || !runs());
@@ -72,24 +72,29 @@ impl ManagedResource for ExportLibrbd {
         Ok(StepOutput { path: Some(self.file.clone()), ..made })
     }
 
-    fn find(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
-        self.spawn.find(tag, others)
+    fn find_resource(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
+        self.spawn.find_resource(tag, others)
     }
 
-    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()> {
-        self.spawn.unmake(system, tag, made)?;
+    fn remove_resource(
+        &self,
+        system: &mut RealSystem,
+        tag: &RunTag,
+        made: &StepOutput,
+    ) -> Result<()> {
+        self.spawn.remove_resource(system, tag, made)?;
         // A daemon that was killed leaves its mount.
         if is_shown(&self.file) {
-            run(tool("umount", ["--lazy"]).arg(&self.file))?;
+            run_tool(tool("umount", ["--lazy"]).arg(&self.file))?;
         }
         remove_file(&self.file)
     }
 
-    fn threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
+    fn io_threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
         Ok(made.process.as_ref().map_or_else(Vec::new, |process| threads::of_process(process.pid)))
     }
 
-    fn settings(&self, made: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, made: &StepOutput) -> Result<ThingSettings> {
         let process = made.process.as_ref().context("its daemon is gone")?;
         let mut settings = ceph::image_settings(&self.conf, &self.pool, &self.image)?;
         let cache = ceph::cache_reported(&self.conf, &self.pool, &self.image, process.pid);

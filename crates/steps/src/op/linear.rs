@@ -12,15 +12,15 @@ use iotax_drivers::system::RealSystem;
 use iotax_units::{is_unknown, shell, size_word};
 
 impl ManagedResource for MakeLinear {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         dm::create(self)
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        Ok(dm::ours(&self.name))
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(dm::find_linear(&self.name))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         dm::remove(&self.name)
     }
 }
@@ -41,7 +41,7 @@ impl Operation for MakeLinear {
         format!("dmsetup create {}{read_only}: linear {}", self.name, parts.join(", "))
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.stretches.iter_mut().map(|stretch| &mut stretch.device).collect()
     }
 
@@ -49,11 +49,11 @@ impl Operation for MakeLinear {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("device mapper's {}", self.name)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
-        Some(format!("dmsetup remove {}", shell::word(&self.name)))
+        Some(format!("dmsetup remove {}", shell::quote_word(&self.name)))
     }
 }

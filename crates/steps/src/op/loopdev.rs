@@ -29,8 +29,8 @@ pub struct AttachLoop {
 }
 
 impl AttachLoop {
-    fn known(&self) -> Result<LoopOf<'_>> {
-        Ok(LoopOf { backing: self.backing.path()?, file: self.file, bytes: self.bytes })
+    fn known_loop(&self) -> Result<LoopOf<'_>> {
+        Ok(LoopOf { backing: self.backing.resolved_path()?, file: self.file, bytes: self.bytes })
     }
 }
 
@@ -45,19 +45,19 @@ impl Operation for AttachLoop {
         )
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.backing]
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        let question = self.backing.path().ok().map(MachineQuestion::File);
-        self.file = match question.and_then(|question| machine.ask(question)) {
+        let question = self.backing.resolved_path().ok().map(MachineQuestion::File);
+        self.file = match question.and_then(|question| machine.ask_machine(question)) {
             Some(MachineAnswer::File(file)) => Some(file),
             _ => None,
         };
     }
 
-    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let device =
             made.and_then(|made| made.path.as_ref()).map(|device| device.display().to_string());
         Some(Undoing::new(
@@ -72,20 +72,24 @@ impl Operation for AttachLoop {
 }
 
 impl ManagedResource for AttachLoop {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        Ok(StepOutput::found_at(loops::attach(&self.known()?, self.direct_io, self.read_only)?))
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        Ok(StepOutput::found_at(loops::attach(
+            &self.known_loop()?,
+            self.direct_io,
+            self.read_only,
+        )?))
     }
 
-    fn find(&self, _: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
-        let devices = loops::attached(&self.known()?)?;
+    fn find_resource(&self, _: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
+        let devices = loops::attached(&self.known_loop()?)?;
         // Stacks that share nothing (`own`) have a loop device each on one file.
         let is_others =
             |device: &PathBuf| others.iter().any(|made| made.path.as_ref() == Some(device));
         Ok(devices.into_iter().find(|device| !is_others(device)).map(StepOutput::found_at))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         let device = made.path.as_ref().context("no loop device was recorded")?;
-        loops::detach(device, &self.known()?)
+        loops::detach(device, &self.known_loop()?)
     }
 }

@@ -76,7 +76,8 @@ pub struct Stripes {
 
 impl MakeLvm {
     fn group<'a>(&'a self, tag: &'a RunTag) -> Result<VolumeGroup<'a>> {
-        let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
+        let members =
+            self.members.iter().map(PathRef::resolved_path).collect::<Result<Vec<_>>>()?;
         Ok(VolumeGroup { run_id: &tag.run_id, name: &self.name, members })
     }
 
@@ -84,17 +85,21 @@ impl MakeLvm {
     /// cache.
     fn commands(&self, slow: &[String], fast: &[String]) -> Vec<Vec<String>> {
         let group = self.name.as_str();
-        let volume =
-            |kind: &str, extents: u64, name: &str| {
-                words(&["lvcreate", "--type", kind, "--wipesignatures", "n", "--zero", "y"])
-                    .with(&["--extents", &size_word(extents * EXTENT, extents), "--name", name])
-            };
+        let volume = |kind: &str, extents: u64, name: &str| {
+            lvm_words(&["lvcreate", "--type", kind, "--wipesignatures", "n", "--zero", "y"])
+                .with_args(&["--extents", &size_word(extents * EXTENT, extents), "--name", name])
+        };
         match &self.volume {
             LvmVolume::Linear { extents } => {
-                vec![volume("linear", *extents, VOLUME).with(&[group]).0]
+                vec![volume("linear", *extents, VOLUME).with_args(&[group]).0]
             }
             LvmVolume::Striped { extents, stripes } => {
-                vec![volume("striped", *extents, VOLUME).with(&stripes.words()).with(&[group]).0]
+                vec![
+                    volume("striped", *extents, VOLUME)
+                        .with_args(&stripes.words())
+                        .with_args(&[group])
+                        .0,
+                ]
             }
             LvmVolume::Thin {
                 extents,
@@ -104,31 +109,31 @@ impl MakeLvm {
                 chunk_size,
                 zero,
             } => {
-                let pool = words(&["lvcreate", "--type", "thin-pool", "--poolmetadataspare", "n"])
-                    .with(&["--extents", &size_word(pool_extents * EXTENT, pool_extents)])
-                    .with(&["--poolmetadatasize", &format!("{}b", metadata_extents * EXTENT)])
-                    .with(&[
-                        "--chunksize",
-                        &kib(*chunk_size),
-                        "--zero",
-                        if *zero { "y" } else { "n" },
-                    ])
-                    .with(&stripes.iter().flat_map(Stripes::words).collect::<Vec<_>>())
-                    .with(&["--name", "pool", group]);
+                let pool =
+                    lvm_words(&["lvcreate", "--type", "thin-pool", "--poolmetadataspare", "n"])
+                        .with_args(&["--extents", &size_word(pool_extents * EXTENT, pool_extents)])
+                        .with_args(&[
+                            "--poolmetadatasize",
+                            &format!("{}b", metadata_extents * EXTENT),
+                        ])
+                        .with_args(&[
+                            "--chunksize",
+                            &kib(*chunk_size),
+                            "--zero",
+                            if *zero { "y" } else { "n" },
+                        ])
+                        .with_args(&stripes.iter().flat_map(Stripes::words).collect::<Vec<_>>())
+                        .with_args(&["--name", "pool", group]);
                 let bytes = size_word(extents * EXTENT, format!("{}b", extents * EXTENT));
-                let thin = words(&["lvcreate", "--type", "thin", "--virtualsize", &bytes]).with(&[
-                    "--thinpool",
-                    "pool",
-                    "--name",
-                    VOLUME,
-                    group,
-                ]);
+                let thin = lvm_words(&["lvcreate", "--type", "thin", "--virtualsize", &bytes])
+                    .with_args(&["--thinpool", "pool", "--name", VOLUME, group]);
                 vec![pool.0, thin.0]
             }
             LvmVolume::Cache { extents, cache_extents, mode, chunk_size } => {
-                let origin = volume("linear", *extents, VOLUME).with(&[group]).with(slow);
-                let cache = volume("linear", *cache_extents, "fast").with(&[group]).with(fast);
-                let join = words(&[
+                let origin = volume("linear", *extents, VOLUME).with_args(&[group]).with_args(slow);
+                let cache =
+                    volume("linear", *cache_extents, "fast").with_args(&[group]).with_args(fast);
+                let join = lvm_words(&[
                     "lvconvert",
                     "--type",
                     "cache",
@@ -137,7 +142,7 @@ impl MakeLvm {
                     "--cachemode",
                     mode,
                 ])
-                .with(&[
+                .with_args(&[
                     "--chunksize",
                     &kib(*chunk_size),
                     &format!("{group}/{VOLUME}"),
@@ -168,12 +173,12 @@ fn kib(bytes: u64) -> String {
 
 struct LvmWords(Vec<String>);
 
-fn words(all: &[&str]) -> LvmWords {
-    LvmWords(Vec::new()).with(all)
+fn lvm_words(all: &[&str]) -> LvmWords {
+    LvmWords(Vec::new()).with_args(all)
 }
 
 impl LvmWords {
-    fn with(mut self, more: &[impl AsRef<str>]) -> LvmWords {
+    fn with_args(mut self, more: &[impl AsRef<str>]) -> LvmWords {
         self.0.extend(more.iter().map(|word| word.as_ref().to_owned()));
         self
     }
@@ -188,59 +193,63 @@ impl Operation for MakeLvm {
         std::iter::once(group).chain(lines).collect::<Vec<_>>().join("; ")
     }
 
-    fn irreversible(&self) -> Option<String> {
+    fn irreversible_effect(&self) -> Option<String> {
         Some(held_is_lost(&self.members))
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.members.iter_mut().collect()
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.input_paths());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the volume group {}", self.name)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
-        let members = shell::line(self.members.iter().map(PathRef::to_string));
-        Some(format!("vgremove -ff {}; pvremove {members}", shell::word(&self.name)))
+        let members = shell::quote_line(self.members.iter().map(PathRef::to_string));
+        Some(format!("vgremove -ff {}; pvremove {members}", shell::quote_word(&self.name)))
     }
 }
 
 impl ManagedResource for MakeLvm {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         let group = self.group(tag)?;
         // LVM knows its physical volumes by the kernel's names.
         let name = |member: &&Path| member.canonicalize().map(|real| real.display().to_string());
         let names = group.members.iter().map(name).collect::<std::io::Result<Vec<_>>>()?;
-        let device = group.make(self.member_bytes, &self.commands_on(&names))?;
+        let device = group.make_group(self.member_bytes, &self.commands_on(&names))?;
         Ok(StepOutput::found_at(device))
     }
 
-    fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let (today, _) = today(self, &self.drives);
-        Ok(today.group(tag)?.find()?.map(|path| StepOutput { path, ..StepOutput::default() }))
+        Ok(today
+            .group(tag)?
+            .find_volume()?
+            .map(|path| StepOutput { path, ..StepOutput::default() }))
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
-        let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+        let members =
+            self.members.iter().map(PathRef::resolved_path).collect::<Result<Vec<_>>>()?;
         lvm::settings_of(&self.name, &members)
     }
 
-    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, tag: &RunTag, _: &StepOutput) -> Result<()> {
         let (today, others) = today(self, &self.drives);
-        today.group(tag)?.unmake()?;
+        today.group(tag)?.remove_group()?;
         left_on(&others)
     }
 }

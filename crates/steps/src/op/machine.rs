@@ -48,8 +48,8 @@ impl ChangeMachine {
         hypervisor::hypervisor_of(self.vm.manager)
     }
 
-    fn ask(&self, arguments: &[&str], input: Option<&str>) -> Result<String> {
-        hypervisor::asked(&self.vm, arguments, input)
+    fn ask_manager(&self, arguments: &[&str], input: Option<&str>) -> Result<String> {
+        hypervisor::run_manager(&self.vm, arguments, input)
     }
 
     fn disk(&self) -> Result<&str> {
@@ -60,13 +60,13 @@ impl ChangeMachine {
         })
     }
 
-    fn before(&self) -> Result<&str> {
+    fn saved_settings(&self) -> Result<&str> {
         self.before
             .as_deref()
             .with_context(|| format!("{}: its settings could not be read", self.vm))
     }
 
-    fn words(&self) -> String {
+    fn shown_changes(&self) -> String {
         self.settings
             .iter()
             .map(|(key, value)| format!("{key}={value}"))
@@ -76,23 +76,25 @@ impl ChangeMachine {
 
     /// Returns the state of its settings: as before, as changed by the run, or edited by another
     /// user.
-    fn seen(&self) -> Result<SeenMachine> {
-        let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
-        let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
-        let now = manager
-            .plain(disk, &manager.saved(&self.vm, disk, &|words, input| self.ask(words, input))?);
+    fn compare_settings(&self) -> Result<SeenMachine> {
+        let (manager, disk, before) = (self.manager(), self.disk()?, self.saved_settings()?);
+        let wanted = manager.saved_with_settings(&self.vm, disk, before, &self.settings)?;
+        let now = manager.comparable_part(
+            disk,
+            &manager.read_saved(&self.vm, disk, &|words, input| self.ask_manager(words, input))?,
+        );
         Ok(match now {
-            now if now == manager.plain(disk, before) => SeenMachine::AsBefore,
-            now if now == manager.plain(disk, &wanted) => SeenMachine::Changed,
+            now if now == manager.comparable_part(disk, before) => SeenMachine::AsBefore,
+            now if now == manager.comparable_part(disk, &wanted) => SeenMachine::Changed,
             _ => SeenMachine::Edited,
         })
     }
 
     /// Returns true if it had these settings already.
     fn changes_nothing(&self) -> Result<bool> {
-        let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
-        let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
-        Ok(manager.plain(disk, &wanted) == manager.plain(disk, before))
+        let (manager, disk, before) = (self.manager(), self.disk()?, self.saved_settings()?);
+        let wanted = manager.saved_with_settings(&self.vm, disk, before, &self.settings)?;
+        Ok(manager.comparable_part(disk, &wanted) == manager.comparable_part(disk, before))
     }
 
     fn in_force_as_before(&self) -> Result<bool> {
@@ -113,13 +115,13 @@ impl ChangeMachine {
 
     fn shut_down(&self) -> Result<()> {
         let (manager, vm) = (self.manager(), &self.vm);
-        let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
-        if !manager.runs(vm, &ask)? {
+        let ask = |words: &[&str], input: Option<&str>| self.ask_manager(words, input);
+        if !manager.is_machine_running(vm, &ask)? {
             return Ok(());
         }
         let within = |limit: Duration| -> Result<bool> {
             let start = Instant::now();
-            while manager.runs(vm, &ask)? {
+            while manager.is_machine_running(vm, &ask)? {
                 if start.elapsed() > limit {
                     return Ok(false);
                 }
@@ -127,7 +129,7 @@ impl ChangeMachine {
             }
             Ok(true)
         };
-        manager.stop(vm, self.force, &ask)?;
+        manager.stop_machine(vm, self.force, &ask)?;
         if !within(SHUTS_DOWN_WITHIN)? {
             let hint =
                 format!("shut it down by hand, or allow switching it off: --change {vm},force");
@@ -137,10 +139,10 @@ impl ChangeMachine {
     }
 
     /// Starts it, and waits until its place answers.
-    fn start(&self) -> Result<()> {
-        let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
-        if !self.manager().runs(&self.vm, &ask)? {
-            self.manager().start(&self.vm, &ask)?;
+    fn start_and_await(&self) -> Result<()> {
+        let ask = |words: &[&str], input: Option<&str>| self.ask_manager(words, input);
+        if !self.manager().is_machine_running(&self.vm, &ask)? {
+            self.manager().start_machine(&self.vm, &ask)?;
         }
         let Some(host) = &self.host else { return Ok(()) };
         let start = Instant::now();
@@ -164,7 +166,7 @@ impl ChangeMachine {
         let how = "it was edited after the run changed it, so iotax leaves it as it is";
         let hint = format!(
             "the run set {} of its disk {}: restore that by hand",
-            self.words(),
+            self.shown_changes(),
             self.disk.as_deref().unwrap_or("?")
         );
         NotOurs(format!("{}: {how}; hint: {hint}", self.vm)).into()
@@ -183,20 +185,20 @@ impl Operation for ChangeMachine {
         let how = if self.force { "switch off" } else { "shut down" };
         format!(
             "{how} {vm}, set {} of {disk}, and start it; all of that is restored afterwards",
-            self.words()
+            self.shown_changes()
         )
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
         let question = self.disk.as_deref().map(|disk| MachineQuestion::Vm(&self.vm, disk));
-        self.before = match question.and_then(|question| machine.ask(question)) {
+        self.before = match question.and_then(|question| machine.ask_machine(question)) {
             Some(MachineAnswer::Vm(settings)) => Some(settings),
             _ => None,
         };
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
-        Some(Undoing::new("put back", format!("{} of {}", self.words(), self.vm)))
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+        Some(Undoing::new("put back", format!("{} of {}", self.shown_changes(), self.vm)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
@@ -210,76 +212,79 @@ impl Operation for ChangeMachine {
             iotax_facts::vm::Manager::Proxmox => vec!["qm", "config", &self.vm.name],
             iotax_facts::vm::Manager::Esxi => vec!["govc", "vm.info", &self.vm.name],
         };
-        Some(shell::line(words))
+        Some(shell::quote_line(words))
     }
 }
 
 impl ManagedResource for ChangeMachine {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let (manager, vm, disk) = (self.manager(), &self.vm, self.disk()?);
-        let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
-        if !manager.runs(vm, &ask)? {
+        let ask = |words: &[&str], input: Option<&str>| self.ask_manager(words, input);
+        if !manager.is_machine_running(vm, &ask)? {
             return Err(hypervisor::not_running(vm, "shut off"));
         }
-        if let Some(why) = manager.objection(vm, &ask)? {
+        if let Some(why) = manager.change_objection(vm, &ask)? {
             let hint = "resolve that first; iotax changes a virtual machine only if it can restore it completely";
             return Err(Failed::input(format!("{vm} is not changed: {why}; hint: {hint}")).into());
         }
-        if !matches!(self.seen()?, SeenMachine::AsBefore) {
+        if !matches!(self.compare_settings()?, SeenMachine::AsBefore) {
             bail!("{vm} was edited a moment ago; hint: run again when nobody else edits it");
         }
         if self.changes_nothing()? {
             return Ok(StepOutput::default());
         }
-        let wanted = manager.with(vm, disk, self.before()?, &self.settings)?;
+        let wanted =
+            manager.saved_with_settings(vm, disk, self.saved_settings()?, &self.settings)?;
         self.shut_down()?;
-        manager.put(vm, disk, &wanted, &ask)?;
-        if !matches!(self.seen()?, SeenMachine::Changed) {
-            bail!("{vm} does not accept {} for {disk}", self.words());
+        manager.write_saved(vm, disk, &wanted, &ask)?;
+        if !matches!(self.compare_settings()?, SeenMachine::Changed) {
+            bail!("{vm} does not accept {} for {disk}", self.shown_changes());
         }
-        self.start()?;
+        self.start_and_await()?;
         Ok(StepOutput::default())
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // A machine whose manager did not answer was not changed.
         if self.before.is_none() || self.disk.is_none() {
             return Ok(None);
         }
-        let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
-        let untouched = matches!(self.seen()?, SeenMachine::AsBefore)
-            && self.manager().runs(&self.vm, &ask)?
+        let ask = |words: &[&str], input: Option<&str>| self.ask_manager(words, input);
+        let untouched = matches!(self.compare_settings()?, SeenMachine::AsBefore)
+            && self.manager().is_machine_running(&self.vm, &ask)?
             && self.in_force_as_before()?;
         Ok((!untouched).then(StepOutput::default))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         let (manager, vm, disk) = (self.manager(), &self.vm, self.disk()?);
-        let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
-        match self.seen()? {
+        let ask = |words: &[&str], input: Option<&str>| self.ask_manager(words, input);
+        match self.compare_settings()? {
             SeenMachine::Edited => return Err(self.edited()),
-            SeenMachine::AsBefore if manager.runs(vm, &ask)? && self.in_force_as_before()? => {
+            SeenMachine::AsBefore
+                if manager.is_machine_running(vm, &ask)? && self.in_force_as_before()? =>
+            {
                 return Ok(());
             }
             SeenMachine::AsBefore => self.shut_down()?,
             SeenMachine::Changed => {
                 self.shut_down()?;
-                manager.put(vm, disk, self.before()?, &ask)?;
-                if !matches!(self.seen()?, SeenMachine::AsBefore) {
+                manager.write_saved(vm, disk, self.saved_settings()?, &ask)?;
+                if !matches!(self.compare_settings()?, SeenMachine::AsBefore) {
                     bail!(
                         "{vm} could not be restored; hint: its earlier settings are in the run's journal"
                     );
                 }
             }
         }
-        self.start()
+        self.start_and_await()
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         let facts = hypervisor::facts(&self.vm)?;
         let mut settings = facts.settings;
         settings.retain(|key, _| key == "latency_sensitivity");

@@ -8,11 +8,12 @@ use iotax_drivers::path_ref::PathRef;
 
 /// Reads the identities of members that are about to be written.
 pub(super) fn about_to_write(machine: &dyn Observer, members: &[&mut PathRef]) -> Drives {
-    let identity =
-        |member: &&mut PathRef| match machine.ask(MachineQuestion::Identity(member.path().ok()?)) {
-            Some(MachineAnswer::Identity(identity)) => Some(identity),
-            _ => None,
-        };
+    let identity = |member: &&mut PathRef| match machine
+        .ask_machine(MachineQuestion::Identity(member.resolved_path().ok()?))
+    {
+        Some(MachineAnswer::Identity(identity)) => Some(identity),
+        _ => None,
+    };
     Drives::of_identities(members.iter().map(identity))
 }
 
@@ -20,6 +21,6 @@ pub(super) fn about_to_write(machine: &dyn Observer, members: &[&mut PathRef]) -
 /// whose name another drive has.
 pub(super) fn today<O: Operation + Clone>(op: &O, drives: &Drives) -> (O, Vec<String>) {
     let mut today = op.clone();
-    let others = drives.settle(today.inputs());
+    let others = drives.update_member_paths(today.input_paths());
     (today, others)
 }

@@ -216,7 +216,7 @@ pub enum Act<'a> {
 impl Op {
     /// Returns true if what it made, or a part of it, is still there after a reboot.
     pub fn survives_reboot(&self) -> bool {
-        matches!(self.act(), Act::Make(resource) if resource.survives())
+        matches!(self.act(), Act::Make(resource) if resource.outlives_reboot())
     }
 
     pub fn bytes_filled(&self) -> u64 {
@@ -315,7 +315,7 @@ impl Op {
     }
 
     /// Returns the operation with what it must note about the machine before it changes it.
-    pub fn observed(mut self, machine: &dyn Observer) -> Op {
+    pub fn with_machine_facts(mut self, machine: &dyn Observer) -> Op {
         self.operation_mut().observe(machine);
         self
     }
@@ -331,7 +331,7 @@ impl Op {
         locate: &mut dyn FnMut(&DiskKey) -> Result<PathBuf>,
     ) -> Result<Op> {
         let mut op = self.clone();
-        for input in op.operation_mut().inputs() {
+        for input in op.operation_mut().input_paths() {
             let path = match input {
                 // A path is resolved already. The others have a name and no path.
                 PathRef::Path(_)

@@ -8,7 +8,7 @@ use iotax_drivers::refusal::{NotOurs, NothingMade};
 use iotax_drivers::run_tag::{RunTag, short_id};
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
-use iotax_drivers::tool::{run, tool};
+use iotax_drivers::tool::{run_tool, tool};
 use iotax_host::probe::Probe;
 use iotax_host::routes::{Subnet, routes};
 use iotax_units::shell;
@@ -82,33 +82,33 @@ impl Operation for MakeBridge {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the bridge {}", self.name)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
-        Some(format!("ip link delete {}", shell::word(&self.name)))
+        Some(format!("ip link delete {}", shell::quote_word(&self.name)))
     }
 }
 
 impl ManagedResource for MakeBridge {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         self.check_free()?;
         let name = self.name.as_str();
         // The spanning tree is off: it would keep a new port from passing anything for 15 s.
         let words =
             ["link", "add", "name", name, "type", "bridge", "stp_state", "0", "forward_delay", "0"];
-        run(&mut tool("ip", words))?;
-        run(&mut tool("ip", ["addr", "add", &self.net(), "dev", name]))?;
-        run(&mut tool("ip", ["link", "set", "dev", name, "up"]))?;
+        run_tool(&mut tool("ip", words))?;
+        run_tool(&mut tool("ip", ["addr", "add", &self.net(), "dev", name]))?;
+        run_tool(&mut tool("ip", ["link", "set", "dev", name, "up"]))?;
         Ok(StepOutput::found_at(folder(name)))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        Ok(found(&self.name, "bridge"))
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(find_interface(&self.name, "bridge"))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         remove(&self.name, "bridge")
     }
 }
@@ -126,30 +126,30 @@ impl Operation for MakeTap {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the tap device {}", self.name)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
-        Some(format!("ip link delete {}", shell::word(&self.name)))
+        Some(format!("ip link delete {}", shell::quote_word(&self.name)))
     }
 }
 
 impl ManagedResource for MakeTap {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         not_there(&self.name)?;
         let name = self.name.as_str();
         let queues: &[&str] = if self.multi_queue { &["multi_queue"] } else { &[] };
-        run(tool("ip", ["tuntap", "add", "dev", name, "mode", "tap"]).args(queues))?;
-        run(&mut tool("ip", ["link", "set", "dev", name, "master", &self.bridge, "up"]))?;
+        run_tool(tool("ip", ["tuntap", "add", "dev", name, "mode", "tap"]).args(queues))?;
+        run_tool(&mut tool("ip", ["link", "set", "dev", name, "master", &self.bridge, "up"]))?;
         Ok(StepOutput::found_at(folder(name)))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        Ok(found(&self.name, "tun_flags"))
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(find_interface(&self.name, "tun_flags"))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         remove(&self.name, "tun_flags")
     }
 }
@@ -167,13 +167,13 @@ fn not_there(name: &str) -> Result<()> {
 
 /// Returns the interface of that name and kind. `sign` is a file that only that kind has in its
 /// folder.
-fn found(name: &str, sign: &str) -> Option<StepOutput> {
+fn find_interface(name: &str, sign: &str) -> Option<StepOutput> {
     folder(name).join(sign).exists().then(|| StepOutput::found_at(folder(name)))
 }
 
 fn remove(name: &str, sign: &str) -> Result<()> {
-    match found(name, sign) {
-        Some(_) => run(&mut tool("ip", ["link", "delete", name])).map(drop)?,
+    match find_interface(name, sign) {
+        Some(_) => run_tool(&mut tool("ip", ["link", "delete", name])).map(drop)?,
         None if folder(name).exists() => {
             return Err(NotOurs(format!("{name} is another interface by now: left alone")).into());
         }
@@ -230,28 +230,28 @@ mod tests {
             bridge: bridge.name.clone(),
             multi_queue,
         };
-        assert_eq!(bridge.find(&tag, &[]).unwrap(), None);
-        let made = bridge.make(system, &tag).unwrap();
+        assert_eq!(bridge.find_resource(&tag, &[]).unwrap(), None);
+        let made = bridge.make_resource(system, &tag).unwrap();
         let taps = [tap(0, false), tap(1, true)];
-        taps.iter().for_each(|tap| drop(tap.make(system, &tag).unwrap()));
+        taps.iter().for_each(|tap| drop(tap.make_resource(system, &tag).unwrap()));
         let again = MakeBridge { name: format!("{}z", &bridge.name[..14]), ..bridge.clone() };
-        let refused = again.make(system, &tag).unwrap_err();
+        let refused = again.make_resource(system, &tag).unwrap_err();
         assert!(
             refused.is::<NothingMade>() && format!("{refused:#}").contains("is in use"),
             "{refused:#}"
         );
-        assert!(bridge.make(system, &tag).unwrap_err().is::<NothingMade>());
-        assert!(taps[0].make(system, &tag).unwrap_err().is::<NothingMade>());
+        assert!(bridge.make_resource(system, &tag).unwrap_err().is::<NothingMade>());
+        assert!(taps[0].make_resource(system, &tag).unwrap_err().is::<NothingMade>());
         let mistaken = MakeTap { name: bridge.name.clone(), ..taps[0].clone() };
-        assert_eq!(mistaken.find(&tag, &[]).unwrap(), None, "a bridge is no tap");
-        assert!(mistaken.unmake(system, &tag, &made).unwrap_err().is::<NotOurs>());
+        assert_eq!(mistaken.find_resource(&tag, &[]).unwrap(), None, "a bridge is no tap");
+        assert!(mistaken.remove_resource(system, &tag, &made).unwrap_err().is::<NotOurs>());
         for tap in &taps {
-            let found = tap.find(&tag, &[]).unwrap().unwrap();
-            tap.unmake(system, &tag, &found).unwrap();
-            tap.unmake(system, &tag, &found).unwrap();
-            assert_eq!(tap.find(&tag, &[]).unwrap(), None);
+            let found = tap.find_resource(&tag, &[]).unwrap().unwrap();
+            tap.remove_resource(system, &tag, &found).unwrap();
+            tap.remove_resource(system, &tag, &found).unwrap();
+            assert_eq!(tap.find_resource(&tag, &[]).unwrap(), None);
         }
-        bridge.unmake(system, &tag, &made).unwrap();
-        assert_eq!(bridge.find(&tag, &[]).unwrap(), None);
+        bridge.remove_resource(system, &tag, &made).unwrap();
+        assert_eq!(bridge.find_resource(&tag, &[]).unwrap(), None);
     }
 }

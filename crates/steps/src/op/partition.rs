@@ -15,19 +15,19 @@ use iotax_drivers::system::RealSystem;
 use iotax_units::{shell, size_word};
 
 impl ManagedResource for MakePartition {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         partition::create(self)
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        partition::find(&today(self, &self.drives).0)
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        partition::find_own_table(&today(self, &self.drives).0)
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         let (today, others) = today(self, &self.drives);
         partition::remove(&today)?;
         left_on(&others)
@@ -46,27 +46,30 @@ impl Operation for MakePartition {
         )
     }
 
-    fn irreversible(&self) -> Option<String> {
+    fn irreversible_effect(&self) -> Option<String> {
         Some(format!("the beginning and the end of {} are lost", self.device))
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.device]
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.input_paths());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the partition table on {}", self.device)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
-        Some(format!("wipefs --all --types gpt,dos,PMBR {}", shell::word(&self.device.to_string())))
+        Some(format!(
+            "wipefs --all --types gpt,dos,PMBR {}",
+            shell::quote_word(&self.device.to_string())
+        ))
     }
 }

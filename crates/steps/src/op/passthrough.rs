@@ -22,7 +22,7 @@ impl Operation for PassThrough {
 
     fn observe(&mut self, machine: &dyn Observer) {
         if let Some(MachineAnswer::Queue(settings)) =
-            machine.ask(MachineQuestion::Queue(&self.disk))
+            machine.ask_machine(MachineQuestion::Queue(&self.disk))
         {
             self.queue = settings;
         }
@@ -36,7 +36,7 @@ impl Operation for PassThrough {
             .collect()
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         let (address, disk) = (&self.address, self.disk.display());
         Some(Undoing::new(
             "given back",
@@ -50,23 +50,28 @@ impl Operation for PassThrough {
             "echo > {}; echo {address} > {}; echo {address} > /sys/bus/pci/drivers_probe",
             shell::path(device.join("driver_override")),
             shell::path(device.join("driver/unbind")),
-            address = shell::word(&self.address)
+            address = shell::quote_word(&self.address)
         ))
     }
 }
 
 impl ManagedResource for PassThrough {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        Ok(StepOutput::found_at(vfio::take(&host_probe(), self)?))
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        Ok(StepOutput::found_at(vfio::take_function(&host_probe(), self)?))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // The plan was refused unless the function had a driver of this host, and this is not asked
         // after a refusal before the first change: vfio-pci has the drive from us.
         Ok(vfio::is_taken(&host_probe(), &self.address).then(StepOutput::default))
     }
 
-    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
+    fn remove_resource(
+        &self,
+        system: &mut RealSystem,
+        _: &RunTag,
+        made: &StepOutput,
+    ) -> Result<()> {
         let other_name = vfio::give_back(&host_probe(), self)?;
         // Runs from before 2026-11-23 have the settings in what was made.
         let was = if self.queue.is_empty() { &made.queue } else { &self.queue };

@@ -59,10 +59,10 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathRef>
 
 impl Operation for Spawn {
     fn describe(&self) -> String {
-        self.shown().join(" ")
+        self.shown_command().join(" ")
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.belows.iter_mut().collect()
     }
 
@@ -71,7 +71,7 @@ impl Operation for Spawn {
         made.chain([Own::Named(&self.tag)]).collect()
     }
 
-    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         // Without a process only its sockets are there.
         Some(match made {
             Some(StepOutput { process: None, .. }) => {
@@ -88,28 +88,33 @@ impl Operation for Spawn {
 
 impl ManagedResource for Spawn {
     /// Returns true: the process does not survive, but its sockets do. `unmake` copes with both.
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        let process = system.spawn(&self.words()?, &self.log)?;
+    fn make_resource(&self, system: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        let process = system.spawn(&self.command_words()?, &self.log)?;
         if let Some(socket) = &self.ready {
             system.await_socket(socket, &process, &self.log)?;
         }
         Ok(StepOutput { process: Some(process), ..StepOutput::default() })
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Its sockets may exist without the process: they are removed either way.
         Ok(Some(StepOutput { process: process_of_tag(&self.tag)?, ..StepOutput::default() }))
     }
 
-    fn threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
+    fn io_threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
         Ok(made.process.as_ref().map_or_else(Vec::new, |process| threads::of_qemu(process.pid)))
     }
 
-    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
+    fn remove_resource(
+        &self,
+        system: &mut RealSystem,
+        _: &RunTag,
+        made: &StepOutput,
+    ) -> Result<()> {
         if let Some(process) = &made.process {
             system.end_process(process, &self.tag)?;
         }
@@ -119,7 +124,7 @@ impl ManagedResource for Spawn {
 
 impl Spawn {
     /// Returns the command line for a reader; words describe what steps will yield.
-    pub fn shown(&self) -> Vec<String> {
+    pub fn shown_command(&self) -> Vec<String> {
         let belows: Vec<String> = self.belows.iter().map(PathRef::to_string).collect();
         in_place(&self.argv, &belows.iter().map(String::as_str).collect::<Vec<_>>())
     }
@@ -134,8 +139,8 @@ impl Spawn {
 
     /// Returns the command line with the devices below in their places. Names of devices have no
     /// comma, which QEMU would want doubled.
-    fn words(&self) -> Result<Vec<String>> {
-        let paths: Result<Vec<&Path>> = self.belows.iter().map(PathRef::path).collect();
+    fn command_words(&self) -> Result<Vec<String>> {
+        let paths: Result<Vec<&Path>> = self.belows.iter().map(PathRef::resolved_path).collect();
         with_belows(&self.argv, &paths?)
     }
 }
@@ -154,7 +159,7 @@ fn in_place(words: &[String], paths: &[&str]) -> Vec<String> {
     let mut words = words.to_vec();
     for (at, path) in paths.iter().enumerate() {
         // A journal of format 1 has one, without a number.
-        for place in [iotax_qemu::below(at), "/@below@".to_owned()] {
+        for place in [iotax_qemu::below_placeholder(at), "/@below@".to_owned()] {
             words.iter_mut().for_each(|word| *word = word.replace(&place, path));
         }
     }
@@ -183,7 +188,7 @@ impl Operation for RemoteAgent {
         format!("copy this iotax to {} over ssh and start it there as agent", self.host)
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the copy of iotax on {}", self.host)))
     }
 
@@ -193,19 +198,19 @@ impl Operation for RemoteAgent {
 }
 
 impl ManagedResource for RemoteAgent {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput::default())
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         Ok(Some(StepOutput::default()))
     }
 
-    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, tag: &RunTag, _: &StepOutput) -> Result<()> {
         ssh::remove_remote(&self.host, &self.id(tag), &ssh::SshOptions::from_env())
             .map(drop)
             .with_context(|| format!("cannot remove the agent's copy on {}", self.host))

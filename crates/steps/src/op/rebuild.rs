@@ -21,8 +21,8 @@ pub struct Rebuild {
 }
 
 impl ResourceChange for Rebuild {
-    fn make(&self, _: &mut RealSystem) -> Result<()> {
-        md::rebuild(self.array.path()?, self.member.path()?)
+    fn apply_change(&self, _: &mut RealSystem) -> Result<()> {
+        md::rebuild(self.array.resolved_path()?, self.member.resolved_path()?)
     }
 }
 
@@ -35,7 +35,7 @@ impl Operation for Rebuild {
         )
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.array, &mut self.member]
     }
 }

@@ -38,11 +38,11 @@ trait Scratch {
     fn path(&self) -> &Path;
 
     /// Returns a description of what it is made from, for `describe`.
-    fn origin(&self) -> String {
+    fn origin_clause(&self) -> String {
         String::new()
     }
 
-    fn content(&self) -> Result<Vec<u8>>;
+    fn build_content(&self) -> Result<Vec<u8>>;
 }
 
 impl Scratch for BuildInitramfs {
@@ -50,11 +50,11 @@ impl Scratch for BuildInitramfs {
         &self.path
     }
 
-    fn origin(&self) -> String {
+    fn origin_clause(&self) -> String {
         format!(" from {}", self.modules.display())
     }
 
-    fn content(&self) -> Result<Vec<u8>> {
+    fn build_content(&self) -> Result<Vec<u8>> {
         iotax_qemu::initramfs::initramfs_for(program(), &self.modules, &self.more)
     }
 }
@@ -64,21 +64,21 @@ impl Scratch for BuildSeed {
         &self.path
     }
 
-    fn content(&self) -> Result<Vec<u8>> {
+    fn build_content(&self) -> Result<Vec<u8>> {
         iotax_qemu::seed::seed(program(), Duration::from_secs(self.patience_s))
     }
 }
 
 impl<T: Scratch> Operation for T {
     fn describe(&self) -> String {
-        format!("write {}{}", self.path().display(), self.origin())
+        format!("write {}{}", self.path().display(), self.origin_clause())
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(self.path())]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", self.path().display()))
     }
 
@@ -88,20 +88,20 @@ impl<T: Scratch> Operation for T {
 }
 
 impl<T: Scratch> ManagedResource for T {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        write_file(self.path(), &self.content()?)?;
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        write_file(self.path(), &self.build_content()?)?;
         Ok(StepOutput::found_at(self.path()))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         Ok(self.path().symlink_metadata().is_ok().then(|| StepOutput::found_at(self.path())))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         remove_file(self.path())
     }
 }

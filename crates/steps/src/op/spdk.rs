@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// Returns the command of SPDK's own client for one call.
 pub(super) fn rpc_py(rpc: &Path, method: &str, rest: &[&str]) -> String {
-    format!("rpc.py -s {} {method} {}", shell::path(rpc), shell::line(rest.iter().copied()))
+    format!("rpc.py -s {} {method} {}", shell::path(rpc), shell::quote_line(rest.iter().copied()))
 }
 
 impl Operation for ExportSpdk {
@@ -45,7 +45,7 @@ impl Operation for ExportSpdk {
         )
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.backing]
     }
 
@@ -53,7 +53,7 @@ impl Operation for ExportSpdk {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         let what = format!("{} from the SPDK target at {}", self.backing, self.rpc.display());
         Some(Undoing::new("withdrawn", what))
     }
@@ -68,19 +68,19 @@ impl Operation for ExportSpdk {
 }
 
 impl ManagedResource for ExportSpdk {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput::found_at(spdk::export(self)?))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        Ok(spdk::find(self)?.map(|path| StepOutput { path, ..StepOutput::default() }))
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(spdk::find_export(self)?.map(|path| StepOutput { path, ..StepOutput::default() }))
     }
 
-    fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
+    fn io_threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
         spdk::threads(&self.rpc)
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         spdk::unexport(self)?;
         // A target that was killed leaves its sockets.
         let is_socket = |path: &&PathBuf| {

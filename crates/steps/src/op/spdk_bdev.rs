@@ -24,7 +24,7 @@ impl Operation for JoinSpdk {
         let raid = self.raid.as_ref().map(|raid| {
             let strip =
                 raid.strip_kib.map(|kib| format!(" strip_size_kb={kib}")).unwrap_or_default();
-            format!(", bdev_raid_create {} {}{strip}", self.joined(), raid.level)
+            format!(", bdev_raid_create {} {}{strip}", self.joined_bdev(), raid.level)
         });
         let lvol = self.lvol.as_ref().map(|lvol| {
             let thin = if lvol.thin { " thin_provision" } else { "" };
@@ -46,11 +46,11 @@ impl Operation for JoinSpdk {
         )
     }
 
-    fn irreversible(&self) -> Option<String> {
+    fn irreversible_effect(&self) -> Option<String> {
         self.lvol.as_ref().map(|_| "what was below the store of logical volumes is lost".to_owned())
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.members.iter_mut().collect()
     }
 
@@ -58,7 +58,7 @@ impl Operation for JoinSpdk {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new(
             "removed",
             format!("{} from the SPDK target at {}", self.bdev(), self.rpc.display()),
@@ -73,7 +73,7 @@ impl Operation for JoinSpdk {
             call("bdev_lvol_delete_lvstore", &["-l", &self.store()]);
         }
         if self.raid.is_some() {
-            call("bdev_raid_delete", &[&self.joined()]);
+            call("bdev_raid_delete", &[&self.joined_bdev()]);
         }
         for at in 0..self.members.len() {
             if self.mib.is_some() {
@@ -87,32 +87,32 @@ impl Operation for JoinSpdk {
 
 impl ManagedResource for JoinSpdk {
     /// Returns true if there is a store of logical volumes, which lies on the members themselves.
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         self.lvol.is_some()
     }
 
-    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
-        spdk::join::make(self, tag)?;
+    fn make_resource(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
+        spdk::join::make_joined_bdev(self, tag)?;
         Ok(StepOutput::default())
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         Ok(spdk::join::is_there(self)?.then(StepOutput::default))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
-        spdk::join::unmake(self)
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        spdk::join::unmake_joined_bdev(self)
     }
 
-    fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
+    fn resource_state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
         self.array_state()
     }
 
-    fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
+    fn io_threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
         spdk::threads(&self.rpc)
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         self.array_settings()
     }
 }
@@ -122,7 +122,7 @@ impl Operation for SplitSpdk {
         format!("bdev_split_create {} in {} parts of {} MiB", self.name(), self.parts, self.mib)
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the parts of {}", self.name())))
     }
 
@@ -133,16 +133,16 @@ impl Operation for SplitSpdk {
 }
 
 impl ManagedResource for SplitSpdk {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         spdk::join::split(self).with_context(|| format!("cannot split {}", self.name()))?;
         Ok(StepOutput::default())
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         Ok(spdk::join::is_split(self)?.then(StepOutput::default))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         spdk::join::unsplit(self)
     }
 }

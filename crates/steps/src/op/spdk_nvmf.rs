@@ -24,7 +24,7 @@ impl Operation for ExportSpdkNvmf {
         )
     }
 
-    fn irreversible(&self) -> Option<String> {
+    fn irreversible_effect(&self) -> Option<String> {
         (self.has_transport != Some(true)).then(|| {
             format!(
                 "an SPDK target keeps its {} transport, if it had none, until it ends: no call removes one",
@@ -34,7 +34,7 @@ impl Operation for ExportSpdkNvmf {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.has_transport = match machine.ask(MachineQuestion::SpdkTransport(self)) {
+        self.has_transport = match machine.ask_machine(MachineQuestion::SpdkTransport(self)) {
             Some(MachineAnswer::SpdkTransport(has)) => Some(has),
             _ => None,
         };
@@ -44,7 +44,7 @@ impl Operation for ExportSpdkNvmf {
         vec![Own::Named(&self.nqn)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         let left = match self.has_transport {
             Some(false) => {
                 format!(" (its {} transport stays until the target ends)", self.transport)
@@ -61,20 +61,20 @@ impl Operation for ExportSpdkNvmf {
 }
 
 impl ManagedResource for ExportSpdkNvmf {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         spdk::nvmf::export(self)?;
         Ok(StepOutput::default())
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         Ok(spdk::nvmf::is_there(self)?.then(StepOutput::default))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         spdk::nvmf::unexport(self)
     }
 
-    fn notes(&self, _: &StepOutput) -> Vec<String> {
+    fn reader_notes(&self, _: &StepOutput) -> Vec<String> {
         let left = format!(
             "the SPDK target had no {} transport and keeps the one that was made until it ends: no call removes one",
             self.transport
@@ -99,9 +99,11 @@ mod tests {
             at: ("127.0.0.1".parse().unwrap(), 4420),
             has_transport,
         };
-        assert_eq!(asked(Some(true)).irreversible(), None);
-        assert!(asked(Some(false)).irreversible().unwrap().contains("keeps its TCP transport"));
-        let told = |has| asked(has).undoing(None).unwrap().to_string();
+        assert_eq!(asked(Some(true)).irreversible_effect(), None);
+        assert!(
+            asked(Some(false)).irreversible_effect().unwrap().contains("keeps its TCP transport")
+        );
+        let told = |has| asked(has).undo_summary(None).unwrap().to_string();
         assert!(told(Some(false)).ends_with("(its TCP transport stays until the target ends)"));
         assert!(told(Some(true)).ends_with("from the SPDK target"));
     }

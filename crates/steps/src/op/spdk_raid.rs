@@ -10,7 +10,7 @@ use iotax_drivers::spdk::raid::{ChangeSpdkArray, SpdkChange};
 use iotax_drivers::system::RealSystem;
 
 impl ResourceChange for ChangeSpdkArray {
-    fn make(&self, system: &mut RealSystem) -> Result<()> {
+    fn apply_change(&self, system: &mut RealSystem) -> Result<()> {
         spdk::raid::change(self, &mut system.synced())
     }
 }

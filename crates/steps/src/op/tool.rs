@@ -21,7 +21,7 @@ use iotax_drivers::wait::wait_until;
 use iotax_facts::array::ArrayState;
 use iotax_facts::tool::{
     Argv, CommandScope, DEVICE, EngineGives, MEMBER, MadePath, NAME, NUMBER, PART, PARTS, PCI,
-    PlaceholderSlots, RUN, StateQuery, ToolCommands, command, filled,
+    PlaceholderSlots, RUN, StateQuery, ToolCommands, expand_command, fill_slots,
 };
 use iotax_units::{shell, show_bytes};
 use serde::{Deserialize, Serialize};
@@ -87,56 +87,57 @@ impl MakeByTool {
             paths.iter().enumerate().map(|(at, path)| self.member(at, path)).collect();
         let names: Vec<String> = members.iter().map(|slots| slots[MEMBER].clone()).collect();
         let times = |argv: &Argv| match CommandScope::in_argv(argv) {
-            CommandScope::All => vec![self.named()],
+            CommandScope::All => vec![self.named_slots()],
             CommandScope::Member => {
                 let (from, to) = only.map_or((0, members.len()), |at| (at, at + 1));
                 members.get(from..to).unwrap_or_default().to_vec()
             }
-            CommandScope::Part => (0..self.parts()).map(|part| self.part(part)).collect(),
+            CommandScope::Part => (0..self.part_count()).map(|part| self.part(part)).collect(),
         };
         let separator = self.commands.separator.as_deref();
         let of = |argv: &Argv| -> Vec<Vec<String>> {
-            times(argv).iter().map(|slots| command(argv, slots, &names, separator)).collect()
+            times(argv).iter().map(|slots| expand_command(argv, slots, &names, separator)).collect()
         };
         list.iter().flat_map(of).collect()
     }
 
-    fn named(&self) -> PlaceholderSlots {
+    fn named_slots(&self) -> PlaceholderSlots {
         let mut slots = self.slots.clone();
         slots.insert(NAME.to_owned(), self.name.clone());
         slots
     }
 
     fn member(&self, at: usize, path: &str) -> PlaceholderSlots {
-        let mut slots = self.named();
+        let mut slots = self.named_slots();
         slots.insert(NUMBER.to_owned(), at.to_string());
         slots.insert(DEVICE.to_owned(), path.to_owned());
         slots.extend(self.pci.get(at).map(|address| (PCI.to_owned(), address.clone())));
-        let called = self.commands.member.as_ref().and_then(|template| filled(template, &slots));
+        let called =
+            self.commands.member.as_ref().and_then(|template| fill_slots(template, &slots));
         slots.insert(MEMBER.to_owned(), called.unwrap_or_else(|| path.to_owned()));
         slots
     }
 
     fn part(&self, part: usize) -> PlaceholderSlots {
-        let mut slots = self.named();
+        let mut slots = self.named_slots();
         slots.insert(PART.to_owned(), part.to_string());
         slots
     }
 
-    fn parts(&self) -> usize {
+    fn part_count(&self) -> usize {
         self.slots.get(PARTS).and_then(|parts| parts.parse().ok()).unwrap_or(1)
     }
 
     /// Returns the path of a part; `None` if only `find` reports it.
     pub fn path_of(&self, part: usize) -> Option<PathBuf> {
         match &self.commands.path {
-            MadePath::Fixed(template) => filled(template, &self.part(part)).map(PathBuf::from),
+            MadePath::Fixed(template) => fill_slots(template, &self.part(part)).map(PathBuf::from),
             MadePath::Pointer(_) => None,
         }
     }
 
-    fn shown(&self, list: &[Argv], only: Option<usize>) -> String {
-        self.shown_lines(list, only).iter().map(shell::line).collect::<Vec<_>>().join(" && ")
+    fn shown_script(&self, list: &[Argv], only: Option<usize>) -> String {
+        self.shown_lines(list, only).iter().map(shell::quote_line).collect::<Vec<_>>().join(" && ")
     }
 
     fn shown_lines(&self, list: &[Argv], only: Option<usize>) -> Vec<Vec<String>> {
@@ -164,7 +165,7 @@ impl MakeByTool {
 
     fn paths(&self) -> Result<Vec<String>> {
         let path = |member: &PathRef| {
-            let path = member.path()?;
+            let path = member.resolved_path()?;
             path.to_str().map(str::to_owned).context("a device whose path is not UTF-8")
         };
         self.members.iter().map(path).collect()
@@ -189,13 +190,13 @@ impl MakeByTool {
     }
 
     /// Runs one command, which must succeed, and returns what it printed.
-    fn run(&self, key: &str, words: &[String], limit: Duration) -> Result<String> {
+    fn run_checked(&self, key: &str, words: &[String], limit: Duration) -> Result<String> {
         let output = self.output(key, words, limit)?;
         ensure!(
             output.status.success(),
             "[tool.{}] {key}: {} failed ({}): {}",
             self.tool,
-            shell::line(words),
+            shell::quote_line(words),
             output.status,
             words_of(&output)
         );
@@ -211,17 +212,17 @@ impl MakeByTool {
     ) -> Result<()> {
         self.lines(list, only, &self.paths()?)
             .iter()
-            .try_for_each(|line| self.run(key, line, limit).map(drop))
+            .try_for_each(|line| self.run_checked(key, line, limit).map(drop))
     }
 
     /// Returns what a command that asks prints.
-    fn asked(&self, key: &str, argv: &Argv) -> Result<String> {
+    fn query_output(&self, key: &str, argv: &Argv) -> Result<String> {
         let lines = self.lines(std::slice::from_ref(argv), None, &self.paths()?);
-        self.run(key, lines.first().context("a command without a program")?, self.limit())
+        self.run_checked(key, lines.first().context("a command without a program")?, self.limit())
     }
 
     /// Returns what the last `find` printed, if any `find` command names the resource.
-    fn found(&self) -> Result<Option<String>> {
+    fn find_output(&self) -> Result<Option<String>> {
         self.check_named()?;
         let (mut named, mut last) = (false, String::new());
         for words in self.lines(&self.commands.find, None, &self.paths()?) {
@@ -233,7 +234,7 @@ impl MakeByTool {
                 "[tool.{}] find: {} failed ({}): {}; iotax cannot determine whether {} exists; hint: if this exit code \
                  means \"not found\", add it to the scenario: absent = [{}]",
                 self.tool,
-                shell::line(&words),
+                shell::quote_line(&words),
                 output.status,
                 words_of(&output),
                 self.name,
@@ -257,7 +258,7 @@ impl MakeByTool {
             .collect();
         for words in self.lines(&of_all, None, &[]) {
             if !words.iter().skip(1).any(|word| is_named(word, &self.name)) {
-                let line = shell::line(words);
+                let line = shell::quote_line(words);
                 bail!(NotOurs(format!("not run: {line} does not contain {}", self.name)));
             }
         }
@@ -272,12 +273,12 @@ impl MakeByTool {
             .try_for_each(|name| trusted_program(name).map(drop));
         trusted.with_context(|| format!("[tool.{}]", self.tool))?;
         ensure!(
-            self.found()?.is_none(),
+            self.find_output()?.is_none(),
             "[tool.{}] {} already exists, and this run did not create it",
             self.tool,
             self.name
         );
-        for path in (0..self.parts()).filter_map(|part| self.path_of(part)) {
+        for path in (0..self.part_count()).filter_map(|part| self.path_of(part)) {
             ensure!(fs::symlink_metadata(&path).is_err(), "{} already exists", path.display());
         }
         Ok(())
@@ -301,12 +302,12 @@ impl MakeByTool {
     }
 
     fn filled(&self, template: &str) -> String {
-        filled(template, &self.named()).unwrap_or_default()
+        fill_slots(template, &self.named_slots()).unwrap_or_default()
     }
 
     /// Checks what was created: a program that reports success may be wrong.
-    fn made(&self, before: &BTreeMap<u64, Option<String>>) -> Result<StepOutput> {
-        let parts = (0..self.parts())
+    fn check_made(&self, before: &BTreeMap<u64, Option<String>>) -> Result<StepOutput> {
+        let parts = (0..self.part_count())
             .map(|part| self.made_part(before, part))
             .collect::<Result<Vec<_>>>()?;
         Ok(StepOutput::found_at(parts.into_iter().next().context("there was nothing to create")?))
@@ -314,7 +315,7 @@ impl MakeByTool {
 
     fn made_part(&self, before: &BTreeMap<u64, Option<String>>, part: usize) -> Result<PathBuf> {
         let lies = |what: String| anyhow!("[tool.{}] make succeeded, but {what}", self.tool);
-        let found = self.found()?.ok_or_else(|| {
+        let found = self.find_output()?.ok_or_else(|| {
             lies(format!("find does not print {}; hint: find must print {{name}}", self.name))
         })?;
         let path = self.path(&found, part).with_context(|| format!("[tool.{}] find", self.tool))?;
@@ -352,7 +353,7 @@ impl MakeByTool {
             EngineGives::VhostUser => {
                 let named = is_named(&shown.to_string(), &self.name);
                 ensure!(named, lies(format!("{shown} is not the socket of {}", self.name)));
-                vhost_user::look(&path).map_err(|why| lies(format!("{why:#}")))?.bytes
+                vhost_user::query_socket(&path).map_err(|why| lies(format!("{why:#}")))?.bytes
             }
         };
         ensure!(
@@ -375,10 +376,11 @@ impl MakeByTool {
         let start = Instant::now();
         loop {
             let all = self.lines(&self.commands.undo, None, &self.paths()?);
-            let results = all.iter().map(|words| self.run("undo", words, self.long_limit()));
+            let results =
+                all.iter().map(|words| self.run_checked("undo", words, self.long_limit()));
             let failed: Vec<String> =
                 results.filter_map(Result::err).map(|error| format!("{error:#}")).collect();
-            if self.found()?.is_none() {
+            if self.find_output()?.is_none() {
                 return Ok(());
             }
             let limit =
@@ -398,23 +400,23 @@ impl MakeByTool {
     }
 
     fn state_now(&self, query: &StateQuery) -> Result<ArrayState> {
-        let output = self.asked("state", &query.command)?;
+        let output = self.query_output("state", &query.command)?;
         let state = state_of(query, &output, &|pointer| self.filled(pointer));
         state.with_context(|| format!("[tool.{}] state", self.tool))
     }
 }
 
 impl ManagedResource for MakeByTool {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         self.commands.survives
     }
 
-    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         self.check_before().context(NothingMade)?;
         let before = block_devices();
         let made = self
             .run_all("make", &self.commands.make, None, self.long_limit())
-            .and_then(|()| self.made(&before));
+            .and_then(|()| self.check_made(&before));
         // A caller that finds nothing would undo nothing, and `find` may not see a part that
         // exists.
         made.map_err(|error| {
@@ -425,40 +427,40 @@ impl ManagedResource for MakeByTool {
         })
     }
 
-    fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // `find` runs before it is known that what would be undone is ours.
         ensure!(
             tag.is_in(&self.name),
             NotOurs(format!("{} does not belong to run {}", self.name, tag.run_id))
         );
         Ok(self
-            .found()?
+            .find_output()?
             .map(|found| StepOutput { path: self.path(&found, 0).ok(), ..StepOutput::default() }))
     }
 
-    fn unmake(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
-        if matches!(self.found(), Ok(None)) {
+    fn remove_resource(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        if matches!(self.find_output(), Ok(None)) {
             system.note(format!("{} of {} was gone already", self.name, self.tool));
         }
         self.undo_all(system)
     }
 
-    fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
+    fn resource_state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
         self.commands.state.as_ref().map(|query| self.state_now(query)).transpose()
     }
 
     /// Returns the threads of the process that serves its sockets: a target that existed before, or
     /// a daemon.
-    fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
+    fn io_threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
         let socket = self.path_of(0).filter(|_| self.commands.gives == EngineGives::VhostUser);
         Ok(socket
             .and_then(|path| vhost_user::server(&path))
             .map_or_else(Vec::new, threads::of_target))
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         let Some(query) = &self.commands.settings else { return Ok(ThingSettings::new()) };
-        let output = self.asked("settings", &query.command)?;
+        let output = self.query_output("settings", &query.command)?;
         if query.pointers.is_empty() {
             let lines = output.lines().filter_map(|line| line.split_once('='));
             return Ok(lines
@@ -467,7 +469,7 @@ impl ManagedResource for MakeByTool {
         }
         let one = |(name, pointer): (&String, &String)| {
             let value = pointed(&output, &self.filled(pointer))?;
-            Ok((name.clone(), plain(&value)))
+            Ok((name.clone(), without_quotes(&value)))
         };
         let settings: Result<ThingSettings> = query.pointers.iter().map(one).collect();
         settings.with_context(|| format!("[tool.{}] settings", self.tool))
@@ -476,10 +478,10 @@ impl ManagedResource for MakeByTool {
 
 impl Operation for MakeByTool {
     fn describe(&self) -> String {
-        self.shown(&self.commands.make, None)
+        self.shown_script(&self.commands.make, None)
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.members.iter_mut().collect()
     }
 
@@ -487,17 +489,17 @@ impl Operation for MakeByTool {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("{} of {}", self.name, self.tool)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
-        Some(self.shown(&self.commands.undo, None))
+        Some(self.shown_script(&self.commands.undo, None))
     }
 }
 
 impl ResourceChange for ChangeByTool {
-    fn make(&self, system: &mut RealSystem) -> Result<()> {
+    fn apply_change(&self, system: &mut RealSystem) -> Result<()> {
         let of = &self.of;
         let query = of.commands.state.as_ref().context("a tool without a state")?;
         let member = |at: usize| of.members.get(at).context("there is no such member");
@@ -556,14 +558,14 @@ fn await_whole(
 impl Operation for ChangeByTool {
     fn describe(&self) -> String {
         match self.change {
-            ToolChange::Fails(at) => self.of.shown(&self.of.commands.fail, Some(at)),
-            ToolChange::Returns(at) => self.of.shown(&self.of.commands.bring_back, Some(at)),
+            ToolChange::Fails(at) => self.of.shown_script(&self.of.commands.fail, Some(at)),
+            ToolChange::Returns(at) => self.of.shown_script(&self.of.commands.bring_back, Some(at)),
             ToolChange::AwaitWhole => format!("wait until {} is healthy", self.of.name),
         }
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
-        self.of.inputs()
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
+        self.of.input_paths()
     }
 }
 
@@ -622,7 +624,7 @@ fn pointed(text: &str, pointer: &str) -> Result<Value> {
         match (value, segment.split_once('=')) {
             // In a list, picks the element in which that key has that value.
             (Value::Array(all), Some((key, wanted))) => {
-                all.iter().find(|one| one.get(key).is_some_and(|v| plain(v) == wanted))
+                all.iter().find(|one| one.get(key).is_some_and(|v| without_quotes(v) == wanted))
             }
             _ => value.pointer(&format!("/{segment}")),
         }
@@ -630,7 +632,7 @@ fn pointed(text: &str, pointer: &str) -> Result<Value> {
     found.cloned().with_context(|| format!("the output has no {pointer}: {json}"))
 }
 
-fn plain(value: &Value) -> String {
+fn without_quotes(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
@@ -638,7 +640,7 @@ fn plain(value: &Value) -> String {
 /// healthy.
 fn state_of(query: &StateQuery, text: &str, fill: &dyn Fn(&str) -> String) -> Result<ArrayState> {
     let reported = match &query.pointer {
-        Some(pointer) => plain(&pointed(text, &fill(pointer))?),
+        Some(pointer) => without_quotes(&pointed(text, &fill(pointer))?),
         None => text.trim().to_owned(),
     };
     let words: BTreeSet<String> = reported
@@ -648,7 +650,7 @@ fn state_of(query: &StateQuery, text: &str, fill: &dyn Fn(&str) -> String) -> Re
     let has = |known: &[String]| known.iter().any(|word| words.contains(&word.to_lowercase()));
     let number = |pointer: &Option<String>| -> Result<Option<f64>> {
         let Some(pointer) = pointer else { return Ok(None) };
-        let value = plain(&pointed(text, &fill(pointer))?);
+        let value = without_quotes(&pointed(text, &fill(pointer))?);
         let number = value.trim_end_matches('%').trim().parse();
         Ok(Some(number.with_context(|| format!("{pointer} is not a number: {value}"))?))
     };

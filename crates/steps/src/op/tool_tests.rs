@@ -93,7 +93,7 @@ impl Rig {
     }
 
     fn make(&self, op: &MakeByTool) -> Result<StepOutput> {
-        op.make(&mut RealSystem::default(), &self.tag())
+        op.make_resource(&mut RealSystem::default(), &self.tag())
     }
 
     /// Returns true if nothing is left of it.
@@ -111,7 +111,7 @@ fn the_threads_of_an_engine_are_those_of_whoever_listens_on_its_socket() {
     let mut op = rig.op();
     op.commands.path = MadePath::Fixed(socket.display().to_string());
     let own = |op: &MakeByTool| {
-        let threads = op.threads(&StepOutput::default()).unwrap();
+        let threads = op.io_threads(&StepOutput::default()).unwrap();
         threads.iter().filter(|thread| thread.id.pid == std::process::id()).count()
     };
     assert_eq!(own(&op), 0, "a file is served by nobody");
@@ -123,20 +123,23 @@ fn the_threads_of_an_engine_are_those_of_whoever_listens_on_its_socket() {
 fn what_is_made_is_found_read_back_and_taken_away_from_its_journal_entry_alone() {
     let rig = Rig::new("makes");
     let op = rig.op();
-    assert!(op.find(&rig.tag(), &[]).unwrap().is_none());
+    assert!(op.find_resource(&rig.tag(), &[]).unwrap().is_none());
     let made = rig.make(&op).unwrap();
     assert_eq!(made.path, Some(rig.path("iotax-r-tool0.img")));
-    assert_eq!(op.state(&made).unwrap(), Some(ArrayState::Rebuilding { missing: 1, done: 0.25 }));
-    assert_eq!(op.settings(&made).unwrap(), [("strip".to_owned(), "64".to_owned())].into());
+    assert_eq!(
+        op.resource_state(&made).unwrap(),
+        Some(ArrayState::Rebuilding { missing: 1, done: 0.25 })
+    );
+    assert_eq!(op.actual_settings(&made).unwrap(), [("strip".to_owned(), "64".to_owned())].into());
     let kept = serde_json::to_string(&Op::MakeByTool(op.clone())).unwrap();
     let Op::MakeByTool(read) = serde_json::from_str(&kept).unwrap() else { panic!("{kept}") };
     assert_eq!(read, op);
-    let found = read.find(&rig.tag(), &[]).unwrap().expect("it is there");
-    read.unmake(&mut RealSystem::default(), &rig.tag(), &found).unwrap();
-    assert!(rig.is_bare() && read.find(&rig.tag(), &[]).unwrap().is_none());
+    let found = read.find_resource(&rig.tag(), &[]).unwrap().expect("it is there");
+    read.remove_resource(&mut RealSystem::default(), &rig.tag(), &found).unwrap();
+    assert!(rig.is_bare() && read.find_resource(&rig.tag(), &[]).unwrap().is_none());
     let mut system = RealSystem::default();
-    read.unmake(&mut system, &rig.tag(), &found).expect("gone is fine");
-    assert_eq!(system.notes(), ["iotax-r-tool0 of array was gone already"]);
+    read.remove_resource(&mut system, &rig.tag(), &found).expect("gone is fine");
+    assert_eq!(system.take_remarks(), ["iotax-r-tool0 of array was gone already"]);
 }
 
 /// Program's action for `create`, the change of its description, and the text of the error.
@@ -221,8 +224,9 @@ fn what_was_there_before_is_left_alone() {
 fn a_journal_is_believed_no_further_than_the_name_of_its_run() {
     let rig = Rig::new("makes");
     let refused = |op: &MakeByTool| {
-        let error = op.find(&rig.tag(), &[]).unwrap_err();
-        let undo = op.unmake(&mut RealSystem::default(), &rig.tag(), &StepOutput::default());
+        let error = op.find_resource(&rig.tag(), &[]).unwrap_err();
+        let undo =
+            op.remove_resource(&mut RealSystem::default(), &rig.tag(), &StepOutput::default());
         (error.is::<NotOurs>(), undo.is_err_and(|error| error.is::<NotOurs>()))
     };
     rig.make(&rig.op()).unwrap();
@@ -234,7 +238,7 @@ fn a_journal_is_believed_no_further_than_the_name_of_its_run() {
     assert_eq!(refused(&longer), (true, true), "tool01 is another");
     let mut other_run = rig.op();
     other_run.name = "iotax-q-tool0".into();
-    assert!(other_run.find(&rig.tag(), &[]).unwrap_err().is::<NotOurs>());
+    assert!(other_run.find_resource(&rig.tag(), &[]).unwrap_err().is::<NotOurs>());
     let own = Op::MakeByTool(other_run).check_own(&rig.tag(), &StepOutput::default());
     assert!(own.unwrap_err().is::<NotOurs>());
     assert!(!rig.is_bare(), "nothing was run");
@@ -261,8 +265,10 @@ fn a_find_that_fails_is_no_answer() {
     let op = rig.op();
     let made = rig.make(&op).unwrap();
     rig.program("arrayctl", "#!/bin/sh\necho 'no daemon' >&2; exit 7\n");
-    let error =
-        format!("{:#}", op.unmake(&mut RealSystem::default(), &rig.tag(), &made).unwrap_err());
+    let error = format!(
+        "{:#}",
+        op.remove_resource(&mut RealSystem::default(), &rig.tag(), &made).unwrap_err()
+    );
     assert!(
         error.contains("no daemon; iotax cannot determine whether iotax-r-tool0 exists"),
         "{error}"
@@ -270,7 +276,7 @@ fn a_find_that_fails_is_no_answer() {
     let by_hand = op.undo_by_hand(&rig.tag(), &made).unwrap();
     assert!(by_hand.ends_with("arrayctl delete iotax-r-tool0"), "{by_hand}");
     rig.program("arrayctl", "#!/bin/sh\nexit 4\n");
-    op.unmake(&mut RealSystem::default(), &rig.tag(), &made)
+    op.remove_resource(&mut RealSystem::default(), &rig.tag(), &made)
         .expect("4 means that there is nothing");
 }
 
@@ -286,7 +292,7 @@ fn an_undo_that_leaves_it_there_says_so() {
         heard.lock().unwrap().push(progress);
         ControlFlow::Continue(())
     });
-    let error = format!("{:#}", op.unmake(&mut system, &rig.tag(), &made).unwrap_err());
+    let error = format!("{:#}", op.remove_resource(&mut system, &rig.tag(), &made).unwrap_err());
     let wait = "waiting until find of [tool.array] no longer prints iotax-r-tool0 (at most 1 s)";
     assert_eq!(waits.lock().unwrap().first(), Some(&StepProgress::Waits(wait.into())));
     assert!(

@@ -18,7 +18,7 @@ impl Operation for ExportVhostScsi {
         format!("export {} as LIO's {kind} {} to vhost-scsi {}", self.backing, self.name, self.wwn)
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.backing]
     }
 
@@ -26,7 +26,7 @@ impl Operation for ExportVhostScsi {
         vec![Own::Named(&self.name), Own::Part(&self.wwn)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("withdrawn", format!("{} from vhost-scsi {}", self.backing, self.wwn)))
     }
 
@@ -40,17 +40,17 @@ impl Operation for ExportVhostScsi {
 }
 
 impl ManagedResource for ExportVhostScsi {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput { path: lio::export(&self.lun()?)?, ..StepOutput::default() })
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // It is not known at this point if the fabric's folder was there before. Removing an empty
         // one harms nobody.
         Ok(lio::is_exported(&self.name, &self.wwn).then(|| StepOutput::found_at(lio::fabric())))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         lio::unexport(self.block, &self.name, &self.wwn, made.path.as_deref())
     }
 }

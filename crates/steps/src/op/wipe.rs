@@ -7,9 +7,9 @@ use crate::resource::ResourceChange;
 use anyhow::{Context, Result, bail};
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::system::RealSystem;
-use iotax_drivers::tool::{run, settle, tool};
+use iotax_drivers::tool::{run_tool, settle, tool};
 use iotax_host::block;
-use iotax_host::guard::admit::claim;
+use iotax_host::guard::admit::claim_device;
 use iotax_host::guard::signature::{self, uberblocks};
 use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
@@ -34,8 +34,8 @@ impl WipeSignatures {
 }
 
 impl ResourceChange for WipeSignatures {
-    fn make(&self, _: &mut RealSystem) -> Result<()> {
-        let path = self.device.path()?;
+    fn apply_change(&self, _: &mut RealSystem) -> Result<()> {
+        let path = self.device.resolved_path()?;
         settle();
         // A signature within a partition would be found again in a new one at the same place.
         partitions(path)?.iter().try_for_each(|part| self.wipe(part))?;
@@ -47,7 +47,7 @@ impl WipeSignatures {
     /// Wipes one device. wipefs asks for it exclusively, so it fails while somebody uses the
     /// device.
     fn wipe(&self, path: &Path) -> Result<()> {
-        run(tool("wipefs", ["--all", "--quiet", "--types", &self.types()]).arg(path))?;
+        run_tool(tool("wipefs", ["--all", "--quiet", "--types", &self.types()]).arg(path))?;
         if self.names.iter().any(|name| name == "zfs_member") {
             zero_uberblocks(path).with_context(|| format!("cannot wipe {}", path.display()))?;
         }
@@ -71,7 +71,7 @@ fn partitions(device: &Path) -> Result<Vec<PathBuf>> {
     let meta = std::fs::metadata(device)
         .with_context(|| format!("cannot look at {}", device.display()))?;
     let probe = Probe::of_files(Path::new("/"));
-    let disk = block::node(&probe, meta.rdev());
+    let disk = block::node_by_number(&probe, meta.rdev());
     let parts = disk.iter().flat_map(|disk| block::partitions(&probe, disk));
     Ok(parts.map(|part| block::node_path(&part)).collect())
 }
@@ -79,7 +79,7 @@ fn partitions(device: &Path) -> Result<Vec<PathBuf>> {
 /// Zeroes the uberblocks. wipefs leaves a few, too few to be a pool in its view but not in that of
 /// zpool import.
 fn zero_uberblocks(path: &Path) -> Result<()> {
-    let _hold = claim(path)?;
+    let _hold = claim_device(path)?;
     let mut device = File::options().write(true).open(path)?;
     let bytes = device.seek(SeekFrom::End(0))?;
     for ring in uberblocks(bytes) {
@@ -93,11 +93,11 @@ impl Operation for WipeSignatures {
         format!("wipefs --all --types {} {}, its partitions first", self.types(), self.device)
     }
 
-    fn irreversible(&self) -> Option<String> {
+    fn irreversible_effect(&self) -> Option<String> {
         Some(format!("what {} has of {} is lost", self.device, self.names.join(", ")))
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.device]
     }
 }
@@ -111,7 +111,7 @@ mod tests {
     fn wipe(path: &Path, names: &[&str]) -> Result<()> {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let wipe = WipeSignatures { device: PathRef::Path(path.to_owned()), names };
-        wipe.make(&mut RealSystem::default())
+        wipe.apply_change(&mut RealSystem::default())
     }
 
     #[test]

@@ -65,7 +65,8 @@ pub enum ZfsContent {
 
 impl MakeZpool {
     fn pool<'a>(&'a self, tag: &'a RunTag) -> Result<Pool<'a>> {
-        let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
+        let members =
+            self.members.iter().map(PathRef::resolved_path).collect::<Result<Vec<_>>>()?;
         Ok(Pool { run_id: &tag.run_id, name: &self.name, members })
     }
 
@@ -80,11 +81,11 @@ impl MakeZpool {
 
     fn commands(&self, run_id: &str, names: &[String]) -> Vec<Vec<String>> {
         // The guard has judged what the members carry.
-        let mut pool = words(&["zpool", "create", "-f", "-o"]);
+        let mut pool = to_strings(&["zpool", "create", "-f", "-o"]);
         pool.extend([format!("ashift={}", self.ashift)]);
         // By default, a pool whose members fail would wait for ever, and so would its destruction.
         // This changes nothing about a healthy pool.
-        pool.extend(words(&[
+        pool.extend(to_strings(&[
             "-o",
             "cachefile=none",
             "-o",
@@ -103,20 +104,22 @@ impl MakeZpool {
         match self.vdev {
             Vdev::Stripe => pool.extend(names.iter().cloned()),
             Vdev::Mirror => {
-                pool.extend(names.chunks(2).flat_map(|pair| [&words(&["mirror"]), pair].concat()));
+                pool.extend(
+                    names.chunks(2).flat_map(|pair| [&to_strings(&["mirror"]), pair].concat()),
+                );
             }
-            Vdev::Raidz => pool.extend([&words(&["raidz1"]), names].concat()),
-            Vdev::Raidz2 => pool.extend([&words(&["raidz2"]), names].concat()),
+            Vdev::Raidz => pool.extend([&to_strings(&["raidz1"]), names].concat()),
+            Vdev::Raidz2 => pool.extend([&to_strings(&["raidz2"]), names].concat()),
         }
         vec![pool, self.create()]
     }
 
     fn create(&self) -> Vec<String> {
-        let mut create = words(&["zfs", "create"]);
+        let mut create = to_strings(&["zfs", "create"]);
         match &self.content {
             ZfsContent::Zvol { bytes, volblocksize, thin } => {
                 create.extend(thin.then(|| "-s".to_owned()));
-                create.extend(words(&[
+                create.extend(to_strings(&[
                     "-V",
                     &size_word(*bytes, bytes),
                     "-o",
@@ -125,7 +128,7 @@ impl MakeZpool {
                 create.push(format!("{}/{VOLUME}", self.name));
             }
             ZfsContent::Dataset { recordsize } => {
-                create.extend(words(&[
+                create.extend(to_strings(&[
                     "-o",
                     "mountpoint=legacy",
                     "-o",
@@ -149,7 +152,7 @@ impl MakeZpool {
     }
 }
 
-fn words(all: &[&str]) -> Vec<String> {
+fn to_strings(all: &[&str]) -> Vec<String> {
     all.iter().map(|word| (*word).to_owned()).collect()
 }
 
@@ -159,23 +162,23 @@ impl Operation for MakeZpool {
         commands.iter().map(|words| words.join(" ")).collect::<Vec<_>>().join("; ")
     }
 
-    fn irreversible(&self) -> Option<String> {
+    fn irreversible_effect(&self) -> Option<String> {
         Some(format!("all data on {} is lost", self.names().join(", ")))
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.members.iter_mut().collect()
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.input_paths());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("destroyed", format!("the pool {}", self.name)))
     }
 
@@ -183,18 +186,18 @@ impl Operation for MakeZpool {
         Some(format!(
             "zpool destroy {}; for d in {}; do for p in $(lsblk -lnpo NAME,TYPE \"$d\" | awk '$2 == \"part\" {{ print $1 }}') \"$d\"; \
              do zpool labelclear -f \"$p\"; done; wipefs --all \"$d\"; done",
-            shell::word(&self.name),
-            shell::line(self.names())
+            shell::quote_word(&self.name),
+            shell::quote_line(self.names())
         ))
     }
 }
 
 impl ManagedResource for MakeZpool {
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         let pool = self.pool(tag)?;
         if let Some(bytes) = self.dedup_bytes {
             let hint = "a smaller size=, larger blocks (volblocksize, recordsize), or more memory (arc-max)";
@@ -202,12 +205,12 @@ impl ManagedResource for MakeZpool {
         }
         let name = |member: &&Path| member.canonicalize().map(|real| real.display().to_string());
         let names = pool.members.iter().map(name).collect::<std::io::Result<Vec<_>>>()?;
-        let device = pool.make(&self.commands(&tag.run_id, &names), self.volume())?;
+        let device = pool.create_pool(&self.commands(&tag.run_id, &names), self.volume())?;
         Ok(StepOutput::found_at(device.unwrap_or_else(|| self.dataset())))
     }
 
-    fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        let found = today(self, &self.drives).0.pool(tag)?.find(self.volume())?;
+    fn find_resource(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        let found = today(self, &self.drives).0.pool(tag)?.find_pool(self.volume())?;
         let path = |device: Option<PathBuf>| match self.volume() {
             Some(_) => device,
             None => Some(self.dataset()),
@@ -215,17 +218,17 @@ impl ManagedResource for MakeZpool {
         Ok(found.map(|device| StepOutput { path: path(device), ..StepOutput::default() }))
     }
 
-    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, tag: &RunTag, _: &StepOutput) -> Result<()> {
         let (today, others) = today(self, &self.drives);
-        today.pool(tag)?.unmake()?;
+        today.pool(tag)?.destroy_pool()?;
         left_on(&others)
     }
 
-    fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
+    fn resource_state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
         zfs::state::state_of(&self.name)
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         let content = self.volume().unwrap_or(DATASET);
         zfs::state::settings_of(&self.name, &format!("{}/{content}", self.name))
     }
@@ -239,7 +242,7 @@ mod tests {
         let members = ["/dev/a", "/dev/b", "/dev/c", "/dev/d"]
             .map(|path| PathRef::Path(path.into()))
             .to_vec();
-        let properties = words(&["compression=lz4", "atime=off", "dedup=on"]);
+        let properties = to_strings(&["compression=lz4", "atime=off", "dedup=on"]);
         let name = "iotax-r-zfs0".to_owned();
         let make = MakeZpool {
             name,

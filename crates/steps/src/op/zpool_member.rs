@@ -34,20 +34,20 @@ pub struct AwaitResilver {
 }
 
 impl ResourceChange for ZpoolOffline {
-    fn make(&self, _: &mut RealSystem) -> Result<()> {
-        state::offline(self.content.path()?, self.member.path()?)
+    fn apply_change(&self, _: &mut RealSystem) -> Result<()> {
+        state::offline(self.content.resolved_path()?, self.member.resolved_path()?)
     }
 }
 
 impl ResourceChange for ZpoolReplace {
-    fn make(&self, _: &mut RealSystem) -> Result<()> {
-        state::replace(self.content.path()?, self.member.path()?)
+    fn apply_change(&self, _: &mut RealSystem) -> Result<()> {
+        state::replace(self.content.resolved_path()?, self.member.resolved_path()?)
     }
 }
 
 impl ResourceChange for AwaitResilver {
-    fn make(&self, system: &mut RealSystem) -> Result<()> {
-        state::await_resilver(self.content.path()?, &mut system.synced())
+    fn apply_change(&self, system: &mut RealSystem) -> Result<()> {
+        state::await_resilver(self.content.resolved_path()?, &mut system.synced())
     }
 }
 
@@ -56,7 +56,7 @@ impl Operation for ZpoolOffline {
         format!("zpool offline (the pool of {}) {}", self.content, self.member)
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.content, &mut self.member]
     }
 }
@@ -70,7 +70,7 @@ impl Operation for ZpoolReplace {
         )
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.content, &mut self.member]
     }
 }
@@ -80,7 +80,7 @@ impl Operation for AwaitResilver {
         format!("wait until all members of the pool of {} are whole", self.content)
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.content]
     }
 }

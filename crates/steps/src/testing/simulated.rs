@@ -152,7 +152,8 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         Op::PassThrough(it) => (format!("drive {}", it.address), Vec::new()),
         Op::ExportVhostScsi(it) => (format!("vhost-scsi {}", it.wwn), known([&it.backing])),
         Op::ExportSpdk(it) => {
-            let below = it.backing.path().map_or_else(|_| it.bdev().into(), Path::to_owned);
+            let below =
+                it.backing.resolved_path().map_or_else(|_| it.bdev().into(), Path::to_owned);
             (format!("spdk {}", it.name), vec![below])
         }
         Op::JoinSpdk(it) => (format!("bdev {}", it.bdev()), known(&it.members)),
@@ -208,20 +209,20 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
 /// Returns the path or name of what an operation changes, once resolved.
 fn changed(op: &Op) -> Result<&Path> {
     match op {
-        Op::FillFile(it) => it.file.path(),
-        Op::ForgetFill(it) => it.file.path(),
-        Op::MakeFilesystem(it) => it.device.path(),
-        Op::ZpoolOffline(it) => it.content.path(),
-        Op::ZpoolReplace(it) => it.content.path(),
-        Op::AwaitResilver(it) => it.content.path(),
-        Op::WipeSignatures(it) => it.device.path(),
-        Op::FailMember(it) => it.array.path(),
-        Op::Rebuild(it) => it.array.path(),
-        Op::AwaitSync(it) => it.array.path(),
-        Op::MakeImage(it) => it.on.path(),
+        Op::FillFile(it) => it.file.resolved_path(),
+        Op::ForgetFill(it) => it.file.resolved_path(),
+        Op::MakeFilesystem(it) => it.device.resolved_path(),
+        Op::ZpoolOffline(it) => it.content.resolved_path(),
+        Op::ZpoolReplace(it) => it.content.resolved_path(),
+        Op::AwaitResilver(it) => it.content.resolved_path(),
+        Op::WipeSignatures(it) => it.device.resolved_path(),
+        Op::FailMember(it) => it.array.resolved_path(),
+        Op::Rebuild(it) => it.array.resolved_path(),
+        Op::AwaitSync(it) => it.array.resolved_path(),
+        Op::MakeImage(it) => it.on.resolved_path(),
         Op::ChangeSpdkArray(it) => it.made.bdev().map(|(_, name)| Path::new(name)),
-        Op::MakeRbdImage(it) => it.conf.path(),
-        Op::ChangeCeph(it) => it.made.path(),
+        Op::MakeRbdImage(it) => it.conf.resolved_path(),
+        Op::ChangeCeph(it) => it.made.resolved_path(),
         Op::ChangeByTool(it) => Ok(Path::new(&it.of.name)),
         made => bail!("{} changes nothing", made.operation().describe()),
     }
@@ -229,7 +230,7 @@ fn changed(op: &Op) -> Result<&Path> {
 
 /// Returns those of the paths that are known.
 fn known<'a>(paths: impl IntoIterator<Item = &'a PathRef>) -> Vec<PathBuf> {
-    paths.into_iter().filter_map(|path| path.path().ok().map(Path::to_owned)).collect()
+    paths.into_iter().filter_map(|path| path.resolved_path().ok().map(Path::to_owned)).collect()
 }
 
 fn with(mut paths: Vec<PathBuf>, another: &Path) -> Vec<PathBuf> {
@@ -342,7 +343,7 @@ impl SimulatedSystem {
 }
 
 impl Observer for SimulatedSystem {
-    fn ask(&self, question: MachineQuestion<'_>) -> Option<MachineAnswer> {
+    fn ask_machine(&self, question: MachineQuestion<'_>) -> Option<MachineAnswer> {
         Some(match question {
             MachineQuestion::Identity(path) => {
                 let name = path.file_name()?.to_str().filter(|name| name.starts_with("nvme"))?;
@@ -369,15 +370,15 @@ impl PlaceExecutor for SimulatedSystem {
         Ok(format!("boot-{}", self.boot))
     }
 
-    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf> {
+    fn locate_disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
         bail!("no disk here has {key}")
     }
 
-    fn observed(&mut self, op: Op) -> Result<Op> {
-        Ok(op.observed(self))
+    fn with_observations(&mut self, op: Op) -> Result<Op> {
+        Ok(op.with_machine_facts(self))
     }
 
-    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
+    fn perform_operation(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
         let made = match Model::from_op(op) {
             Some(model) => self.make(model, tag)?,
             None => {
@@ -392,7 +393,12 @@ impl PlaceExecutor for SimulatedSystem {
         Ok(made)
     }
 
-    fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_interrupted(
+        &mut self,
+        op: &Op,
+        tag: &RunTag,
+        others: &[StepOutput],
+    ) -> Result<Option<StepOutput>> {
         let Some(model) = Model::from_op(op) else { return Ok(None) };
         // Nothing but the steps of the run says whose a numbered one is.
         let is_its = |there: &&Simulated| {
@@ -406,31 +412,33 @@ impl PlaceExecutor for SimulatedSystem {
         Ok(found.map(|there| there.made.clone()))
     }
 
-    fn undo(&mut self, op: &Op, _: &RunTag, made: &StepOutput) -> Result<()> {
+    fn undo_operation(&mut self, op: &Op, _: &RunTag, made: &StepOutput) -> Result<()> {
         match (Model::from_op(op), op.act()) {
-            (Some(model), Act::Make(resource)) if !resource.stays(made) => self.unmake(model, made),
+            (Some(model), Act::Make(resource)) if !resource.stays_after_undo(made) => {
+                self.unmake(model, made)
+            }
             _ => Ok(()),
         }
     }
 
-    fn state(&mut self, _: &Op, made: &StepOutput) -> Result<Option<ArrayState>> {
+    fn read_array_state(&mut self, _: &Op, made: &StepOutput) -> Result<Option<ArrayState>> {
         let is_there = made.path.as_deref().is_some_and(|path| self.has(path));
         Ok(is_there.then_some(ArrayState::Healthy))
     }
 
-    fn settings(&mut self, _: &Op, _: &StepOutput) -> Result<ThingSettings> {
+    fn read_thing_settings(&mut self, _: &Op, _: &StepOutput) -> Result<ThingSettings> {
         Ok(ThingSettings::new())
     }
 
-    fn threads(&mut self, _: &Op, _: &StepOutput) -> Result<Vec<ServingThread>> {
+    fn list_serving_threads(&mut self, _: &Op, _: &StepOutput) -> Result<Vec<ServingThread>> {
         Ok(Vec::new())
     }
 
-    fn notes(&mut self) -> Vec<String> {
+    fn take_remarks(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    fn lacking(&mut self, _: &[AskedNeed]) -> Result<Lacking> {
+    fn lacking_needs(&mut self, _: &[AskedNeed]) -> Result<Lacking> {
         Ok(Lacking::default())
     }
 }

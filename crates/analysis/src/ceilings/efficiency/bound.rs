@@ -29,11 +29,11 @@ pub struct IoCost {
 }
 
 impl IoCost {
-    fn times(self, factor: f64) -> IoCost {
+    fn scaled_cost(self, factor: f64) -> IoCost {
         IoCost { reads: self.reads * factor, writes: self.writes * factor }
     }
 
-    fn plus(self, other: IoCost) -> IoCost {
+    fn plus_cost(self, other: IoCost) -> IoCost {
         IoCost { reads: self.reads + other.reads, writes: self.writes + other.writes }
     }
 }
@@ -70,7 +70,7 @@ impl LoadNeed {
     }
 
     pub fn cost(&self) -> IoCost {
-        self.random.times(self.share).plus(self.sequential.times(1.0 - self.share))
+        self.random.scaled_cost(self.share).plus_cost(self.sequential.scaled_cost(1.0 - self.share))
     }
 }
 
@@ -83,7 +83,7 @@ pub struct DriveRates {
 
 /// Returns the I/Os a second of drives that spend every second on one of these parts, each cost at
 /// the rates of its place; 0 if there is no cost.
-pub fn rate(parts: &[(IoCost, DriveRates)]) -> f64 {
+pub fn bounded_rate(parts: &[(IoCost, DriveRates)]) -> f64 {
     let time = |ios: f64, rate: f64| if ios > 0.0 { ios / rate } else { 0.0 };
     let all: f64 = parts
         .iter()
@@ -116,15 +116,15 @@ impl BoundCase<'_> {
             (at(share, IoPosition::Random)?, at(1.0 - share, IoPosition::Sequential)?);
         // With several arrays, each has its part of the I/Os.
         let part = 1.0 / self.layout.arrays as f64;
-        let (random, sequential) = (random.times(part), sequential.times(part));
+        let (random, sequential) = (random.scaled_cost(part), sequential.scaled_cost(part));
         let (rule, reads_first, unless) = (self.rules.join("; "), self.reads_first, self.unless());
         Ok(LoadNeed { random, sequential, share, rule, reads_first, unless })
     }
 
     fn cost_at(&mut self, place: IoPosition) -> Result<IoCost, String> {
-        let reads = if self.ask.reads > 0.0 { self.read(place)? } else { IoCost::default() };
-        let writes = if self.ask.reads < 1.0 { self.write(place)? } else { IoCost::default() };
-        Ok(reads.times(self.ask.reads).plus(writes.times(1.0 - self.ask.reads)))
+        let reads = if self.ask.reads > 0.0 { self.read_cost(place)? } else { IoCost::default() };
+        let writes = if self.ask.reads < 1.0 { self.write_cost(place)? } else { IoCost::default() };
+        Ok(reads.scaled_cost(self.ask.reads).plus_cost(writes.scaled_cost(1.0 - self.ask.reads)))
     }
 
     fn rule(&mut self, words: impl Into<String>) {
@@ -139,7 +139,7 @@ impl BoundCase<'_> {
         (is_zfs && self.ask.reads < 1.0).then_some("ZFS gathers writes and writes them in order")
     }
 
-    fn read(&mut self, place: IoPosition) -> Result<IoCost, String> {
+    fn read_cost(&mut self, place: IoPosition) -> Result<IoCost, String> {
         let (drives, lost) = (self.drives, self.layout.failed as f64);
         let reads = match self.layout.spread {
             LayoutSpread::Striped { .. } | LayoutSpread::Linear { .. }
@@ -257,7 +257,7 @@ impl BoundCase<'_> {
         pieces
     }
 
-    fn write(&mut self, place: IoPosition) -> Result<IoCost, String> {
+    fn write_cost(&mut self, place: IoPosition) -> Result<IoCost, String> {
         let only = |writes: f64| Ok(IoCost { reads: 0.0, writes });
         match self.layout.spread {
             LayoutSpread::Striped { .. } | LayoutSpread::Linear { .. }
@@ -374,7 +374,7 @@ mod tests {
     const KIB: u64 = 1 << 10;
 
     fn layout(drives: u64, spread: LayoutSpread) -> Layout {
-        Layout { spread, name: "RAID".into(), ..Layout::plain(drives) }
+        Layout { spread, name: "RAID".into(), ..Layout::without_join(drives) }
     }
 
     fn raid5(drives: u64) -> Layout {
@@ -395,7 +395,7 @@ mod tests {
 
     /// Returns the bound for drives of 400 reads and 100 writes a second.
     fn most(layout: &Layout, ask: &DriveLoad) -> f64 {
-        rate(&[(LoadNeed::for_load(layout, ask).unwrap().cost(), DRIVE)])
+        bounded_rate(&[(LoadNeed::for_load(layout, ask).unwrap().cost(), DRIVE)])
     }
 
     fn is(found: f64, wanted: f64) {
@@ -581,7 +581,10 @@ mod tests {
         let need = LoadNeed::for_load(&raid5(5), &ask(0.0, 0.2, 64 * KIB)).unwrap();
         let slow = DriveRates { reads: READ, writes: WRITE };
         let fast = DriveRates { reads: 2.0 * READ, writes: 2.0 * WRITE };
-        let both = rate(&[(need.random.times(0.2), slow), (need.sequential.times(0.8), fast)]);
+        let both = bounded_rate(&[
+            (need.random.scaled_cost(0.2), slow),
+            (need.sequential.scaled_cost(0.8), fast),
+        ]);
         let random = 0.2 * (2.0 / READ + 2.0 / WRITE) / 5.0;
         is(both, 1.0 / (random + 0.8 / (4.0 * 2.0 * WRITE)));
     }
@@ -621,7 +624,7 @@ mod tests {
             prop_assert!(bound <= each * (1.0 + 1e-9), "{bound} of {each}");
             prop_assert!(bound > 0.0);
             if let Ok(need) = LoadNeed::for_load(&Layout { failed: 1, ..whole }, &ask) {
-                let left = rate(&[(need.cost(), DRIVE)]);
+                let left = bounded_rate(&[(need.cost(), DRIVE)]);
                 prop_assert!(left <= bound * (1.0 + 1e-9), "{left} of {bound}");
             }
         }

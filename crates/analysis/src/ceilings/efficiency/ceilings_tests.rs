@@ -112,7 +112,7 @@ fn what_is_not_known_of_a_drive_is_no_ceiling() {
     // A scenario's own rating counts alone.
     let own = |run: &mut RunData| {
         let mut rating = Rating { source: "a page".into(), ..Rating::default() };
-        rating::set(&mut rating, "read", "6000MB/s").unwrap();
+        rating::set_rating_key(&mut rating, "read", "6000MB/s").unwrap();
         run.start.scenario.rating = Some(Box::new(rating));
     };
     let run = on_a_drive(pro(), |run| {
@@ -177,7 +177,7 @@ fn a_users_ratings_count_and_disks_that_turn_have_none_for_random_ios() {
     let own = Device { model: Some("OWN1000GTX".into()), pcie: None, ..pro() };
     let run = on_a_drive(own, |run| {
         sequential(run);
-        run.ratings = run.ratings.with(text).unwrap();
+        run.ratings = run.ratings.with_user_file(text).unwrap();
     });
     assert_eq!(bounds(&run), [("rated".to_owned(), 5e9)]);
     let disk = Device {
@@ -245,11 +245,11 @@ fn more_than_a_link_carries_or_a_tenth_above_a_rating_is_a_doubt() {
     let told = |device: Device, ratings: &str| {
         let run = on_a_drive(device, |run| {
             sequential(run);
-            run.ratings = run.ratings.with(ratings).unwrap();
+            run.ratings = run.ratings.with_user_file(ratings).unwrap();
         });
         let found = findings(&run).workloads.remove(0);
         let rate = found.rows[0].iops.value().unwrap() * f64::from(128 << 10);
-        (rate, found.efficiency.iter().find_map(above))
+        (rate, found.efficiency.iter().find_map(excess_reason))
     };
     let own = Device { model: Some("OWN1000".into()), pcie: None, ..pro() };
     let (rate, none) = told(own.clone(), "");
@@ -300,7 +300,7 @@ fn a_network_is_that_of_its_slowest_card_that_is_one() {
         let all: Vec<Efficiency> =
             found.efficiency.into_iter().filter(|one| one.by.word() == "network").collect();
         all.into_iter()
-            .map(|one| (one.by.against().to_owned(), one.could.value().unwrap(), one.sentence))
+            .map(|one| (one.by.bound_words().to_owned(), one.could.value().unwrap(), one.sentence))
             .next()
     };
     let (network, could, sentence) = of(|_| {}).unwrap();

@@ -64,7 +64,7 @@ mod tests {
         let layout = Layout {
             spread: LayoutSpread::Linear { chunk },
             name: "linear".into(),
-            ..Layout::plain(4)
+            ..Layout::without_join(4)
         };
         let found = CoveredPart::by_region(&layout, 100 * GIB, &region).unwrap();
         ((found.worth * 100.0).round() / 100.0, found.drives)
@@ -92,7 +92,7 @@ mod tests {
     fn what_turns_all_the_time_is_on_all_drives() {
         assert_eq!(
             CoveredPart::by_region(
-                &Layout::plain(4),
+                &Layout::without_join(4),
                 GIB,
                 &LoadRegion { offset: 0, bytes: 1, parts: 1 }
             ),

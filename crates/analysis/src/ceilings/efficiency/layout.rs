@@ -28,7 +28,7 @@ impl Layout {
     pub fn from_stack(stack: &Stack) -> Result<Layout, String> {
         let all = drives(&stack.medium)?;
         let Some((layer, join)) = known_join(stack) else {
-            let plain = Layout::plain(all);
+            let plain = Layout::without_join(all);
             let unknown = || "it is not known how its layers lay data over the drives".to_owned();
             return is_joined(stack).then(unknown).map_or(Ok(plain), Err);
         };
@@ -39,14 +39,14 @@ impl Layout {
             return Err("the limit of layers that join parts of a joined device is not calculated"
                 .to_owned());
         }
-        let arrays = stack.medium.groups() as u64;
+        let arrays = stack.medium.list_count() as u64;
         let drives = all / arrays;
         let Joined { spread, name, .. } = join(layer, drives)?;
-        Ok(Layout { drives, arrays, spread, failed: lost(stack)?, name })
+        Ok(Layout { drives, arrays, spread, failed: lost_drives(stack)?, name })
     }
 
     /// Returns the layout of drives that nothing joins.
-    pub fn plain(drives: u64) -> Layout {
+    pub fn without_join(drives: u64) -> Layout {
         let spread = LayoutSpread::Striped { over: drives };
         Layout { drives, arrays: 1, spread, failed: 0, name: String::new() }
     }
@@ -84,7 +84,7 @@ pub fn stripe_unit(stack: &Stack) -> Option<(&'static str, u64)> {
 }
 
 fn join_of(layer: &LayerSpec) -> Option<Join> {
-    layer.help()?.layout
+    layer.catalog_entry()?.layout
 }
 
 fn known_join(stack: &Stack) -> Option<(&LayerSpec, Join)> {
@@ -96,8 +96,8 @@ fn is_of_many(stack: &Stack) -> bool {
     matches!(stack.medium, Medium::Many { .. })
 }
 
-fn lost(stack: &Stack) -> Result<u64, String> {
-    let lost = stack.state.as_ref().map_or(Some(0), InState::lost);
+fn lost_drives(stack: &Stack) -> Result<u64, String> {
+    let lost = stack.state.as_ref().map_or(Some(0), InState::lost_members);
     lost.map(u64::from).ok_or_else(|| "what a rebuild takes of its drives is not known".to_owned())
 }
 

@@ -21,7 +21,7 @@ pub(super) struct LinkPath {
 impl EfficiencyCase<'_> {
     /// Compares the stack with what the links of its drives carry; `None` where they are not known,
     /// or differ.
-    pub(super) fn linked(&self) -> Option<Efficiency> {
+    pub(super) fn link_efficiency(&self) -> Option<Efficiency> {
         let way = narrowest(self.hardware.as_ref()?)?;
         let found = self
             .finding(FigureOrigin::Link { link: way.name.clone() }, |case, layout, job| {
@@ -96,7 +96,7 @@ fn cable(settled: &Settled) -> Option<LinkPath> {
     let gigabits = if settled.kind == "usb" { number / 1000.0 } else { number };
     let link = HardwareLink::of_speed(&settled.kind, gigabits).filter(|link| link.is_cable())?;
     let lanes = if settled.lanes > 1 { format!(" x{}", settled.lanes) } else { String::new() };
-    let rate = link.rate().times(settled.lanes.max(1) as f64);
+    let rate = link.rate().side_by_side(settled.lanes.max(1) as f64);
     Some(LinkPath { name: link.name() + &lanes, rate, shared: link.is_half_duplex() })
 }
 
@@ -107,7 +107,7 @@ fn pcie(settled: &PcieLink, drives: usize) -> Option<LinkPath> {
     let of = if drives > 1 { format!(" of {drives} drives") } else { String::new() };
     Some(LinkPath {
         name: link.name() + &of,
-        rate: link.rate().times(1.0 / drives as f64),
+        rate: link.rate().side_by_side(1.0 / drives as f64),
         shared: false,
     })
 }

@@ -27,7 +27,7 @@ use crate::gather::pairing::RoundBasis;
 use crate::gather::reading::WorkloadView;
 use crate::gather::rounds::IoDirection;
 use crate::gather::subject;
-use crate::gather::subject::{Quantity, marked};
+use crate::gather::subject::{Quantity, mark_emulated};
 use bound::{DriveLoad, IoCost, LoadNeed};
 use cover::{CoveredPart, LoadRegion};
 use hardware::Hardware;
@@ -61,7 +61,13 @@ pub fn efficiencies(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> 
             hardware: hardware.as_ref(),
             way: None,
         };
-        [case.measured(), case.carried(), case.networked(), case.linked(), case.rated()]
+        [
+            case.measured_efficiency(),
+            case.tcp_efficiency(),
+            case.network_efficiency(),
+            case.link_efficiency(),
+            case.rated_efficiency(),
+        ]
     };
     let is_loaded = |at: usize| {
         let stacks = &reading.run.start.scenario.stacks;
@@ -107,7 +113,7 @@ impl EfficiencyCase<'_> {
     }
 
     /// Compares the stack with all of its drives at once, if the run loaded them so.
-    fn measured(&self) -> Option<Efficiency> {
+    fn measured_efficiency(&self) -> Option<Efficiency> {
         is_joined(self.stack()).then_some(())?;
         let stacks = &self.reading.run.start.scenario.stacks;
         let is_each = |one: &&usize| {
@@ -129,7 +135,8 @@ impl EfficiencyCase<'_> {
         let layout = Layout::from_stack(self.stack());
         let joins = layout.as_ref().map_or(true, |layout| !layout.name.is_empty());
         let direction = |layout: &Layout, job: &Job, way: IoDirection| {
-            let held = held(&EfficiencyCase { way: Some(way), ..*self }, layout, &only(job, way));
+            let held =
+                held(&EfficiencyCase { way: Some(way), ..*self }, layout, &one_way_job(job, way));
             let (could, share, of_all) = figures(held);
             DirectionEfficiency {
                 direction: way.word(),
@@ -139,9 +146,12 @@ impl EfficiencyCase<'_> {
             }
         };
         let directions = match (&layout, self.reading.workload.jobs.as_slice()) {
-            (Ok(layout), [job]) => {
-                self.reading.directions().iter().map(|way| direction(layout, job, *way)).collect()
-            }
+            (Ok(layout), [job]) => self
+                .reading
+                .mix_directions()
+                .iter()
+                .map(|way| direction(layout, job, *way))
+                .collect(),
             _ => Vec::new(),
         };
         let held = match (&layout, self.reading.workload.jobs.as_slice()) {
@@ -185,7 +195,7 @@ impl EfficiencyCase<'_> {
 
     /// Returns the need if every I/O were one I/O of a drive.
     fn plain_need(&self, layout: &Layout, job: &Job) -> Result<LoadNeed, String> {
-        self.need(&Layout::plain(layout.all_drives()), job)
+        self.need(&Layout::without_join(layout.all_drives()), job)
     }
 
     fn need(&self, layout: &Layout, job: &Job) -> Result<LoadNeed, String> {
@@ -196,14 +206,14 @@ impl EfficiencyCase<'_> {
             bs: job.bs,
             streams: u64::from(job.numjobs) * self.of_an_array(layout),
             flash: self.is_flash(),
-            covered: self.covered(layout, job),
+            covered: self.covered_part(layout, job),
         };
         LoadNeed::for_load(layout, &ask)
     }
 
     /// Returns the targets that every job of the load has at the same time.
     fn at_once(&self) -> u64 {
-        self.stack().targets()
+        self.stack().target_count()
     }
 
     /// Returns the part of these targets that is on one of several arrays.
@@ -213,7 +223,7 @@ impl EfficiencyCase<'_> {
 
     /// Returns the part of concatenated drives that the load is on; `None` if nobody recorded their
     /// sizes.
-    fn covered(&self, layout: &Layout, job: &Job) -> Option<CoveredPart> {
+    fn covered_part(&self, layout: &Layout, job: &Job) -> Option<CoveredPart> {
         let members = self.stack().medium.members();
         let smallest =
             members.iter().map(|member| self.member_bytes(member)).collect::<Option<Vec<_>>>()?;
@@ -269,15 +279,16 @@ impl EfficiencyCase<'_> {
         let drives = layout.all_drives() as f64;
         let cost =
             IoCost { reads: need.cost().reads * drives, writes: need.cost().writes * drives };
-        let own =
-            |reading: &WorkloadView| rows::rate(reading, each, "1/s", Quantity::Acknowledged, None);
+        let own = |reading: &WorkloadView| {
+            rows::stack_rate(reading, each, "1/s", Quantity::Acknowledged, None)
+        };
         if let Some(times) = same_mix(cost, reads_of(job)).filter(|_| self.way.is_none()) {
             let could = own(self.reading).map("1/s", |rate| rate / times);
-            let share = self.over(each, times);
+            let share = self.ratio_over_drives(each, times);
             return Ok(ReachedBound {
                 could: self.in_unit(could, job),
                 share,
-                of_all: Some(self.over(each, 1.0)),
+                of_all: Some(self.ratio_over_drives(each, 1.0)),
                 need,
                 also: None,
                 scatter: 1.0,
@@ -285,14 +296,18 @@ impl EfficiencyCase<'_> {
         }
         let wanted =
             [(cost.reads, true), (cost.writes, false)].into_iter().filter(|(ios, _)| *ios > 0.0);
-        let parts = wanted.map(|(ios, reads)| Ok((ios, self.alone(reads, job)?)));
+        let parts = wanted.map(|(ios, reads)| Ok((ios, self.one_way_workload(reads, job)?)));
         let parts = parts.collect::<Result<Vec<_>, String>>()?;
-        let share = parts.iter().map(|(ios, reading)| self.times(each, reading, *ios));
+        let share = parts.iter().map(|(ios, reading)| self.share_of_drives(each, reading, *ios));
         let could = parts.iter().map(|(ios, reading)| own(reading).map("s", |rate| ios / rate));
         let could = sum(could).map("1/s", |seconds| 1.0 / seconds);
         let of_all = match self.way {
-            None => self.over(each, 1.0),
-            Some(way) => self.times(each, self.alone(way == IoDirection::Read, job)?, 1.0),
+            None => self.ratio_over_drives(each, 1.0),
+            Some(way) => self.share_of_drives(
+                each,
+                self.one_way_workload(way == IoDirection::Read, job)?,
+                1.0,
+            ),
         };
         Ok(ReachedBound {
             could: self.in_unit(could, job),
@@ -305,7 +320,7 @@ impl EfficiencyCase<'_> {
     }
 
     /// Returns the workload with the same load of only reads, or only writes.
-    fn alone(&self, reads: bool, job: &Job) -> Result<&WorkloadView<'_>, String> {
+    fn one_way_workload(&self, reads: bool, job: &Job) -> Result<&WorkloadView<'_>, String> {
         let like = |other: &Job| Job {
             name: String::new(),
             rw: job.rw,
@@ -339,14 +354,14 @@ impl EfficiencyCase<'_> {
     /// Returns the rate of the stack over that of all drives, multiplied by `times`. The ratio is
     /// paired where both ran under this load; else its interval includes the machine's drift
     /// between the two.
-    fn times(&self, each: usize, under: &WorkloadView, times: f64) -> MeasuredFigure {
+    fn share_of_drives(&self, each: usize, under: &WorkloadView, times: f64) -> MeasuredFigure {
         match under.workload.name == self.reading.workload.name {
-            true => self.over(each, times),
+            true => self.ratio_over_drives(each, times),
             false => self.over_another(each, under).map("1", |ratio| ratio * times),
         }
     }
 
-    fn over(&self, each: usize, times: f64) -> MeasuredFigure {
+    fn ratio_over_drives(&self, each: usize, times: f64) -> MeasuredFigure {
         let pair = [each, self.stack];
         if let Some(absent) = pair.into_iter().find(|at| self.reading.sides[*at].rounds.is_empty())
         {
@@ -358,7 +373,7 @@ impl EfficiencyCase<'_> {
         // Problems that the slices show spoil the ratio. A wide ratio, or one of many, does not.
         let spoilt =
             found.verdict.reason().filter(|reason| reason.is_of_slices()).map(ToString::to_string);
-        let figure = found.figure().map("1", |ratio| ratio * times);
+        let figure = found.rate_ratio_figure().map("1", |ratio| ratio * times);
         if spoilt.is_some() { figure.cautioned(spoilt) } else { figure }
     }
 
@@ -373,13 +388,14 @@ impl EfficiencyCase<'_> {
         });
         let rates = [(under, each, None), (self.reading, self.stack, self.way)].map(
             |(reading, at, way)| {
-                rows::rate(reading, at, "1/s", Quantity::Acknowledged, way).value()
+                rows::stack_rate(reading, at, "1/s", Quantity::Acknowledged, way).value()
             },
         );
         match (levels, rates) {
             (Ok((drives, stack)), _) => {
-                let found = unpaired::change(&drives, &stack, separation([under, self.reading]));
-                let interval = Interval::between(found.low, found.high);
+                let found =
+                    unpaired::compare_levels(&drives, &stack, separation([under, self.reading]));
+                let interval = Interval::from_bounds(found.low, found.high);
                 let (n, caution) = (found.units as u64, None);
                 MeasuredFigure::Known {
                     value: found.ratio,
@@ -405,7 +421,7 @@ impl EfficiencyCase<'_> {
         let rate = match self.way {
             None => self.row.iops.clone(),
             Some(way) => {
-                rows::rate(self.reading, self.stack, "1/s", Quantity::Acknowledged, Some(way))
+                rows::stack_rate(self.reading, self.stack, "1/s", Quantity::Acknowledged, Some(way))
             }
         };
         rate.map("1", |rate| rate / bound)
@@ -421,7 +437,7 @@ impl EfficiencyCase<'_> {
 }
 
 /// Returns the same load with one direction of a mix.
-fn only(job: &Job, way: IoDirection) -> Job {
+fn one_way_job(job: &Job, way: IoDirection) -> Job {
     let rw = match (way == IoDirection::Read, job.rw.random()) {
         (true, true) => Rw::RandRead,
         (true, false) => Rw::Read,
@@ -467,11 +483,11 @@ fn same_members(one: &Medium, other: &Medium) -> bool {
 }
 
 fn sum(parts: impl Iterator<Item = MeasuredFigure>) -> MeasuredFigure {
-    parts.reduce(plus).unwrap_or_else(|| MeasuredFigure::missing("nothing was measured"))
+    parts.reduce(add_figures).unwrap_or_else(|| MeasuredFigure::missing("nothing was measured"))
 }
 
 /// Adds two figures that may move together: the interval is no wider than theirs end to end.
-fn plus(one: MeasuredFigure, other: MeasuredFigure) -> MeasuredFigure {
+fn add_figures(one: MeasuredFigure, other: MeasuredFigure) -> MeasuredFigure {
     let (n, caution) = match (&one, &other) {
         (
             MeasuredFigure::Known { n, caution, .. },
@@ -488,7 +504,7 @@ fn plus(one: MeasuredFigure, other: MeasuredFigure) -> MeasuredFigure {
     };
     let interval = match (interval, its) {
         (Interval::Bounds { low, high, .. }, Interval::Bounds { low: from, high: to, .. }) => {
-            Interval::between(low + from, high + to)
+            Interval::from_bounds(low + from, high + to)
         }
         (missing @ Interval::Missing { .. }, _) | (_, missing) => missing,
     };
@@ -513,7 +529,7 @@ fn separation(pair: [&WorkloadView; 2]) -> f64 {
 }
 
 fn efficiency_words(found: &Efficiency, workload: &Workload) -> String {
-    let who = marked(&found.stack, found.emulated.is_some());
+    let who = mark_emulated(&found.stack, found.emulated.is_some());
     if let FigureOrigin::Tcp { between, streams } = &found.by {
         return network::network_words(&who, between, *streams, found);
     }
@@ -541,12 +557,12 @@ fn efficiency_words(found: &Efficiency, workload: &Workload) -> String {
         (Some(share), _) => {
             let rule =
                 if found.rule.is_empty() { String::new() } else { format!("{}; ", found.rule) };
-            let share = Digits::share(share, found.share.bounds()).words();
+            let share = Digits::format_share(share, found.share.bounds()).to_words();
             let published = found.published.as_ref().and_then(MeasuredFigure::value);
             let published =
                 published.map(|share| format!("; {:.1} % was published", 100.0 * share));
             let published = published.unwrap_or_default();
-            let apart = apart(&found.directions);
+            let apart = describe_directions(&found.directions);
             format!(
                 "{who}: reaches {share} of what {drives} can do at {at} ({rule}{source}){published}{apart}"
             )
@@ -559,10 +575,10 @@ fn efficiency_words(found: &Efficiency, workload: &Workload) -> String {
 }
 
 /// Describes reads and writes of a mix, each against the limit of a load of that direction alone.
-fn apart(directions: &[DirectionEfficiency]) -> String {
+fn describe_directions(directions: &[DirectionEfficiency]) -> String {
     let said = |one: &DirectionEfficiency| match (one.share.value(), &one.share) {
         (Some(share), _) => {
-            let share = Digits::share(share, one.share.bounds()).words();
+            let share = Digits::format_share(share, one.share.bounds()).to_words();
             format!("; {}s reach {share} of the limit of {0}s alone", one.direction)
         }
         (None, MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason }) => {
@@ -575,10 +591,10 @@ fn apart(directions: &[DirectionEfficiency]) -> String {
 
 /// Returns the reason why a share above the whole bound is no share of the drives; `None` if it
 /// does not surely exceed the bound.
-pub fn above(found: &Efficiency) -> Option<String> {
+pub fn excess_reason(found: &Efficiency) -> Option<String> {
     let (low, _) = found.share.bounds()?;
     let share = found.share.value().filter(|_| low > found.scatter)?;
-    let words = Digits::share(share, found.share.bounds()).words();
+    let words = Digits::format_share(share, found.share.bounds()).to_words();
     let what = match &found.by {
         FigureOrigin::Measured { each } => format!("what its drives could do by {each}"),
         FigureOrigin::Rated { .. } => "what its drives are rated at".to_owned(),

@@ -19,7 +19,7 @@ use iotax_store::RunData;
 impl EfficiencyCase<'_> {
     /// Compares the stack with what the slowest card on its path carries; `None` if nothing leaves
     /// a machine, or if no card reports its speed.
-    pub(super) fn networked(&self) -> Option<Efficiency> {
+    pub(super) fn network_efficiency(&self) -> Option<Efficiency> {
         let link = slowest(self.reading.run, self.stack())?;
         let [low, high] = [link.rate().practical.low, link.rate().practical.high].map(rate_text);
         let found = self.finding(FigureOrigin::Network { network: link.name() }, |case, _, job| {
@@ -45,9 +45,9 @@ impl EfficiencyCase<'_> {
 
     /// Compares the stack with what TCP carried between the two ends of its layer; `None` if that
     /// was not measured in this run.
-    pub(super) fn carried(&self) -> Option<Efficiency> {
+    pub(super) fn tcp_efficiency(&self) -> Option<Efficiency> {
         let stacks = &self.reading.run.start.scenario.stacks;
-        let (net, near, far) = measured(stacks, self.stack())?;
+        let (net, near, far) = network_between(stacks, self.stack())?;
         // Data that is read arrives at the far end.
         let comes_in = stacks[net].medium.place() == far;
         let reads = self.reading.workload.jobs.first().is_none_or(|job| reads_of(job) >= 0.5);
@@ -74,7 +74,7 @@ impl EfficiencyCase<'_> {
         let bound = bounds.into_iter().min_by(lowest).ok_or("nothing crosses it")?;
         Ok(ReachedBound {
             need: LoadNeed::default(),
-            share: over(self.share_of(1.0), &bound),
+            share: unpaired_share(self.share_of(1.0), &bound),
             could: self.in_unit(bound, job),
             of_all: None,
             also: None,
@@ -88,7 +88,7 @@ impl EfficiencyCase<'_> {
         let way = if receives { IoDirection::Read } else { IoDirection::Write };
         let of = |reading: &WorkloadView| {
             let probe = reading.workload.probe.as_ref().filter(|probe| probe.name == "tcp")?;
-            let rate = rows::rate(reading, net, "B/s", Quantity::Acknowledged, Some(way));
+            let rate = rows::stack_rate(reading, net, "B/s", Quantity::Acknowledged, Some(way));
             rate.value().map(|_| (rate, probe.numjobs))
         };
         let all = self.readings.iter().filter_map(of);
@@ -105,9 +105,9 @@ pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<S
     let [job] = readings[at].workload.jobs.as_slice() else { return Vec::new() };
     let of_one = |one: &Charges| {
         let named = |name: &String| scenario.stacks.iter().find(|stack| stack.name == *name);
-        let (net, near, far) = measured(&scenario.stacks, named(&one.stack)?)?;
+        let (net, near, far) = network_between(&scenario.stacks, named(&one.stack)?)?;
         // A stack that crosses a network itself does not measure it.
-        crossed(named(&one.against)?).next().is_none().then_some(())?;
+        crossed_layers(named(&one.against)?).next().is_none().then_some(())?;
         let is_rr = |reading: &&WorkloadView| {
             reading.workload.probe.as_ref().is_some_and(|probe| probe.name == "rr")
         };
@@ -115,7 +115,7 @@ pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<S
         let (added, ns) =
             (one.latency.difference.value().filter(|added| *added > 0.0)?, trip.value()?);
         let words = |value, figure: &MeasuredFigure| {
-            Digits::for_value(value, figure.bounds(), "ns").words()
+            Digits::for_value(value, figure.bounds(), "ns").to_words()
         };
         Some(format!(
             "{}: {} more mean latency than {}: {} times a round trip of the network between {near} and {far} ({})",
@@ -132,8 +132,8 @@ pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<S
 
 /// Returns the stack that is the network between the two ends of a stack's only layer with two
 /// ends, and these ends: where the drive is, where it is used.
-fn measured(stacks: &[Stack], stack: &Stack) -> Option<(usize, Place, Place)> {
-    let mut crossed = crossed(stack);
+fn network_between(stacks: &[Stack], stack: &Stack) -> Option<(usize, Place, Place)> {
+    let mut crossed = crossed_layers(stack);
     let (layer, near, far) = crossed.next().filter(|_| crossed.next().is_none())?;
     let net = stacks.iter().position(|one| is_between(&one.medium, [&near, &far], layer))?;
     Some((net, near, far))
@@ -141,13 +141,13 @@ fn measured(stacks: &[Stack], stack: &Stack) -> Option<(usize, Place, Place)> {
 
 /// Returns the ratio of figures whose rounds are not paired: its bounds are as far apart as the
 /// ends of both intervals allow.
-fn over(one: MeasuredFigure, bound: &MeasuredFigure) -> MeasuredFigure {
+fn unpaired_share(one: MeasuredFigure, bound: &MeasuredFigure) -> MeasuredFigure {
     let (Some(most), interval) = (bound.value(), one.bounds().zip(bound.bounds())) else {
         return bound.clone();
     };
     let share = one.map("1", |rate| rate / most);
     let interval = match interval {
-        Some(((low, high), (least, most))) => Interval::between(low / most, high / least),
+        Some(((low, high), (least, most))) => Interval::from_bounds(low / most, high / least),
         None => {
             Interval::Missing { missing: "the stack or the network has no interval".to_owned() }
         }
@@ -159,10 +159,13 @@ fn over(one: MeasuredFigure, bound: &MeasuredFigure) -> MeasuredFigure {
 /// this stack reaches 93.1 %`
 pub(super) fn network_words(who: &str, between: &str, streams: u32, found: &Efficiency) -> String {
     let MeasuredFigure::Known { value, unit, .. } = &found.could else { return String::new() };
-    let could = Digits::for_value(*value, found.could.bounds(), unit).words();
+    let could = Digits::for_value(*value, found.could.bounds(), unit).to_words();
     let counted = if *unit == "1/s" { " I/Os a second" } else { "" };
-    let streams = iotax_units::counted(u64::from(streams), "stream", "streams");
-    let share = found.share.value().map(|share| Digits::share(share, found.share.bounds()).words());
+    let streams = iotax_units::count_noun(u64::from(streams), "stream", "streams");
+    let share = found
+        .share
+        .value()
+        .map(|share| Digits::format_share(share, found.share.bounds()).to_words());
     let share = share.unwrap_or_else(|| "an unknown share".to_owned());
     format!(
         "{who}: network between {between}: {could}{counted} (tcp, {streams}); this stack reaches {share}"
@@ -180,7 +183,7 @@ fn is_between(medium: &Medium, ends: [&Place; 2], layer: &LayerSpec) -> bool {
 }
 
 /// Returns the layers whose two ends are in two places: where the drive is, where it is used.
-fn crossed(stack: &Stack) -> impl Iterator<Item = (&LayerSpec, Place, Place)> {
+fn crossed_layers(stack: &Stack) -> impl Iterator<Item = (&LayerSpec, Place, Place)> {
     stack.layers_in_places().filter_map(|(layer, near)| {
         let far = layer.far.clone().filter(|far| *far != near)?;
         Some((layer, near, far))
@@ -188,7 +191,7 @@ fn crossed(stack: &Stack) -> impl Iterator<Item = (&LayerSpec, Place, Place)> {
 }
 
 fn slowest(run: &RunData, stack: &Stack) -> Option<HardwareLink> {
-    let cards = crossed(stack).flat_map(|(layer, near, far)| {
+    let cards = crossed_layers(stack).flat_map(|(layer, near, far)| {
         [near, far].into_iter().filter_map(move |place| card(run, &place, layer))
     });
     cards.min_by(|one, other| one.rate().most.total_cmp(&other.rate().most))

@@ -1,7 +1,7 @@
 //! Bounds by the maker's rating of a drive: the scenario's `[rating]`, else what is known of the
 //! model that the place reports.
 
-use super::bound::{DriveRates, IoCost, LoadNeed, rate};
+use super::bound::{DriveRates, IoCost, LoadNeed, bounded_rate};
 use super::{
     Efficiency, EfficiencyCase, FigureOrigin, Layout, ReachedBound, efficiency_words, reads_of,
 };
@@ -22,7 +22,7 @@ struct DriveSheet {
 }
 
 impl DriveSheet {
-    fn value(&self, rated: DriveRatings) -> Option<f64> {
+    fn rated_value(&self, rated: DriveRatings) -> Option<f64> {
         self.figures.get(&rated).copied()
     }
 
@@ -51,7 +51,7 @@ impl DriveSheet {
 impl EfficiencyCase<'_> {
     /// Compares the stack with the rating of its drives. If only the model is known and says
     /// nothing about this load, there is no bound.
-    pub(super) fn rated(&self) -> Option<Efficiency> {
+    pub(super) fn rated_efficiency(&self) -> Option<Efficiency> {
         if let Some(rating) = &self.reading.run.start.scenario.rating {
             let by = FigureOrigin::Rated { source: rating.source.clone(), drive: None };
             let sheet = DriveSheet::of_scenario(rating);
@@ -152,7 +152,7 @@ fn rated_most(sheet: &DriveSheet, need: &LoadNeed, job: &Job) -> Result<f64, Str
         let rates = DriveRates { reads: of(cost.reads, true)?, writes: of(cost.writes, false)? };
         parts.push((IoCost { reads: cost.reads * share, writes: cost.writes * share }, rates));
     }
-    Ok(rate(&parts))
+    Ok(bounded_rate(&parts))
 }
 
 /// Bytes of a rated random I/O.
@@ -165,8 +165,8 @@ fn rated_rate(sheet: &DriveSheet, bs: u64, reads: bool, random: bool) -> Result<
     } else {
         (DriveRatings::RandwriteIops, DriveRatings::Write)
     };
-    let by_bytes = sheet.value(bytes).map(|bytes| bytes / bs as f64);
-    let by_ios = sheet.value(ios).filter(|_| random);
+    let by_bytes = sheet.rated_value(bytes).map(|bytes| bytes / bs as f64);
+    let by_ios = sheet.rated_value(ios).filter(|_| random);
     let what = if reads { "reads" } else { "writes" };
     match (by_ios, by_bytes) {
         (Some(ios), Some(bytes)) => Ok(ios.min(bytes)),
@@ -183,8 +183,8 @@ fn rated_latency(sheet: &DriveSheet, need: &LoadNeed, job: &Job) -> Option<f64> 
     if need.share < 1.0 || job.bs > RATED_BS {
         return None;
     }
-    let [read, write] =
-        [DriveRatings::RandreadLatency, DriveRatings::RandwriteLatency].map(|one| sheet.value(one));
+    let [read, write] = [DriveRatings::RandreadLatency, DriveRatings::RandwriteLatency]
+        .map(|one| sheet.rated_value(one));
     let reads = reads_of(job);
     let first = if need.reads_first { read? } else { 0.0 };
     let of_reads = if reads > 0.0 { reads * read? } else { 0.0 };

@@ -212,7 +212,7 @@ fn more_than_all_is_told_as_a_doubt() {
 fn rated(figures: &[(&str, &str)], job: Job) -> Efficiency {
     let mut run = twin::arrays();
     let mut rating = Rating { source: "a page".into(), ..Rating::default() };
-    figures.iter().for_each(|(key, text)| rating::set(&mut rating, key, text).unwrap());
+    figures.iter().for_each(|(key, text)| rating::set_rating_key(&mut rating, key, text).unwrap());
     run.start.scenario.rating = Some(Box::new(rating));
     run.start.scenario.workloads[0].jobs[0] = job;
     let found = findings(&run);
@@ -295,12 +295,12 @@ fn the_page_on_bias_names_every_ceiling_that_is_known() {
 fn what_was_published_stands_beside_as_a_share_of_the_same_rating() {
     let mut run = twin::arrays();
     let mut sheet = Rating { source: "a page".into(), ..Rating::default() };
-    rating::set(&mut sheet, "randread_iops", "850k").unwrap();
+    rating::set_rating_key(&mut sheet, "randread_iops", "850k").unwrap();
     run.start.scenario.rating = Some(Box::new(sheet));
     let load = run.start.scenario.workloads[0].name.clone();
     let figure = |stack: &str, printed: &str| {
         let metric = Metric::Rate { bytes: false, durable: false, way: None };
-        PublishedFigure::read(&load, metric, stack, printed).unwrap()
+        PublishedFigure::from_printed(&load, metric, stack, printed).unwrap()
     };
     run.start.scenario.published = Some(Box::new(Published {
         source: "a page".into(),
@@ -511,7 +511,7 @@ proptest! {
     /// Drives by themselves reach everything that they can do under any load.
     #[test]
     fn all_drives_at_once_are_all_that_they_are(reads in 0.0..=1.0f64, random in 0.0..=1.0f64, drives in 1u64..20, power in 0u32..9) {
-        let layout = Layout::plain(drives);
+        let layout = Layout::without_join(drives);
         let ask = DriveLoad { reads, random, bs: 4096 << power, streams: 1, flash: false, covered: None };
         let need = LoadNeed::for_load(&layout, &ask).unwrap();
         let cost = IoCost { reads: need.cost().reads * drives as f64, writes: need.cost().writes * drives as f64 };
@@ -526,7 +526,7 @@ fn each_against_itself_is_one() {
     let run = twin::arrays();
     let readings: Vec<WorkloadView> = WorkloadView::all_of_run(&run);
     for reading in &readings {
-        let row = rows::row(reading, 0);
+        let row = rows::stack_row(reading, 0);
         let case = EfficiencyCase {
             readings: &readings,
             reading,

@@ -62,12 +62,16 @@ impl<'a> SystemRuns<'a> {
     pub(crate) fn from_group(group: &SystemGroup<'a>, metric: &str) -> SystemRuns<'a> {
         let mut runs = SystemRuns::default();
         for result in &group.results {
-            runs.add(result, result.sample(metric));
+            runs.add_result(result, result.sample(metric));
         }
         runs
     }
 
-    pub(crate) fn add(&mut self, result: &'a ImportedResult, sample: Option<&'a ImportedSample>) {
+    pub(crate) fn add_result(
+        &mut self,
+        result: &'a ImportedResult,
+        sample: Option<&'a ImportedSample>,
+    ) {
         if let Some(sample) = sample.filter(|sample| sample.value.is_some()) {
             self.samples.push(sample);
             self.results.push(result);
@@ -136,7 +140,7 @@ impl<'a> SystemRuns<'a> {
 
     /// Returns the mean time at which the runs ended, and the seconds from the first start to the
     /// last end; `None` if a run does not report its end.
-    fn times(&self) -> Option<(f64, f64)> {
+    fn run_times(&self) -> Option<(f64, f64)> {
         let ends: Vec<f64> =
             self.results.iter().map(|result| ended_s(result)).collect::<Option<_>>()?;
         let first = ends.iter().copied().fold(f64::INFINITY, f64::min);
@@ -157,7 +161,7 @@ fn ended_s(result: &ImportedResult) -> Option<f64> {
 
 pub(crate) fn separation(a: &SystemRuns, b: &SystemRuns) -> f64 {
     let apart = || {
-        let ((at_a, length_a), (at_b, length_b)) = (a.times()?, b.times()?);
+        let ((at_a, length_a), (at_b, length_b)) = (a.run_times()?, b.run_times()?);
         Some((at_a - at_b).abs() / length_a.min(length_b).max(1.0))
     };
     apart().unwrap_or(UNKNOWN_APART)
@@ -165,7 +169,7 @@ pub(crate) fn separation(a: &SystemRuns, b: &SystemRuns) -> f64 {
 
 /// Returns the second system over the first, so that more is better: the ratio, and its interval
 /// where the runs of both show their spread.
-pub(crate) fn ratio(
+pub(crate) fn system_ratio(
     base: &SystemRuns,
     other: &SystemRuns,
 ) -> Option<(f64, Result<UnpairedChange, Refusal>)> {
@@ -174,15 +178,15 @@ pub(crate) fn ratio(
     if !(a > 0.0 && b >= 0.0) {
         return None;
     }
-    Some((b / a, change(base, other)))
+    Some((b / a, unpaired_change(base, other)))
 }
 
-fn change(base: &SystemRuns, other: &SystemRuns) -> Result<UnpairedChange, Refusal> {
+fn unpaired_change(base: &SystemRuns, other: &SystemRuns) -> Result<UnpairedChange, Refusal> {
     let (baseline, have) = (base.len(), other.len());
     if baseline < LEAST || have < LEAST {
         return Err(Refusal::NoSpread { baseline, other: have });
     }
-    let found = unpaired::change(&base.level()?, &other.level()?, separation(base, other));
+    let found = unpaired::compare_levels(&base.level()?, &other.level()?, separation(base, other));
     let open = || Refusal::NotMeasured { reason: "rounding leaves all open".into() };
     let ((below_a, above_a), (below_b, above_b)) =
         (base.slack().ok_or_else(open)?, other.slack().ok_or_else(open)?);

@@ -16,12 +16,12 @@ use crate::findings::imported::{
     ImportedSource, ImportedWorkload,
 };
 use crate::findings::{Interval, MeasuredFigure, SampleUnit};
-use group::{LoadResults, SystemGroup, SystemRuns, loads, ratio, rounding};
+use group::{LoadResults, SystemGroup, SystemRuns, loads, rounding, system_ratio};
 use iotax_load::Histogram;
 use iotax_model::record::imported::ImportedResult;
 use iotax_stats::{Concludes, Refusal, Verdict};
 use iotax_store::RunData;
-use iotax_units::{counted, show_names};
+use iotax_units::{count_noun, show_names};
 use std::collections::HashMap;
 pub(crate) use warnings::warnings;
 
@@ -44,11 +44,14 @@ pub(crate) fn imported(run: &RunData) -> Option<ImportedFindings> {
 
 fn workload(run: &RunData, loaded: &LoadResults, base: &str, zone: f64) -> ImportedWorkload {
     let baseline = loaded.systems.iter().find(|group| group.system == base);
-    let rows: Vec<ImportedRow> =
-        loaded.systems.iter().map(|group| row(run, loaded, group, baseline, zone)).collect();
+    let rows: Vec<ImportedRow> = loaded
+        .systems
+        .iter()
+        .map(|group| imported_row(run, loaded, group, baseline, zone))
+        .collect();
     let compared =
         rows.iter().filter_map(|row| Some((row.system.as_str(), row.comparison.as_ref()?)));
-    let sentences = sentences(&compared.collect::<Vec<_>>());
+    let sentences = comparison_sentences(&compared.collect::<Vec<_>>());
     ImportedWorkload {
         subject: words::subject(loaded.load, loaded.way, loaded.part),
         rows,
@@ -56,7 +59,7 @@ fn workload(run: &RunData, loaded: &LoadResults, base: &str, zone: f64) -> Impor
     }
 }
 
-fn row(
+fn imported_row(
     run: &RunData,
     loaded: &LoadResults,
     group: &SystemGroup,
@@ -64,7 +67,7 @@ fn row(
     zone: f64,
 ) -> ImportedRow {
     let known = |metric: &str, unit: &'static str| {
-        figure(&SystemRuns::from_group(group, metric), group, metric, unit)
+        imported_figure(&SystemRuns::from_group(group, metric), group, metric, unit)
     };
     let against = baseline.filter(|base| base.system != group.system);
     ImportedRow {
@@ -80,7 +83,7 @@ fn row(
     }
 }
 
-fn figure(
+fn imported_figure(
     runs: &SystemRuns,
     group: &SystemGroup,
     metric: &str,
@@ -95,17 +98,17 @@ fn figure(
                     .unwrap_or("the output does not report it"),
             )
         }
-        Some(value) => known(value, unit, runs),
+        Some(value) => figure_of_runs(value, unit, runs),
     };
     ImportedFigure { figure, rounded: runs.rounded() }
 }
 
-fn known(value: f64, unit: &'static str, runs: &SystemRuns) -> MeasuredFigure {
+fn figure_of_runs(value: f64, unit: &'static str, runs: &SystemRuns) -> MeasuredFigure {
     let n = runs.len() as u64;
     match runs.interval() {
         Some((low, high)) => {
-            let interval = Interval::between(low, high);
-            MeasuredFigure::known(value, unit, (n, SampleUnit::Runs), interval)
+            let interval = Interval::from_bounds(low, high);
+            MeasuredFigure::known_value(value, unit, (n, SampleUnit::Runs), interval)
         }
         None => MeasuredFigure::bare(value, unit, (n, SampleUnit::Runs), spread_unknown(n)),
     }
@@ -137,17 +140,17 @@ fn comparison(
     quantity: String,
     zone: f64,
 ) -> Option<ImportedComparison> {
-    let (value, change) = ratio(base, other)?;
+    let (value, change) = system_ratio(base, other)?;
     let n = base.len().min(other.len()) as u64;
     let (ratio, verdict) = match change {
         Ok(found) => {
-            let interval = Interval::between(found.low, found.high);
-            let ratio = MeasuredFigure::known(value, "1", (n, SampleUnit::Runs), interval);
+            let interval = Interval::from_bounds(found.low, found.high);
+            let ratio = MeasuredFigure::known_value(value, "1", (n, SampleUnit::Runs), interval);
             (ratio, found.verdict(zone))
         }
         Err(reason) => (
             MeasuredFigure::bare(value, "1", (n, SampleUnit::Runs), &reason),
-            Verdict::refused(reason),
+            Verdict::from_refusal(reason),
         ),
     };
     Some(ImportedComparison {
@@ -163,7 +166,7 @@ fn comparison(
 const MOST_NAMES: usize = 6;
 
 /// Returns the conclusion about each; those without a conclusion share one sentence per reason.
-fn sentences(compared: &[(&str, &ImportedComparison)]) -> Vec<String> {
+fn comparison_sentences(compared: &[(&str, &ImportedComparison)]) -> Vec<String> {
     let mut all = Vec::new();
     let mut open: Vec<(String, Vec<&str>, &ImportedComparison)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -206,7 +209,7 @@ pub(crate) fn remedy(verdict: &Verdict) -> String {
 
 fn percentiles(run: &RunData, group: &SystemGroup) -> Vec<ImportedPercentile> {
     const ASKED: [f64; 3] = [50.0, 99.0, 99.9];
-    let printed = printed(group);
+    let printed = printed_percentiles(group);
     let percents = || -> Vec<f64> {
         let known: Vec<f64> = printed.iter().map(|one| one.percent).collect();
         if known.is_empty() { ASKED.to_vec() } else { known }
@@ -214,7 +217,7 @@ fn percentiles(run: &RunData, group: &SystemGroup) -> Vec<ImportedPercentile> {
     if group.results.len() == 1 && !printed.is_empty() {
         return printed;
     }
-    match merged(run, group) {
+    match merged_histogram(run, group) {
         None => printed,
         Some(merged) => percents()
             .into_iter()
@@ -226,7 +229,7 @@ fn percentiles(run: &RunData, group: &SystemGroup) -> Vec<ImportedPercentile> {
     }
 }
 
-fn printed(group: &SystemGroup) -> Vec<ImportedPercentile> {
+fn printed_percentiles(group: &SystemGroup) -> Vec<ImportedPercentile> {
     let Some((first, others)) = group.results.split_first() else { return Vec::new() };
     let in_all = first.percentiles.iter().filter_map(|one| {
         let mut ends = (one.ns, one.ns);
@@ -245,7 +248,7 @@ fn printed(group: &SystemGroup) -> Vec<ImportedPercentile> {
 }
 
 /// Merges the histograms; `None` unless every run has one.
-fn merged(run: &RunData, group: &SystemGroup) -> Option<Histogram> {
+fn merged_histogram(run: &RunData, group: &SystemGroup) -> Option<Histogram> {
     let mut all = Histogram::new();
     for result in &group.results {
         all.merge(&run.histograms.at(result.sample("latency")?.histogram?)?);
@@ -283,7 +286,7 @@ pub(crate) fn no_headline(found: &ImportedFindings) -> String {
         (all, resolved) => {
             format!(
                 "imported figures; {resolved} of {} {} resolved",
-                counted(all as u64, "comparison", "comparisons"),
+                count_noun(all as u64, "comparison", "comparisons"),
                 if resolved == 1 { "is" } else { "are" }
             )
         }

@@ -1,7 +1,7 @@
 //! Results other than I/O: scores, copies, networks. There is one table per name and unit.
 
 use super::group::SystemRuns;
-use super::{comparison, sentences, sources, words};
+use super::{comparison, comparison_sentences, sources, words};
 use crate::findings::imported::{Better, ImportedComparison, OtherResult, OtherRow};
 use iotax_model::record::imported::{ImportedPart, ImportedResult, ImportedSample, ReportedLoad};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ pub(crate) struct ResultKind<'a> {
 
 impl ResultKind<'_> {
     pub(crate) fn name(&self) -> String {
-        words::other(&self.sample.metric, self.load, self.part)
+        words::other_subject(&self.sample.metric, self.load, self.part)
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn kinds(results: &[ImportedResult]) -> Vec<ResultKind<'_>> {
                     systems.len() - 1
                 }
             };
-            systems[at].1.add(result, Some(sample));
+            systems[at].1.add_result(result, Some(sample));
             systems[at].2.push(result);
         }
     }
@@ -82,7 +82,7 @@ fn result(kind: &ResultKind, base: &str, zone: f64) -> OtherResult {
         .iter()
         .filter_map(|row| Some((row.system.as_str(), row.comparison.as_ref()?)))
         .collect();
-    let sentences = sentences(&compared);
+    let sentences = comparison_sentences(&compared);
     OtherResult {
         name: kind.name(),
         unit: kind.sample.unit.clone(),

@@ -1,6 +1,6 @@
 //! Imported results: what is compared, what is not, and against whom.
 
-use crate::against::{RunMismatch, against};
+use crate::against::{RunMismatch, compare_runs};
 use crate::findings::against::RegressionLimits;
 use crate::results::imported::{ImportedFindings, ImportedRow};
 use crate::{RunData, findings, twin};
@@ -179,7 +179,7 @@ fn two_imported_runs_are_compared_where_their_spread_is_known() {
         (one.value, one.low, one.high) =
             (one.value.map(half), one.low.map(half), one.high.map(half));
     }
-    let found = against(&twin::imported(), &later, LIMITS).unwrap();
+    let found = compare_runs(&twin::imported(), &later, LIMITS).unwrap();
     let rate = |subject: &str| {
         let load = found.workloads.iter().find(|one| one.subject.starts_with(subject)).unwrap();
         &load.stacks.iter().find(|one| one.stack == "vm").unwrap().rates[0]
@@ -210,7 +210,7 @@ fn an_imported_run_is_compared_with_a_measured_one_of_the_same_load() {
         one.system = "file".into();
         (one.load.iodepth, one.load.numjobs) = (Some(1), None);
     }
-    let found = against(&measured, &imported, RegressionLimits::default()).unwrap();
+    let found = compare_runs(&measured, &imported, RegressionLimits::default()).unwrap();
     let stack = &found.workloads[0].stacks[0];
     assert_eq!((found.workloads.len(), stack.stack.as_str()), (1, "file"));
     assert!(
@@ -226,7 +226,7 @@ fn an_imported_run_is_compared_with_a_measured_one_of_the_same_load() {
     );
 
     imported.imported[0].load.bs = Some(8192);
-    let none = against(&measured, &imported, RegressionLimits::default()).unwrap_err();
+    let none = compare_runs(&measured, &imported, RegressionLimits::default()).unwrap_err();
     assert!(matches!(none, RunMismatch::NothingInCommon { what: "workload", .. }), "{none}");
 }
 
@@ -234,8 +234,9 @@ fn an_imported_run_is_compared_with_a_measured_one_of_the_same_load() {
 fn systems_of_other_names_are_refused_with_what_names_them() {
     let mut other = another(twin::imported());
     other.imported.iter_mut().for_each(|one| one.system = format!("{}2", one.system));
-    let none =
-        against(&twin::imported(), &other, RegressionLimits::default()).unwrap_err().to_string();
+    let none = compare_runs(&twin::imported(), &other, RegressionLimits::default())
+        .unwrap_err()
+        .to_string();
     assert!(none.contains("no system in common") && none.contains("--system NAME=PATH"), "{none}");
 }
 

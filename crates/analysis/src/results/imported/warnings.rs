@@ -7,7 +7,7 @@ use crate::findings::WarningReport;
 use crate::validity::confounders;
 use iotax_model::record::imported::{ImportedFile, ImportedResult, Uncounted};
 use iotax_store::RunData;
-use iotax_units::{counted, show_names};
+use iotax_units::{count_noun, show_names};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn warnings(run: &RunData) -> Vec<WarningReport> {
@@ -33,10 +33,10 @@ fn of_file(file: &ImportedFile) -> Vec<WarningReport> {
     let mut all: Vec<WarningReport> = file
         .unread
         .iter()
-        .map(|one| WarningReport::new("not_read", &place(one.places()), one.why.clone()))
+        .map(|one| WarningReport::new("not_read", &place(one.line_range()), one.why.clone()))
         .collect();
     if file.snapshots > 0 {
-        let outputs = counted(file.snapshots.into(), "output was", "outputs were");
+        let outputs = count_noun(file.snapshots.into(), "output was", "outputs were");
         let text = format!(
             "{outputs} printed before the run had ended (status-interval) and passed over: a run's last counts"
         );
@@ -104,7 +104,7 @@ fn of_results(run: &RunData) -> Vec<WarningReport> {
         uncounted.entry((&result.system, kind, why)).or_default().push(place);
     }
     let said = |((system, kind, why), mut places): ((&str, &'static str, String), Vec<String>)| {
-        let results = counted(places.len() as u64, "result", "results");
+        let results = count_noun(places.len() as u64, "result", "results");
         places.dedup();
         let more = places.len().checked_sub(MOST).filter(|more| *more > 0);
         places.truncate(MOST);
@@ -117,7 +117,7 @@ fn of_results(run: &RunData) -> Vec<WarningReport> {
 /// Warns of settings that differ, once for all loads in which the same settings differ.
 fn unlike_loads(run: &RunData, loads: &[LoadResults]) -> Vec<WarningReport> {
     let mut all: Vec<(WarningReport, u64)> = Vec::new();
-    for one in loads.iter().flat_map(|loaded| unlike(run, loaded)) {
+    for one in loads.iter().flat_map(|loaded| setting_warnings(run, loaded)) {
         match all.iter_mut().find(|(known, _)| known.text == one.text) {
             Some((_, more)) => *more += 1,
             None => all.push((one, 0)),
@@ -128,7 +128,7 @@ fn unlike_loads(run: &RunData, loads: &[LoadResults]) -> Vec<WarningReport> {
             one.subject = format!(
                 "{} and {}",
                 one.subject,
-                counted(more, "more comparison", "more comparisons")
+                count_noun(more, "more comparison", "more comparisons")
             );
         }
         one
@@ -137,7 +137,7 @@ fn unlike_loads(run: &RunData, loads: &[LoadResults]) -> Vec<WarningReport> {
 }
 
 /// Warns of other settings that differ between a system and the one that it is compared with.
-fn unlike(run: &RunData, loaded: &LoadResults) -> Vec<WarningReport> {
+fn setting_warnings(run: &RunData, loaded: &LoadResults) -> Vec<WarningReport> {
     let named = run.start.imported.as_ref().and_then(|import| import.baseline.as_deref());
     let first = run.imported.first().map(|result| result.system.as_str());
     let Some(base) = loaded.systems.iter().find(|group| Some(group.system) == named.or(first))

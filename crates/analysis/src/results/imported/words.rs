@@ -11,7 +11,7 @@ pub(crate) fn subject(
 ) -> String {
     let engine = load.ioengine.as_ref().map(|engine| format!(" ({engine})")).unwrap_or_default();
     let engine = engine + &caps(load);
-    let way = if is_one_way(load) { String::new() } else { format!(": {}", way.words()) };
+    let way = if is_one_way(load) { String::new() } else { format!(": {}", way.direction_words()) };
     let part = part
         .map(|ImportedPart { part, of }| format!(", job {part} of {of} in one output"))
         .unwrap_or_default();
@@ -20,7 +20,8 @@ pub(crate) fn subject(
 
 /// Returns the words `4k randread IOPS at iodepth 8 x 2`.
 pub(crate) fn quantity(load: &ReportedLoad, way: ImportedDirection, unit: &str) -> String {
-    let way = if is_one_way(load) { String::new() } else { format!(" of {}", way.words()) };
+    let way =
+        if is_one_way(load) { String::new() } else { format!(" of {}", way.direction_words()) };
     format!("{} {unit}{way}{}{}", what(load), depth(load), caps(load))
 }
 
@@ -29,7 +30,11 @@ fn caps(load: &ReportedLoad) -> String {
 }
 
 /// Returns the words `throughput by 4 jobs`, for a result other than I/O.
-pub(crate) fn other(metric: &str, load: &ReportedLoad, part: Option<ImportedPart>) -> String {
+pub(crate) fn other_subject(
+    metric: &str,
+    load: &ReportedLoad,
+    part: Option<ImportedPart>,
+) -> String {
     let size = load.bs.map(|bs| format!(", blocks of {}", block_size_word(bs))).unwrap_or_default();
     let part = part
         .map(|ImportedPart { part, of }| format!(", {part} of {of} in one output"))

@@ -17,7 +17,7 @@ pub(super) fn container(read: ReadPage, bytes: &[u8]) {
     let ends = bytes.iter().filter(|byte| matches!(**byte, b'\n' | b'\r')).count();
     let page = read("p", bytes.to_vec());
     listed(&page, &page.unread);
-    let numbers = (0..page.len()).map(|at| page.number(at));
+    let numbers = (0..page.len()).map(|at| page.line_number(at));
     // Encodings of two bytes have ends of lines of their own.
     let last = bytes.len().min(2 * ends + 2);
     numbers.for_each(|number| {
@@ -49,7 +49,7 @@ pub(super) fn json(bytes: &[u8]) {
 pub(super) fn numbers(bytes: &[u8]) {
     let page = AuditedPage::new("p", String::from_utf8_lossy(bytes));
     for at in 0..page.len() {
-        let line = page.line(at);
+        let line = page.line_text(at);
         for (decimal_comma, spaces) in [(false, false), (false, true), (true, false), (true, true)]
         {
             let mut behind = 0;
@@ -75,7 +75,7 @@ pub(super) fn ratings(bytes: &[u8]) {
     match Ratings::read(&text) {
         Ok(ratings) => {
             for drive in ratings.drives() {
-                for found in ratings.find(&drive.name) {
+                for found in ratings.find_drives(&drive.name) {
                     assert!(
                         drive.name.get(found.bytes.clone()).is_some()
                             && found.drive < ratings.drives().len()

@@ -13,7 +13,7 @@ pub(super) fn importer(format: &'static Format, bytes: &[u8]) {
     let mut imported = PageOutputs::default();
     let mut at = 0;
     while at < page.len() {
-        let begins = (format.begins)(page.bare(at).0);
+        let begins = (format.begins)(page.bare_line(at).0);
         let Some(found) = begins.then(|| (format.read)(&page, at)).flatten() else {
             at += 1;
             continue;
@@ -39,7 +39,7 @@ pub(super) fn json(format: &'static JsonFormat, bytes: &[u8]) {
         imported.outputs.push(ToolOutput { format: format.name, lines: 0..page.len(), said });
     }
     figures_stand_where_they_say(&page, &imported);
-    figures_stand_where_they_say(&page, &import::scan(&page));
+    figures_stand_where_they_say(&page, &import::find_outputs(&page));
 }
 
 /// How much a printed 1 may be of a figure's unit: powers of 1024 and 1000, of bits too; minutes
@@ -59,7 +59,7 @@ pub fn figures_stand_where_they_say(page: &AuditedPage, imported: &PageOutputs) 
     for output in &imported.outputs {
         let lines = &output.lines;
         assert!(lines.start < lines.end && lines.end <= page.len(), "{lines:?}");
-        output.said.figures(&mut |(metric, _, figure)| {
+        output.said.visit_figures(&mut |(metric, _, figure)| {
             count += 1;
             let quoted = page.quote(figure.spot);
             assert!(stands(quoted, figure.value), "{metric:?}: {quoted:?} is no {figure:?}");
@@ -102,7 +102,7 @@ pub(super) fn encloses(figure: &PrintedNumber) {
 
 /// Asserts that a spot is of letters of a line of the page.
 pub(super) fn within(page: &AuditedPage, spot: TextSpan) {
-    let line = page.line(spot.index());
+    let line = page.line_text(spot.index());
     let there =
         spot.index() < page.len() && line.get(spot.start as usize..spot.end as usize).is_some();
     assert!(there, "{spot:?} of {} lines, this one of {} bytes", page.len(), line.len());

@@ -16,7 +16,7 @@ pub(super) fn tables(bytes: &[u8]) {
 pub(super) fn prose(bytes: &[u8]) {
     let page = AuditedPage::new("p", String::from_utf8_lossy(bytes));
     for sentence in prose::sentences(&page, &[]) {
-        let line = page.line(sentence.line);
+        let line = page.line_text(sentence.line);
         assert!(
             sentence.line < page.len() && line.get(sentence.bytes.clone()).is_some(),
             "{sentence:?}"
@@ -34,7 +34,7 @@ pub(super) fn prose(bytes: &[u8]) {
 
 /// Tables and lines of a page that a container made.
 pub(super) fn holds(page: &AuditedPage) {
-    (0..page.len()).for_each(|at| assert!(!page.line(at).contains('\n')));
+    (0..page.len()).for_each(|at| assert!(!page.line_text(at).contains('\n')));
     tables_hold(page, &table::scan(page, &[]).tables);
 }
 

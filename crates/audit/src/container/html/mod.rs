@@ -14,7 +14,7 @@ const LOOKED_AT: usize = 64 << 10;
 /// Number of tags that identify a page without `<html>`, in the part that is examined.
 const TAGS: usize = 10;
 
-pub fn knows(bytes: &[u8]) -> bool {
+pub fn is_html(bytes: &[u8]) -> bool {
     // Most pages are not HTML, and their first character shows it if it is ASCII. A zero may be
     // UTF-16.
     match bytes.iter().take(LOOKED_AT).find(|byte| !byte.is_ascii_whitespace()) {
@@ -102,9 +102,9 @@ fn tags(text: &str) -> usize {
 }
 
 pub(super) fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
-    let declared = declared(&bytes);
+    let declared = declared_encoding(&bytes);
     let (text, broken) = plain::decode(bytes, declared);
-    let (lines, lost) = render::lines(&text);
+    let (lines, lost) = render::rendered_lines(&text);
     let mut page = AuditedPage::rendered(name, &lines);
     page.unread.extend(lost);
     if let Some(encoding) = broken {
@@ -113,7 +113,7 @@ pub(super) fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     page
 }
 
-fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
+fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = plain::head(bytes, 4096).to_ascii_lowercase();
     let (_, after) = head.split_once("charset=")?;
     let part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');

@@ -24,7 +24,7 @@ const CELL_LINES: usize = 6;
 const CELL_BYTES: usize = 400;
 
 /// Returns the lines that a page shows, and the part that was lost.
-pub(super) fn lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRange>) {
+pub(super) fn rendered_lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRange>) {
     let all = placed(text);
     let mut renderer = HtmlRenderer::default();
     renderer.render(&all);
@@ -33,7 +33,7 @@ pub(super) fn lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRange>) {
 
 /// Returns how many tokens a table has. `None` for a table that serves layout: it contains
 /// listings, headings or tables.
-fn table(tokens: &[PlacedNode]) -> Option<usize> {
+fn table_token_count(tokens: &[PlacedNode]) -> Option<usize> {
     let mut in_cell = false;
     for (at, placed) in tokens.iter().enumerate() {
         match (&placed.token, placed.name()) {
@@ -71,9 +71,13 @@ impl HtmlRenderer {
             at += 1;
             self.token(one);
             let begins = matches!(one.token, Token::StartTag(_)) && one.name() == b"table";
-            let length = if begins && self.dropped.is_none() { table(&tokens[at..]) } else { None };
-            let shown =
-                length.and_then(|length| self.table(&tokens[at..at + length]).map(|()| length));
+            let length = if begins && self.dropped.is_none() {
+                table_token_count(&tokens[at..])
+            } else {
+                None
+            };
+            let shown = length
+                .and_then(|length| self.render_table(&tokens[at..at + length]).map(|()| length));
             at += shown.unwrap_or(0);
         }
         // An element that is being dropped ends nothing else: it must end first.
@@ -96,7 +100,7 @@ impl HtmlRenderer {
             }
             (Token::StartTag(_), None) => self.element(placed.name(), true),
             (Token::EndTag(_), None) => self.element(placed.name(), false),
-            (Token::String(string), None) => self.text(&String::from_utf8_lossy(&string.value)),
+            (Token::String(string), None) => self.add_text(&String::from_utf8_lossy(&string.value)),
             (Token::StartTag(tag), Some((name, depth, _))) if *name == *tag.name => {
                 *depth += usize::from(!tag.self_closing)
             }
@@ -139,9 +143,9 @@ impl HtmlRenderer {
     }
 
     /// Adds text. A line end written as `&#10;` does not begin a new line of the source.
-    fn text(&mut self, text: &str) {
+    fn add_text(&mut self, text: &str) {
         if self.listing > 0 {
-            return self.listed(text);
+            return self.add_listing(text);
         }
         let mut line = self.line;
         for letter in text.chars() {
@@ -161,7 +165,7 @@ impl HtmlRenderer {
     }
 
     /// Adds text of a listing, whose lines stay unchanged.
-    fn listed(&mut self, text: &str) {
+    fn add_listing(&mut self, text: &str) {
         let own = if std::mem::take(&mut self.fresh) { text.strip_prefix('\n') } else { None };
         let mut line = (self.line + u32::from(own.is_some())).min(self.last);
         for (at, part) in own.unwrap_or(text).split('\n').enumerate() {
@@ -196,7 +200,7 @@ impl HtmlRenderer {
     }
 
     /// Renders a table; `None` if it serves layout.
-    fn table(&mut self, tokens: &[PlacedNode]) -> Option<()> {
+    fn render_table(&mut self, tokens: &[PlacedNode]) -> Option<()> {
         let (mut layout, mut lost) = (false, None);
         let cell = |tokens: &[PlacedNode]| -> Rc<str> {
             let mut inner = HtmlRenderer::default();
@@ -208,7 +212,7 @@ impl HtmlRenderer {
             lost = inner.lost.or(lost.take());
             parts.join(" ").replace('|', "\\|").into()
         };
-        let (table, asides) = HtmlRows::read(tokens, self.line as usize, cell);
+        let (table, asides) = HtmlRows::read_rows(tokens, self.line as usize, cell);
         let (heads, rows) = (table.heads(), table.rows);
         let wide =
             rows.iter().map(|row| row.cells.len()).max().filter(|wide| *wide > 1 && !layout)?;

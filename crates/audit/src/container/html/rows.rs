@@ -11,7 +11,7 @@ const MOST_COLUMNS: usize = 512;
 /// request millions.
 const COPIES: usize = 10_000;
 
-fn span(tag: &StartTag<usize>, name: &[u8]) -> usize {
+fn cell_span(tag: &StartTag<usize>, name: &[u8]) -> usize {
     let text = tag.attributes.get(name).and_then(|text| std::str::from_utf8(&text.value).ok());
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(1).clamp(1, 65_534)
 }
@@ -33,7 +33,7 @@ pub(super) struct HtmlRow {
 impl HtmlRows {
     /// Reads the content of a table that begins at a line. `cell` makes the cells; content outside
     /// cells is returned too.
-    pub fn read(
+    pub fn read_rows(
         tokens: &[PlacedNode],
         mut line: usize,
         mut cell: impl FnMut(&[PlacedNode]) -> Rc<str>,
@@ -52,7 +52,11 @@ impl HtmlRows {
                         matches!(one.name(), b"td" | b"th" | b"tr" | b"thead" | b"tbody" | b"tfoot")
                     };
                     let inner = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
-                    table.cell(cell(inner), span(tag, b"colspan"), span(tag, b"rowspan"));
+                    table.add_cell(
+                        cell(inner),
+                        cell_span(tag, b"colspan"),
+                        cell_span(tag, b"rowspan"),
+                    );
                     at += inner.len();
                 }
                 (_, b"tr") => {
@@ -69,7 +73,7 @@ impl HtmlRows {
         (table, asides)
     }
 
-    fn cell(&mut self, cell: Rc<str>, columns: usize, rows: usize) {
+    fn add_cell(&mut self, cell: Rc<str>, columns: usize, rows: usize) {
         self.go_on_from_above();
         self.copies += 1;
         for _ in 0..columns.min(MOST_COLUMNS) {

@@ -3,8 +3,9 @@ use crate::table::scan;
 
 fn shown(html: &str) -> String {
     let page = read("p", html.as_bytes().to_vec());
-    let mut lines: Vec<String> =
-        (0..page.len()).map(|at| format!("{} {}", page.number(at), page.line(at))).collect();
+    let mut lines: Vec<String> = (0..page.len())
+        .map(|at| format!("{} {}", page.line_number(at), page.line_text(at)))
+        .collect();
     lines.extend(
         page.unread.iter().map(|one| format!("unread {} to {}: {}", one.line, one.last, one.why)),
     );
@@ -28,13 +29,13 @@ fn html_is_known_by_its_first_bytes_and_markdown_with_tags_is_not() {
     let tags = "<div><p>a</p><p>b</p><p>c</p><p>d</p><p>e</p></div>";
     let wholes = "<!DOCTYPE html>|\u{feff}\n <!doctype HTML><p>|<!-- saved --><html>|<?xml version='1.0'?>\n<html>";
     for html in wholes.split('|').chain([tags]) {
-        assert!(knows(html.as_bytes()), "{html}");
+        assert!(is_html(html.as_bytes()), "{html}");
     }
     let readme = format!("<div align=\"center\">{tags}</div>\n\n## Usage\n\n```\nx\n```\n");
     let others =
         "|plain|# Title\n<table><tr><td>1</table>|{\"a\": 1}|<Results><System/></Results>|<div>";
     for other in others.split('|').chain([readme.as_str()]) {
-        assert!(!knows(other.as_bytes()), "{other}");
+        assert!(!is_html(other.as_bytes()), "{other}");
     }
 }
 
@@ -49,12 +50,16 @@ fn html_in_utf_16_or_another_encoding_is_html() {
     for bytes in
         [little(html), big(html), little(&marked), big(&marked), html.as_bytes().to_vec(), declared]
     {
-        assert!(knows(&bytes));
+        assert!(is_html(&bytes));
         let page = read("p", bytes);
-        let lines: Vec<&str> = (0..page.len()).map(|at| page.line(at)).collect();
+        let lines: Vec<&str> = (0..page.len()).map(|at| page.line_text(at)).collect();
         assert_eq!((lines.concat().trim(), page.unread.len()), ("Скорость 94 %", 0));
     }
-    assert!(!knows(&little("fio-3.16\n<p>")) && !knows(&big("fio-3.16\n<p>")) && !knows(b"\0\0\0"));
+    assert!(
+        !is_html(&little("fio-3.16\n<p>"))
+            && !is_html(&big("fio-3.16\n<p>"))
+            && !is_html(b"\0\0\0")
+    );
 }
 
 #[test]

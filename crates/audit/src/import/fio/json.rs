@@ -21,8 +21,9 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
     knows: |node| !outputs(node).is_empty(),
     read: |page, node| {
         let found = outputs(node);
-        let version =
-            found.iter().find_map(|output| FioVersion::read(output.get("fio version")?.text()?));
+        let version = found.iter().find_map(|output| {
+            FioVersion::parse_fio_version(output.get("fio version")?.as_raw_text()?)
+        });
         let printed = PrintedFigures::new(page, page.spot(node.bytes.clone()).index());
         let mut reader =
             FioJsonReader { printed, fio: Fio { form: FioForm::Json, version, ..Fio::default() } };
@@ -80,7 +81,8 @@ fn members<'n, 'a>(node: &'n JsonNode<'a>, key: &str) -> &'n [(&'a str, JsonNode
 }
 
 fn nothing(node: &JsonNode, keys: &[&str]) -> bool {
-    keys.iter().all(|key| node.get(key).and_then(JsonNode::number).is_none_or(|value| value == 0.0))
+    keys.iter()
+        .all(|key| node.get(key).and_then(JsonNode::as_number).is_none_or(|value| value == 0.0))
 }
 
 struct FioJsonReader<'p> {
@@ -93,7 +95,7 @@ impl FioJsonReader<'_> {
         if is_job(node) && node.get("fio version").is_none() {
             return self.job(node, &JobOptions::new(), None, false);
         }
-        let ended = node.get("time").and_then(JsonNode::text);
+        let ended = node.get("time").and_then(JsonNode::as_raw_text);
         let global = node.get("global options");
         let first = self.fio.jobs.len();
         for job in elements(node, "jobs") {
@@ -102,18 +104,18 @@ impl FioJsonReader<'_> {
         for job in elements(node, "client_stats") {
             self.job(job, &options_of_client(global, job), ended, true);
         }
-        let printed = node.get("timestamp_ms").and_then(JsonNode::whole);
+        let printed = node.get("timestamp_ms").and_then(JsonNode::as_integer);
         self.fio.jobs[first..].iter_mut().for_each(|job| job.printed_ms = printed);
     }
 
     fn job(&mut self, node: &JsonNode, global: &JobOptions, ended: Option<&str>, client: bool) {
         let said = |key: &str| node.get(key).and_then(JsonNode::text_value).map(Cow::into_owned);
-        let whole = |key: &str| node.get(key).and_then(JsonNode::whole);
+        let whole = |key: &str| node.get(key).and_then(JsonNode::as_integer);
         let Some(name) = said("jobname") else { return };
         let mut job = FioReport {
             aggregate: client && name == "All clients",
             name,
-            line: self.printed.line(node.bytes.start),
+            line: self.printed.line_of_byte(node.bytes.start),
             ended: ended.map(str::to_owned),
             host: said("hostname"),
             options: global.iter().cloned().chain(options(node.get("job options"))).collect(),
@@ -146,7 +148,7 @@ impl FioJsonReader<'_> {
         let threads = self.exact(node, "job_runtime");
         job.jobs = threads.and_then(|threads| jobs_of(&job, threads.value));
         if job.options.iter().any(|(key, _)| !PLACE.contains(&key.as_str())) {
-            self.asked(options::asked(&job.name, job.line, &job.options));
+            self.record_settings(options::settings_from_options(&job.name, job.line, &job.options));
         }
         self.fio.jobs.push(job);
         self.fio.jobs.extend(mixed);
@@ -161,7 +163,7 @@ impl FioJsonReader<'_> {
         if nothing(node, &["io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "total_ios"]) {
             return;
         }
-        let mut made = Direction::new(way, self.printed.line(node.bytes.start));
+        let mut made = Direction::new(way, self.printed.line_of_byte(node.bytes.start));
         let bytes = self.printed.cut(node.get("bw_bytes"), 1.0);
         let kibibytes = self.printed.cut(node.get("bw"), KIB);
         (made.bandwidth, made.bandwidth_decimal) = (bytes.or(kibibytes), bytes.and(kibibytes));
@@ -213,7 +215,7 @@ impl FioJsonReader<'_> {
         let nanoseconds = node.get(key).map(|node| (node, 1.0, WholeNumber::Exact));
         let latency_node = nanoseconds.or_else(|| Some((node.get(of)?, 1e3, WholeNumber::Cut)));
         let Some((node, unit, whole)) = latency_node else { return (None, None) };
-        if node.get("N").and_then(JsonNode::number) == Some(0.0)
+        if node.get("N").and_then(JsonNode::as_number) == Some(0.0)
             || nothing(node, &["min", "max", "mean"])
         {
             return (None, None);
@@ -221,12 +223,12 @@ impl FioJsonReader<'_> {
         let point = |(percent, value): &(&str, JsonNode)| {
             let percent: f64 =
                 percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))?;
-            Some((percent, self.printed.figure(Some(value), unit, whole)?))
+            Some((percent, self.printed.node_figure(Some(value), unit, whole)?))
         };
         // fio fills up a list of less than twenty with these.
         let listed = members(node, "percentile").iter().filter(|(percent, _)| *percent != "0.00");
         let points: Vec<(f64, PrintedNumber)> = listed.filter_map(point).collect();
-        let figure = |key: &str| self.printed.figure(node.get(key), unit, whole);
+        let figure = |key: &str| self.printed.node_figure(node.get(key), unit, whole);
         let all = || {
             let (min, max) = (figure("min")?, figure("max")?);
             Some(FioLatency { min, max, mean: figure("mean")?, deviation: figure("stddev")? })
@@ -236,7 +238,7 @@ impl FioJsonReader<'_> {
 
     /// Records the settings of a job. If jobs of one name have different settings, keeps only
     /// common ones.
-    fn asked(&mut self, asked: FioJobLine) {
+    fn record_settings(&mut self, asked: FioJobLine) {
         let room = self.fio.asked.len() < MOST_JOBS;
         match self.fio.asked.iter_mut().find(|known| known.name == asked.name) {
             Some(known) => {
@@ -300,12 +302,12 @@ fn jobs_of(job: &FioReport, threads_ms: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::scan;
+    use crate::import::find_outputs;
     use crate::page::AuditedPage;
 
     fn all(text: &str) -> Vec<Fio> {
         let fio = |said| if let ToolReport::Fio(fio) = said { Some(*fio) } else { None };
-        scan(&AuditedPage::new("p", text))
+        find_outputs(&AuditedPage::new("p", text))
             .outputs
             .into_iter()
             .filter_map(|output| fio(output.said))

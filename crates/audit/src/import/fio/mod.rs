@@ -9,7 +9,7 @@ pub mod snapshots;
 pub mod terse;
 pub mod text;
 
-use super::cut::counted;
+use super::cut::as_count;
 use super::workload::{OutputFigure, ResultDirection, ToolResult, Workload};
 use crate::claim::Metric;
 use crate::number::{NumberUnit, PrintedNumber};
@@ -22,7 +22,7 @@ pub struct FioVersion {
 
 impl FioVersion {
     /// Reads the version from `fio-3.16`, `fio-3.26-19-ge7e53`, `fio-2.2.10`.
-    pub(crate) fn read(text: &str) -> Option<FioVersion> {
+    pub(crate) fn parse_fio_version(text: &str) -> Option<FioVersion> {
         let bare = text.trim().strip_prefix("fio-").unwrap_or(text.trim());
         let mut parts = bare.split(|letter: char| !letter.is_ascii_digit());
         let major = parts.next()?.parse().ok()?;
@@ -208,14 +208,14 @@ impl Fio {
         (least == most).then_some(least)
     }
 
-    pub(crate) fn figures(&self, add: &mut dyn FnMut(OutputFigure)) {
+    pub(crate) fn visit_output_figures(&self, add: &mut dyn FnMut(OutputFigure)) {
         let mut say = |metric, unit, figures: &[Option<PrintedNumber>]| {
             figures.iter().flatten().for_each(|figure| add((metric, unit, *figure)));
         };
         if let Some(eta) = &self.eta {
             say(Metric::Interval, NumberUnit::BytesPerSecond, &eta.bytes_per_second);
         }
-        self.jobs.iter().for_each(|job| job.figures(&mut say));
+        self.jobs.iter().for_each(|job| job.visit_job_figures(&mut say));
         for status in &self.statuses {
             for figures in [&status.bandwidth, &status.slowest, &status.fastest] {
                 say(Metric::Bandwidth, NumberUnit::BytesPerSecond, figures);
@@ -254,7 +254,7 @@ impl Fio {
             ios: direction.ios.or(issued),
             bytes: direction.io,
             // fio itself divides by these whole milliseconds.
-            runtime_ns: of_ms(direction.runtime_ms).map(counted),
+            runtime_ns: of_ms(direction.runtime_ms).map(as_count),
             mean_ns: direction.lat.or(direction.clat).map(|latency| latency.mean),
             percentiles_ns: direction
                 .percentiles
@@ -266,7 +266,7 @@ impl Fio {
                 .into_iter()
                 .chain(asked.and_then(|asked| range(asked, direction.way)))
                 .collect(),
-            settings: settings::settings(job),
+            settings: settings::result_settings(job),
             failed: job.failure(),
             ..ToolResult::new(direction.line, workload, direction.way)
         }
@@ -286,9 +286,9 @@ fn of_ms(figure: Option<PrintedNumber>) -> Option<PrintedNumber> {
 type FioMessage<'a> = dyn FnMut(Metric, NumberUnit, &[Option<PrintedNumber>]) + 'a;
 
 impl FioReport {
-    fn figures(&self, say: &mut FioMessage) {
+    fn visit_job_figures(&self, say: &mut FioMessage) {
         say(Metric::Other, NumberUnit::Things, &[self.error]);
-        self.directions.iter().for_each(|direction| direction.figures(say));
+        self.directions.iter().for_each(|direction| direction.visit_direction_figures(say));
         if let Some(cpu) = &self.cpu {
             say(Metric::Cpu, NumberUnit::Percent, &[Some(cpu.user), Some(cpu.system)]);
         }
@@ -321,7 +321,7 @@ impl Direction {
         Direction { way, line, ..Direction::default() }
     }
 
-    fn figures(&self, say: &mut FioMessage) {
+    fn visit_direction_figures(&self, say: &mut FioMessage) {
         say(Metric::Iops, NumberUnit::PerSecond, &[self.iops]);
         say(
             Metric::Bandwidth,

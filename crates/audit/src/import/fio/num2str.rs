@@ -61,7 +61,11 @@ fn length(number: u64) -> usize {
 
 /// Returns the other value of a printed number if its carry may have been lost: `25.0k` is also
 /// printed for 25,950 to 25,999. `None` if its digits or the version rule that out.
-pub fn carried(printed: &str, figure: &PrintedNumber, era: DigitStyle) -> Option<Interval> {
+pub fn lost_carry_interval(
+    printed: &str,
+    figure: &PrintedNumber,
+    era: DigitStyle,
+) -> Option<Interval> {
     let (digits, _, decimals) = leading(&point(printed))?;
     if era != DigitStyle::LostCarry || decimals == 0 || digits.fract() != 0.0 || digits <= 0.0 {
         return None;
@@ -95,14 +99,18 @@ mod tests {
     fn what_lost_its_carry_is_told_by_its_zeros() {
         let meant = |printed: &str, era| {
             let (value, _, decimals) = leading(printed).unwrap();
-            carried(
+            lost_carry_interval(
                 printed,
                 &crate::number::rounded(crate::page::TextSpan::default(), value, decimals, 1e3),
                 era,
             )
         };
         let of = meant("25.0k", DigitStyle::LostCarry).unwrap();
-        assert!(of.has(25_991.0) && !of.has(25_900.0) && !of.has(26_001.0));
+        assert!(
+            of.contains_value(25_991.0)
+                && !of.contains_value(25_900.0)
+                && !of.contains_value(26_001.0)
+        );
         assert_eq!(
             (meant("25.1k", DigitStyle::LostCarry), meant("25.0k", DigitStyle::Sound)),
             (None, None)

@@ -8,7 +8,7 @@ use iotax_units::fio::printed_size;
 pub(crate) type JobOptions = Vec<(String, String)>;
 
 /// Returns the settings of a job, as far as its options state them.
-pub(crate) fn asked(name: &str, line: usize, options: &JobOptions) -> FioJobLine {
+pub(crate) fn settings_from_options(name: &str, line: usize, options: &JobOptions) -> FioJobLine {
     let of = |keys: &[&str]| {
         let known = options.iter().rev().find(|(key, _)| keys.contains(&key.as_str()));
         known.map(|(_, value)| value.trim())

@@ -50,7 +50,7 @@ pub(crate) fn caps(job: &FioReport) -> Vec<String> {
 
 /// Returns each option that may change the result, as `direct=1`, in a fixed order: those of
 /// `ALWAYS`, and all others that differ from their default. `None` if the output prints no options.
-pub(crate) fn settings(job: &FioReport) -> Option<Vec<String>> {
+pub(crate) fn result_settings(job: &FioReport) -> Option<Vec<String>> {
     let options = plain_options(job);
     let set =
         |key: &str| options.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
@@ -122,18 +122,21 @@ mod tests {
         let capped =
             job(&[("rate_iops", "1000"), ("rw", "randread"), ("thinktime", "0"), ("direct", "1")]);
         assert_eq!(
-            (caps(&capped), settings(&capped).unwrap().swap_remove(0)),
+            (caps(&capped), result_settings(&capped).unwrap().swap_remove(0)),
             (vec!["rate_iops=1000".to_owned()], "direct=1".to_owned())
         );
-        assert_eq!(settings(&job(&[])), None, "a text tells none");
+        assert_eq!(result_settings(&job(&[])), None, "a text tells none");
         let a = job(&[("size", "64M"), ("norandommap", ""), ("sync", "none")]);
         let b = job(&[("size", "67108864"), ("norandommap", "1"), ("direct", "0")]);
-        assert_eq!(settings(&a), settings(&b), "what means the same is the same");
-        assert_ne!(settings(&a), settings(&job(&[("size", "64M"), ("direct", "1")])));
-        assert_eq!(settings(&job(&[("buffered", "0")])), settings(&job(&[("direct", "1")])));
+        assert_eq!(result_settings(&a), result_settings(&b), "what means the same is the same");
+        assert_ne!(result_settings(&a), result_settings(&job(&[("size", "64M"), ("direct", "1")])));
         assert_eq!(
-            settings(&job(&[("buffered", "1")])),
-            settings(&job(&[("rw", "read"), ("group_reporting", "")]))
+            result_settings(&job(&[("buffered", "0")])),
+            result_settings(&job(&[("direct", "1")]))
+        );
+        assert_eq!(
+            result_settings(&job(&[("buffered", "1")])),
+            result_settings(&job(&[("rw", "read"), ("group_reporting", "")]))
         );
     }
 
@@ -141,7 +144,7 @@ mod tests {
     fn no_option_is_silent_but_those_that_name_or_report() {
         let of = |key: &str, value: &str| {
             let set = job(&[(key, value)]);
-            (caps(&set), settings(&set))
+            (caps(&set), result_settings(&set))
         };
         let plain = of("rw", "randread");
         let differ = "offset zonemode verify dedupe_percentage buffer_pattern iodepth_batch iodepth_batch_complete_min \

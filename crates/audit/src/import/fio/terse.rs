@@ -31,13 +31,13 @@ fn begins(line: &str) -> bool {
 fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     let mut fio = Fio { form: FioForm::Terse, ..Fio::default() };
     let (mut unread, mut at) = (Vec::new(), first);
-    while at < page.len() && begins(page.bare(at).0) {
+    while at < page.len() && begins(page.bare_line(at).0) {
         let line = UnnumberedLine::from_page(page, at);
         let own = line
             .text
             .split(';')
             .nth(1)
-            .and_then(|word| FioVersion::read(word.strip_prefix("fio-")?));
+            .and_then(|word| FioVersion::parse_fio_version(word.strip_prefix("fio-")?));
         // Old versions leave out the last direction, others report all directions as one, and fio
         // 1.x prints fewer fields for each.
         let ways = [
@@ -67,13 +67,13 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
 /// Reads a job; `None` if a value that must be a percentage is not one.
 fn job(line: UnnumberedLine, at: usize, ways: &[ResultDirection], rich: bool) -> Option<FioReport> {
     let mut values = TerseValues { line, rest: line.text.split(';') };
-    let version = values.text();
+    let version = values.next_text();
     if version != "2" {
-        values.text();
+        values.next_text();
     }
-    let (name, group) = (values.text().to_owned(), values.text().parse().ok());
+    let (name, group) = (values.next_text().to_owned(), values.next_text().parse().ok());
     let mut job =
-        FioReport { name, line: at, group, error: values.count(), ..FioReport::default() };
+        FioReport { name, line: at, group, error: values.next_count(), ..FioReport::default() };
     for way in ways {
         job.directions.push(values.direction_values(
             Direction::new(*way, at),
@@ -84,11 +84,14 @@ fn job(line: UnnumberedLine, at: usize, ways: &[ResultDirection], rich: bool) ->
     job.directions.retain(|one| {
         [one.io, one.bandwidth, one.iops].into_iter().flatten().any(|one| one.value > 0.0)
     });
-    job.cpu =
-        Some(FioCpu { user: values.share()?, system: values.share()?, switches: values.count() });
-    let _faults = (values.text(), values.text());
+    job.cpu = Some(FioCpu {
+        user: values.next_share()?,
+        system: values.next_share()?,
+        switches: values.next_count(),
+    });
+    let _faults = (values.next_text(), values.next_text());
     // Depths and latency buckets.
-    (0..7 + 22).try_for_each(|_| values.share().map(drop))?;
+    (0..7 + 22).try_for_each(|_| values.next_share().map(drop))?;
     Some(job)
 }
 
@@ -98,36 +101,36 @@ struct TerseValues<'p> {
 }
 
 impl<'p> TerseValues<'p> {
-    fn text(&mut self) -> &'p str {
+    fn next_text(&mut self) -> &'p str {
         self.rest.next().unwrap_or("")
     }
 
-    fn count(&mut self) -> Option<PrintedNumber> {
-        let text = self.text();
-        self.line.count(text)
+    fn next_count(&mut self) -> Option<PrintedNumber> {
+        let text = self.next_text();
+        self.line.whole_count(text)
     }
 
     /// Returns a figure: decimals count as rounded, whole numbers as truncated.
     fn cut(&self, text: &'p str, unit: f64) -> Option<PrintedNumber> {
         let count = self
             .line
-            .count(text)
+            .whole_count(text)
             .map(|count| PrintedNumber { high: count.value + 1.0, ..count }.scaled(unit));
-        count.or_else(|| self.line.figure(text, unit))
+        count.or_else(|| self.line.whole_figure(text, unit))
     }
 
-    fn figure(&mut self, unit: f64) -> Option<PrintedNumber> {
-        let text = self.text();
+    fn next_figure(&mut self, unit: f64) -> Option<PrintedNumber> {
+        let text = self.next_text();
         self.cut(text, unit)
     }
 
-    fn share(&mut self) -> Option<PrintedNumber> {
-        let text = self.text().strip_suffix('%')?;
-        self.line.figure(text, 1.0)
+    fn next_share(&mut self) -> Option<PrintedNumber> {
+        let text = self.next_text().strip_suffix('%')?;
+        self.line.whole_figure(text, 1.0)
     }
 
     fn latency(&mut self) -> Option<FioLatency> {
-        let [min, max, mean, deviation] = [(); 4].map(|()| self.figure(US));
+        let [min, max, mean, deviation] = [(); 4].map(|()| self.next_figure(US));
         let latency = FioLatency { min: min?, max: max?, mean: mean?, deviation: deviation? };
         // Zeros mean that there was no I/O.
         [min, max, mean].iter().flatten().any(|one| one.value > 0.0).then_some(latency)
@@ -135,7 +138,7 @@ impl<'p> TerseValues<'p> {
 
     /// Reads `99.000000%=1286`; a percentile that was not requested is `0%=0`.
     fn point(&mut self) -> Option<Option<(f64, PrintedNumber)>> {
-        let (percent, value) = self.text().split_once("%=")?;
+        let (percent, value) = self.next_text().split_once("%=")?;
         Some(percent.parse().ok().filter(|percent| *percent > 0.0).zip(self.cut(value, US)))
     }
 
@@ -145,11 +148,11 @@ impl<'p> TerseValues<'p> {
         rich: bool,
         counts: bool,
     ) -> Option<Direction> {
-        made.io = self.figure(KIB);
+        made.io = self.next_figure(KIB);
         // fio 1.x divides bytes by milliseconds.
-        made.bandwidth = self.figure(if rich { KIB } else { 1e3 });
-        made.iops = if rich { self.figure(1.0) } else { None };
-        made.runtime_ms = self.count();
+        made.bandwidth = self.next_figure(if rich { KIB } else { 1e3 });
+        made.iops = if rich { self.next_figure(1.0) } else { None };
+        made.runtime_ms = self.next_count();
         (made.slat, made.clat) = (self.latency(), self.latency());
         let points =
             (0..if rich { 20 } else { 0 }).map(|_| self.point()).collect::<Option<Vec<_>>>()?;
@@ -159,8 +162,8 @@ impl<'p> TerseValues<'p> {
         let some = !points.is_empty() && (made.clat.is_some() || made.lat.is_some());
         made.percentiles = some.then_some(Percentiles { of, points });
         // Samples of the bandwidth, with a share between them, and of the IOPS.
-        let _least_and_most = (self.text(), self.text());
-        self.text().strip_suffix('%')?;
+        let _least_and_most = (self.next_text(), self.next_text());
+        self.next_text().strip_suffix('%')?;
         self.rest.by_ref().take(if counts { 8 } else { 2 }).for_each(drop);
         Some(made)
     }

@@ -32,7 +32,7 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
         FioTextReader { page, fio, percentiles: None, group: None, unread: Vec::new() };
     let (mut at, mut end) = (first, first);
     while at < page.len() {
-        let kind = lines::kind(page.bare(at).0);
+        let kind = lines::line_kind(page.bare_line(at).0);
         if kind == FioLineKind::Foreign {
             let Some(next) = goes_on(page, at).filter(|_| reader.in_job()) else { break };
             let why = "lines in the middle of fio's output that fio does not print";
@@ -43,7 +43,7 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
         if at > first && reader.begins_another(kind) {
             break;
         }
-        reader.line(kind, at);
+        reader.read_text_line(kind, at);
         at += 1;
         end = if kind == FioLineKind::Blank { end } else { at };
     }
@@ -56,7 +56,7 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
 
 /// Returns the line on which a job's results continue after a few foreign lines.
 fn goes_on(page: &AuditedPage, at: usize) -> Option<usize> {
-    (at + 1..=at + NOISE).find(|next| lines::kind(page.bare(*next).0).is_within_a_job())
+    (at + 1..=at + NOISE).find(|next| lines::line_kind(page.bare_line(*next).0).is_within_a_job())
 }
 
 struct FioTextReader<'a> {
@@ -93,17 +93,17 @@ impl FioTextReader<'_> {
         }
     }
 
-    fn line(&mut self, kind: FioLineKind, at: usize) {
+    fn read_text_line(&mut self, kind: FioLineKind, at: usize) {
         let line = &UnnumberedLine::from_page(self.page, at);
         let fio = &mut self.fio;
         match kind {
-            FioLineKind::Version => fio.version = FioVersion::read(line.text.trim()),
+            FioLineKind::Version => fio.version = FioVersion::parse_fio_version(line.text.trim()),
             FioLineKind::Client => {
                 fio.version = fio.version.or_else(|| job::version_of_client(line.text))
             }
             FioLineKind::Started => fio.started = true,
             FioLineKind::Asked if fio.asked.len() < MOST_JOBS => {
-                fio.asked.extend(job::asked(line, at))
+                fio.asked.extend(job::parse_job_settings(line, at))
             }
             FioLineKind::Eta => fio.eta = job::eta(line).or(fio.eta.take()),
             FioLineKind::Job => fio.jobs.push(job::job(line, at)),
@@ -120,7 +120,9 @@ impl FioTextReader<'_> {
                     fio.jobs.push(FioReport { line: at, ..FioReport::default() });
                 }
                 let Some(last) = fio.jobs.last_mut() else { return };
-                if job::read(last, &mut self.percentiles, kind, line, at, fio.version).is_none() {
+                if job::read_result_line(last, &mut self.percentiles, kind, line, at, fio.version)
+                    .is_none()
+                {
                     let why = "a line of fio's output that does not read as fio prints it";
                     self.unread.push(self.page.unread(at..at + 1, why));
                 }

@@ -10,7 +10,7 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
     name: "iperf3 JSON",
     example: include_str!("../../../fixtures/iperf3/tcp.json"),
     knows: |node| {
-        let version = node.node_at(&["start", "version"]).and_then(JsonNode::text);
+        let version = node.node_at(&["start", "version"]).and_then(JsonNode::as_raw_text);
         version.is_some_and(|version| version.starts_with("iperf"))
     },
     read: |page, node| {
@@ -18,13 +18,13 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
         let test = IperfTest { line, ..IperfTest::default() };
         let mut reader =
             IperfJsonReader { printed: PrintedFigures::new(page, line), test, server: false };
-        reader.start(node.get("start"));
+        reader.read_start(node.get("start"));
         for interval in node.get("intervals").map_or(&[][..], JsonNode::elements) {
             reader.rows(interval, false);
         }
         node.get("end").into_iter().for_each(|end| reader.rows(end, true));
         let mut test = reader.test;
-        test.failed = node.get("error").and_then(JsonNode::text).map(str::to_owned);
+        test.failed = node.get("error").and_then(JsonNode::as_raw_text).map(str::to_owned);
         if !test.bidirectional {
             test.intervals.iter_mut().chain(&mut test.ends).for_each(|row| row.role = None);
         }
@@ -39,17 +39,17 @@ struct IperfJsonReader<'p> {
 }
 
 impl IperfJsonReader<'_> {
-    fn start(&mut self, node: Option<&JsonNode>) {
+    fn read_start(&mut self, node: Option<&JsonNode>) {
         let Some(node) = node else { return };
-        let version = node.get("version").and_then(JsonNode::text);
+        let version = node.get("version").and_then(JsonNode::as_raw_text);
         self.test.version = version.map(|text| text.trim_start_matches("iperf").trim().to_owned());
         self.server = node.get("accepted_connection").is_some();
-        let whole = |key: &str| node.node_at(&["test_start", key]).and_then(JsonNode::whole);
+        let whole = |key: &str| node.node_at(&["test_start", key]).and_then(JsonNode::as_integer);
         self.test.bidirectional = whole("bidir").is_some_and(|both| both != 0);
         self.test.streams = whole("num_streams");
         let connection = node.get("connected").and_then(|all| all.elements().first());
         let ports = connection.and_then(|one| {
-            Some([one.get("local_port")?.whole()?, one.get("remote_port")?.whole()?])
+            Some([one.get("local_port")?.as_integer()?, one.get("remote_port")?.as_integer()?])
         });
         self.test.ports = ports.map(|[one, other]| [one.min(other), one.max(other)]);
     }
@@ -77,16 +77,24 @@ impl IperfJsonReader<'_> {
                 _ if sum || key.starts_with("sender") || key == "udp" => Some(IperfEnd::Sender),
                 _ => continue,
             };
-            let row = self.row(node, end, sum);
+            let row = self.read_json_row(node, end, sum);
             if ended { &mut self.test.ends } else { &mut self.test.intervals }.extend(row);
         }
     }
 
-    fn row(&mut self, node: &JsonNode, end: Option<IperfEnd>, sum: bool) -> Option<IperfRow> {
-        let stream =
-            if sum { IperfStream::Sum } else { IperfStream::One(node.get("socket")?.whole()?) };
+    fn read_json_row(
+        &mut self,
+        node: &JsonNode,
+        end: Option<IperfEnd>,
+        sum: bool,
+    ) -> Option<IperfRow> {
+        let stream = if sum {
+            IperfStream::Sum
+        } else {
+            IperfStream::One(node.get("socket")?.as_integer()?)
+        };
         let mut row = IperfRow {
-            line: self.printed.line(node.bytes.start),
+            line: self.printed.line_of_byte(node.bytes.start),
             stream,
             end,
             ..IperfRow::default()

@@ -69,7 +69,7 @@ pub(crate) struct IperfRow {
 }
 
 impl IperfRow {
-    fn figures(&self, add: &mut dyn FnMut(OutputFigure)) {
+    fn visit_row_figures(&self, add: &mut dyn FnMut(OutputFigure)) {
         let metric = |of_end| if self.end.is_some() { of_end } else { Metric::Interval };
         let nanoseconds = |time: Option<PrintedNumber>, scale| time.map(|time| time.scaled(scale));
         for (metric, unit, figure) in [
@@ -151,9 +151,9 @@ impl IperfTest {
 }
 
 impl Iperf3 {
-    pub(crate) fn figures(&self, add: &mut dyn FnMut(OutputFigure)) {
+    pub(crate) fn visit_test_figures(&self, add: &mut dyn FnMut(OutputFigure)) {
         let rows = self.tests.iter().flat_map(|test| test.intervals.iter().chain(&test.ends));
-        rows.for_each(|row| row.figures(add));
+        rows.for_each(|row| row.visit_row_figures(add));
     }
 
     pub(crate) fn readings(&self) -> Vec<ToolResult> {

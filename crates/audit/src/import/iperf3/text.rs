@@ -51,7 +51,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
         IperfTextReader { page, tests: Vec::new(), unread: Vec::new(), has_rows: false };
     let (mut at, mut end) = (line, line);
     while at < page.len() && at <= end + BLANKS && (reader.has_rows || at - line < SOON) {
-        let Some(taken) = reader.line(at) else { break };
+        let Some(taken) = reader.read_iperf_line(at) else { break };
         at += 1;
         end = if taken == LineOutcome::Aside { end } else { at };
         if taken == LineOutcome::Last && reader.tests.iter().all(|test| test.speaker.is_none()) {
@@ -85,7 +85,8 @@ struct IperfTextReader<'p> {
 impl<'p> IperfTextReader<'p> {
     /// Returns the speaker of a line, if there are several.
     fn speaker(&self, line: usize) -> Option<&'p str> {
-        let name = self.page.line(line)[..self.page.bare(line).1].trim().trim_end_matches(':');
+        let name =
+            self.page.line_text(line)[..self.page.bare_line(line).1].trim().trim_end_matches(':');
         name.starts_with('s').then_some(name)
     }
 
@@ -102,9 +103,9 @@ impl<'p> IperfTextReader<'p> {
     }
 
     /// Reads a line; `None` if it is not part of the output.
-    fn line(&mut self, at: usize) -> Option<LineOutcome> {
+    fn read_iperf_line(&mut self, at: usize) -> Option<LineOutcome> {
         let begun = |test: &IperfTest| !test.ends.is_empty() || !test.intervals.is_empty();
-        let bare = self.page.bare(at).0;
+        let bare = self.page.bare_line(at).0;
         let text = bare.trim();
         if let Some((name, after)) = bracket(bare) {
             return self.bracketed(at, name, after);
@@ -172,7 +173,7 @@ impl<'p> IperfTextReader<'p> {
         let (page, speaker) = (self.page, self.speaker(at));
         let last = self.tests.iter().rev().find(|test| test.speaker.as_deref() == speaker);
         let unended = at + 1 == page.len() && !page.text().ends_with([' ', '\n']);
-        if let Some(row) = row(
+        if let Some(row) = read_text_row(
             &UnnumberedLine::from_page(page, at),
             at,
             name,
@@ -201,7 +202,7 @@ impl<'p> IperfTextReader<'p> {
 
 /// Reads a row after its bracket: `   0.00-1.00   sec  2.56 GBytes  22.0 Gbits/sec    1    767
 /// KBytes`. With `unended`, a number at the end of the row may have been cut.
-fn row(
+fn read_text_row(
     line: &UnnumberedLine,
     at: usize,
     name: &str,
@@ -219,7 +220,7 @@ fn row(
     let to = if to.is_empty() { whole.get(1)? } else { to };
     let mut words =
         whole.get(1 + usize::from(whole[0].ends_with('-'))..)?.strip_prefix(&["sec"])?;
-    row.time = [Some(number(line, from)?), Some(number(line, to)?)];
+    row.time = [Some(number_word(line, from)?), Some(number_word(line, to)?)];
     row.bytes = Some(amount(line, &mut words, bytes_of)?);
     row.rate = Some(amount(line, &mut words, rate_of)?);
     row.jitter_ms = amount(line, &mut words, |unit| (unit == "ms").then_some(1.0));
@@ -229,12 +230,12 @@ fn row(
     let first = words.first().filter(|_| !(unended && words.len() == 1));
     if row.jitter_ms.is_some() {
         // `0/77 (0%)`, `Unknown/77`.
-        row.datagrams = first.and_then(|word| number(line, word.split_once('/')?.1));
+        row.datagrams = first.and_then(|word| number_word(line, word.split_once('/')?.1));
         let share = words.get(1).filter(|_| words[0].contains('/'));
         let share =
-            share.and_then(|word| number(line, word.strip_prefix('(')?.strip_suffix("%)")?));
+            share.and_then(|word| number_word(line, word.strip_prefix('(')?.strip_suffix("%)")?));
         row.lost_share = share.map(two_digits);
-    } else if let Some(count) = first.and_then(|word| line.count(word)) {
+    } else if let Some(count) = first.and_then(|word| line.whole_count(word)) {
         let window = words.get(2).and_then(|unit| bytes_of(unit)).is_some();
         match udp {
             Some(true) if !window && row.end.is_none() => row.datagrams = Some(count),
@@ -246,10 +247,10 @@ fn row(
 }
 
 /// Reads a word as a number; a whole number is exact.
-fn number(line: &UnnumberedLine, word: &str) -> Option<PrintedNumber> {
+fn number_word(line: &UnnumberedLine, word: &str) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(word)?;
     let whole = decimals == 0 && !word.contains('e');
-    let figure = if whole { exact(line.spot(word), value) } else { line.figure(word, 1.0)? };
+    let figure = if whole { exact(line.spot(word), value) } else { line.whole_figure(word, 1.0)? };
     (bytes == word.len()).then_some(figure)
 }
 
@@ -260,7 +261,7 @@ fn amount(
     scale: impl Fn(&str) -> Option<f64>,
 ) -> Option<PrintedNumber> {
     let [number, unit, rest @ ..] = *words else { return None };
-    let figure = line.figure(number, scale(unit)?)?;
+    let figure = line.whole_figure(number, scale(unit)?)?;
     *words = rest;
     Some(if figure.value > 0.0 { figure } else { exact(figure.spot, figure.value) })
 }

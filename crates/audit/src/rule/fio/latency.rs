@@ -6,7 +6,7 @@ use crate::evidence::EvidenceSink;
 use crate::finding::{Finding, Severity};
 use crate::import::fio::{FioLatency, Percentiles};
 use crate::number::{Interval, PrintedNumber, show_ns as ms};
-use crate::rule::ledger::{Ledger, NamedFigure, named};
+use crate::rule::ledger::{Ledger, NamedFigure, make_named_figure};
 
 /// Relative error of percentiles: fio's buckets are up to 1/64 wide, and a value may be one bucket
 /// off.
@@ -17,7 +17,9 @@ const BUCKET: f64 = 0.03;
 const SATURATED: f64 = 16.7e9;
 
 /// Returns the percentiles of a direction and the latency that they describe.
-fn described<'a>(run: &JobDirection<'a>) -> Option<(&'a Percentiles, Option<&'a FioLatency>)> {
+fn described_latency<'a>(
+    run: &JobDirection<'a>,
+) -> Option<(&'a Percentiles, Option<&'a FioLatency>)> {
     let percentiles = run.direction.percentiles.as_ref()?;
     let latency = match percentiles.of {
         "lat" => &run.direction.lat,
@@ -45,20 +47,22 @@ fn part_above_whole(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
         "the {name} completion latency, {part_text}, is above the {name} of the whole latency, {whole_text}: \
          the two are not of one clock"
     );
-    sink.finds(Finding::new("F8", Severity::WrongFigure, part.spot, message).against([whole.spot]));
+    sink.add_finding(
+        Finding::new("F8", Severity::WrongFigure, part.spot, message).against([whole.spot]),
+    );
     Some(())
 }
 
-pub(super) fn parts(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
+pub(super) fn check_parts(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     if part_above_whole(run, sink).is_some() {
         return None;
     }
     let [slat, clat, lat] =
         [run.direction.slat?, run.direction.clat?, run.direction.lat?].map(|latency| latency.mean);
-    let sum = slat.interval().plus(clat.interval());
+    let sum = slat.interval().sum_with(clat.interval());
     let slack = (0.005 * lat.value).max(500.0);
-    if (Interval { low: sum.low - slack, high: sum.high + slack }).meets(lat.interval()) {
-        sink.holds("F8", &lat);
+    if (Interval { low: sum.low - slack, high: sum.high + slack }).overlaps_with(lat.interval()) {
+        sink.mark_holding("F8", &lat);
         return None;
     }
     let by = format!("{} + {} = {}", ms(slat.value), ms(clat.value), ms(sum.middle()));
@@ -68,7 +72,7 @@ pub(super) fn parts(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     );
     let finding =
         Finding::new("F8", Severity::Ambiguous, lat.spot, message).recomputed(ms(sum.middle()));
-    sink.finds(finding.by(by).against([slat.spot, clat.spot]));
+    sink.add_finding(finding.with_arithmetic(by).against([slat.spot, clat.spot]));
     Some(())
 }
 
@@ -80,24 +84,24 @@ pub(super) fn order(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     for one in latencies {
         let [min, mean, max] =
             [("the least", one.min), ("the mean", one.mean), ("the most", one.max)]
-                .map(|(name, one)| named(name, "", one));
+                .map(|(name, one)| make_named_figure(name, "", one));
         ledger.rising(&[min, mean, max], 0.0);
         let range = Interval { low: 0.0, high: max.figure.high - min.figure.low };
-        let deviation = named("the standard deviation", "", one.deviation);
-        ledger.within(deviation, range, &[min, max], || "most - least".to_owned());
+        let deviation = make_named_figure("the standard deviation", "", one.deviation);
+        ledger.check_bounds(deviation, range, &[min, max], || "most - least".to_owned());
     }
-    if let Some((percentiles, latency)) = described(run) {
-        let point = |figure: &PrintedNumber| named("a percentile", "", *figure);
+    if let Some((percentiles, latency)) = described_latency(run) {
+        let point = |figure: &PrintedNumber| make_named_figure("a percentile", "", *figure);
         let mut points: Vec<NamedFigure> =
             percentiles.points.iter().map(|(_, figure)| point(figure)).collect();
         ledger.rising(&points, 0.0);
         if let Some(latency) = latency.filter(|latency| latency.min.low <= SATURATED) {
-            points.insert(0, named("the least", "", latency.min));
+            points.insert(0, make_named_figure("the least", "", latency.min));
             points.retain(|one| one.figure.high < SATURATED);
-            points.push(named("the most", "", latency.max));
+            points.push(make_named_figure("the most", "", latency.max));
             ledger.rising(&points, BUCKET);
         }
     }
-    ledger.settle(sink);
+    ledger.report_figures(sink);
     Some(())
 }

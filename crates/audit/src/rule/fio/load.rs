@@ -23,9 +23,10 @@ pub(super) fn generator(
         "each thread of the load generator computes {busy:.0} % of the time: its processor limits the rate, not the device"
     );
     let by = format!("usr {} % + sys {} %", cpu.user.value, cpu.system.value);
-    let finding =
-        Finding::new("F23", severity, cpu.user.spot, message).by(by).against([cpu.system.spot]);
-    (busy >= 85.0).then(|| sink.finds(finding))
+    let finding = Finding::new("F23", severity, cpu.user.spot, message)
+        .with_arithmetic(by)
+        .against([cpu.system.spot]);
+    (busy >= 85.0).then(|| sink.add_finding(finding))
 }
 
 pub(super) fn error(job: &FioReport, sink: &mut EvidenceSink) {
@@ -34,7 +35,7 @@ pub(super) fn error(job: &FioReport, sink: &mut EvidenceSink) {
             "the job ended with error {}: its figures are of a part of the run",
             error.value
         );
-        sink.finds(Finding::new("F25", Severity::Ambiguous, error.spot, message));
+        sink.add_finding(Finding::new("F25", Severity::Ambiguous, error.spot, message));
     }
 }
 
@@ -53,7 +54,7 @@ fn compares(evidence: &Evidence, fio: &Fio) -> bool {
 
 /// Compares the bandwidth of the last progress line with the mean, if that line is from the end of
 /// a sufficiently long run.
-pub(super) fn end(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
+pub(super) fn check_last_bandwidth(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     let (eta, mean) = (run.fio.eta.as_ref()?, run.direction.bandwidth?);
     let long = run.runtime_ms()? >= 30e3 && eta.done.is_some_and(|done| done >= 95.0);
     // Progress lines cover all jobs together.
@@ -71,6 +72,8 @@ pub(super) fn end(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
         100.0 * off,
         run.page.quote(mean.spot)
     );
-    sink.finds(Finding::new("F28", Severity::Ambiguous, mean.spot, message).against([last.spot]));
+    sink.add_finding(
+        Finding::new("F28", Severity::Ambiguous, mean.spot, message).against([last.spot]),
+    );
     Some(())
 }

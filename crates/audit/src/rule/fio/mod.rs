@@ -15,12 +15,14 @@ use crate::page::AuditedPage;
 /// Runs F1 to F5, N2, N3, then the rules on latencies, loads and the course of runs.
 pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     rates::check(evidence, sink);
-    [latency::parts, latency::order].into_iter().for_each(|look| each(evidence, sink, look));
+    [latency::check_parts, latency::order]
+        .into_iter()
+        .for_each(|look| check_each(evidence, sink, look));
     for (fio, job) in evidence.fio().flat_map(|fio| fio.jobs.iter().map(move |job| (fio, job))) {
         let _ = load::generator(evidence, fio, job, sink);
         load::error(job, sink);
     }
-    each(evidence, sink, load::end);
+    check_each(evidence, sink, load::check_last_bandwidth);
 }
 
 /// One direction of a job, with its output and job.
@@ -36,7 +38,7 @@ struct JobDirection<'a> {
 const MOST_CLIENTS: usize = 1000;
 
 /// Returns every direction of every job of every output.
-fn runs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = JobDirection<'a>> {
+fn job_directions<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = JobDirection<'a>> {
     let page = evidence.page;
     evidence.fio().flat_map(move |fio| {
         fio.jobs.iter().flat_map(move |job| {
@@ -46,12 +48,12 @@ fn runs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = JobDirection<'a>> {
 }
 
 /// Runs a check for each direction. A check ends early if a figure that it needs is not printed.
-fn each(
+fn check_each(
     evidence: &Evidence,
     sink: &mut EvidenceSink,
     look: impl Fn(&JobDirection, &mut EvidenceSink) -> Option<()>,
 ) {
-    for run in runs(evidence) {
+    for run in job_directions(evidence) {
         let _ = look(&run, sink);
     }
 }
@@ -121,10 +123,10 @@ fn agrees(
     era: DigitStyle,
 ) -> Agreement {
     let meant = || {
-        num2str::carried(page.quote(figure.spot), figure, era)
-            .filter(|meant| meant.meets(recomputed))
+        num2str::lost_carry_interval(page.quote(figure.spot), figure, era)
+            .filter(|meant| meant.overlaps_with(recomputed))
     };
-    match figure.interval().meets(recomputed) {
+    match figure.interval().overlaps_with(recomputed) {
         true => Agreement::Agrees,
         false => meant()
             .map_or(Agreement::Disagrees, |meant| Agreement::Carried(both(meant, recomputed))),

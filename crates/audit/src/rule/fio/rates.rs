@@ -1,7 +1,7 @@
 //! Rates, bandwidths and totals of one direction of a job. fio prints them from the same counters,
 //! so they agree to the digit.
 
-use super::{Agreement, JobDirection, agrees, as_printed, both, each, runs};
+use super::{Agreement, JobDirection, agrees, as_printed, both, check_each, job_directions};
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::fio::num2str::{self, DigitStyle};
@@ -12,11 +12,11 @@ use crate::page::{AuditedPage, TextSpan};
 
 pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     let held = |look: for<'a> fn(&JobDirection<'a>) -> Option<RateCheck<'a>>| {
-        runs(evidence).filter_map(move |run| look(&run))
+        job_directions(evidence).filter_map(move |run| look(&run))
     };
-    held(issued_rate).for_each(|one| one.hold(sink));
+    held(issued_rate).for_each(|one| one.report_rate(sink));
     issued_bytes(evidence, sink);
-    held(rate_times_size).for_each(|one| one.hold(sink));
+    held(rate_times_size).for_each(|one| one.report_rate(sink));
     inferred_carry(evidence, sink);
     let of_groups = statuses(evidence).filter_map(|(of, one)| {
         // Versions up to 2.19 truncate it to whole KiB per second.
@@ -25,7 +25,7 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     for one in held(total_over_time).chain(of_groups) {
         // A wrong total proves nothing about other figures.
         if !one.operands.iter().any(|spot| sink.is_wrong(*spot)) {
-            one.hold(sink);
+            one.report_rate(sink);
         }
     }
     both_bases(evidence, sink);
@@ -79,10 +79,10 @@ impl<'a> RateCheck<'a> {
     /// Returns true if the figure is only slightly off, as it is after short blocks or blocks
     /// counted twice.
     fn is_near(&self) -> bool {
-        self.figure.interval().meets(self.recomputed.wider(0.02))
+        self.figure.interval().overlaps_with(self.recomputed.wider(0.02))
     }
 
-    fn hold(self, sink: &mut EvidenceSink) {
+    fn report_rate(self, sink: &mut EvidenceSink) {
         let (page, fio) = self.of;
         let spot = self.figure.spot;
         let (what, severity) = match self.rule {
@@ -99,7 +99,7 @@ impl<'a> RateCheck<'a> {
             DigitStyle::from_version(fio.version),
         ) {
             Agreement::Agrees => {
-                sink.holds(self.rule, &self.figure);
+                sink.mark_holding(self.rule, &self.figure);
                 // Issued I/Os are more exact than the printed figure.
                 if matches!(self.rule, "F1" | "F2") {
                     sink.refines(spot, self.recomputed);
@@ -127,7 +127,9 @@ impl<'a> RateCheck<'a> {
                 }
             }
         };
-        sink.finds(Finding { severity, ..finding }.by(self.by).against(self.operands));
+        sink.add_finding(
+            Finding { severity, ..finding }.with_arithmetic(self.by).against(self.operands),
+        );
     }
 }
 
@@ -148,7 +150,8 @@ fn is_moved(
         !matches!(agrees(page, rate, wide, era), Agreement::Disagrees)
     };
     io.iter().flatten().any(|io| {
-        over(io.interval()) || num2str::carried(page.quote(io.spot), io, era).is_some_and(over)
+        over(io.interval())
+            || num2str::lost_carry_interval(page.quote(io.spot), io, era).is_some_and(over)
     })
 }
 
@@ -198,7 +201,7 @@ struct IssuedByJob<'a> {
 fn issued<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = IssuedByJob<'a>> {
     let of_groups =
         statuses(evidence).filter_map(|((page, fio), status)| of_group(page, fio, status));
-    runs(evidence).filter(JobDirection::is_text).filter_map(of_run).chain(of_groups)
+    job_directions(evidence).filter(JobDirection::is_text).filter_map(of_run).chain(of_groups)
 }
 
 /// Returns the run status lines of groups of jobs.
@@ -236,7 +239,7 @@ fn of_group<'a>(
         if let Some(direction) = job.directions.iter().find(|direction| direction.way == status.way)
         {
             let run = JobDirection { page, fio, job, direction };
-            bytes = bytes.plus(run.issued_bytes()?);
+            bytes = bytes.sum_with(run.issued_bytes()?);
             product += run.issued()?.value * run.block_size()?;
         }
     }
@@ -266,14 +269,14 @@ fn issued_bytes(evidence: &Evidence, sink: &mut EvidenceSink) {
                 format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, 1e3 * product / runtime_ms);
             let (operands, excused) = (operands.clone(), is_moved(of, &io, runtime_ms, &figure));
             let check = RateCheck::new("F2", of, figure, recomputed, by);
-            RateCheck { operands, excused, ..check }.hold(sink);
+            RateCheck { operands, excused, ..check }.report_rate(sink);
         }
         for figure in io.into_iter().flatten() {
             let excused = rates
                 .first()
                 .is_some_and(|rate| is_moved(of, &[Some(figure), None], runtime_ms, rate));
             let by = format!("{by} = {product:.0} B");
-            RateCheck { excused, ..RateCheck::new("F3", of, figure, bytes, by) }.hold(sink);
+            RateCheck { excused, ..RateCheck::new("F3", of, figure, bytes, by) }.report_rate(sink);
         }
     }
 }
@@ -292,7 +295,7 @@ fn rate_times_size<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     let slack = 1.0 + rate.high * 1e-6 + in_flight;
     // Blocks that were cut short are in both the bytes and the count.
     let excused = run.issued().zip(run.runtime_ms()).is_some_and(|(issued, runtime)| {
-        Interval::around(1e3 * issued.value / runtime, 1.0).meets(iops.interval())
+        Interval::around(1e3 * issued.value / runtime, 1.0).overlaps_with(iops.interval())
             && is_moved(run.page_and_fio(), &run.io(), runtime, &bandwidth)
     });
     let recomputed = Interval { low: rate.low - slack, high: rate.high + slack };
@@ -319,13 +322,13 @@ fn inferred_carry(evidence: &Evidence, sink: &mut EvidenceSink) {
         // Usual block sizes: 512 B to 4 MiB.
         let fits = |rate: Interval| {
             let mut sizes = (9..=22).map(|power| 2f64.powi(power));
-            sizes.find(|size| rate.scaled(*size).meets(bandwidth.interval()))
+            sizes.find(|size| rate.scaled(*size).overlaps_with(bandwidth.interval()))
         };
         if fits(iops.interval()).is_some() {
             sink.plausible("N3", &iops);
             return None;
         }
-        let meant = num2str::carried(run.page.quote(iops.spot), &iops, era)?;
+        let meant = num2str::lost_carry_interval(run.page.quote(iops.spot), &iops, era)?;
         let size = fits(meant)?;
         let rate = bandwidth.interval().scaled(1.0 / size);
         let finding = lost_carry(run.page, run.fio, &iops, both(meant, rate), sink);
@@ -335,10 +338,12 @@ fn inferred_carry(evidence: &Evidence, sink: &mut EvidenceSink) {
             rate.low,
             rate.high
         );
-        sink.finds(Finding { rule: "N3", ..finding }.by(by).against([bandwidth.spot]));
+        sink.add_finding(
+            Finding { rule: "N3", ..finding }.with_arithmetic(by).against([bandwidth.spot]),
+        );
         Some(())
     };
-    each(evidence, sink, look);
+    check_each(evidence, sink, look);
 }
 
 fn total_over_time<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
@@ -356,15 +361,15 @@ fn over_time<'a>(
     figure: PrintedNumber,
     cut: f64,
 ) -> Option<RateCheck<'a>> {
-    let over = |bytes: Interval| bytes.scaled(1000.0).over(runtime.interval());
+    let over = |bytes: Interval| bytes.scaled(1000.0).ratio_to(runtime.interval());
     let rate = over(io.interval())?;
     // F3 reports a total whose carry was lost. The version of an output without its first lines is
     // unknown.
     let era =
         of.1.version
             .map_or(DigitStyle::LostCarry, |version| DigitStyle::from_version(Some(version)));
-    let meant = num2str::carried(of.0.quote(io.spot), &io, era).and_then(over);
-    if meant.is_some_and(|rate| rate.meets(figure.interval())) {
+    let meant = num2str::lost_carry_interval(of.0.quote(io.spot), &io, era).and_then(over);
+    if meant.is_some_and(|rate| rate.overlaps_with(figure.interval())) {
         return None;
     }
     let recomputed = Interval { low: rate.low - cut, high: rate.high + cut };
@@ -375,7 +380,7 @@ fn over_time<'a>(
 
 /// Checks totals and bandwidths that are printed both 1024-based and 1000-based.
 fn both_bases(evidence: &Evidence, sink: &mut EvidenceSink) {
-    let of_runs = runs(evidence).filter(JobDirection::is_text).flat_map(|run| {
+    let of_runs = job_directions(evidence).filter(JobDirection::is_text).flat_map(|run| {
         let one = run.direction;
         [[one.bandwidth, one.bandwidth_decimal], run.io()].map(|pair| (run.page_and_fio(), pair))
     });
@@ -385,16 +390,16 @@ fn both_bases(evidence: &Evidence, sink: &mut EvidenceSink) {
     for (of, pair) in of_runs.chain(of_groups) {
         let [Some(binary), Some(figure)] = pair else { continue };
         // Either may have lost its carry.
-        let carried = num2str::carried(
+        let carried = num2str::lost_carry_interval(
             of.0.quote(binary.spot),
             &binary,
             DigitStyle::from_version(of.1.version),
         );
-        let excused = carried.is_some_and(|meant| meant.meets(figure.interval()));
+        let excused = carried.is_some_and(|meant| meant.overlaps_with(figure.interval()));
         if !sink.is_wrong(binary.spot) && !sink.is_wrong(figure.spot) {
-            let (recomputed, by) = (sink.meant(&binary), of.0.quote(binary.spot).to_owned());
+            let (recomputed, by) = (sink.best_value(&binary), of.0.quote(binary.spot).to_owned());
             let check = RateCheck::new("F6", of, figure, recomputed, by);
-            RateCheck { operands: vec![binary.spot], excused, ..check }.hold(sink);
+            RateCheck { operands: vec![binary.spot], excused, ..check }.report_rate(sink);
         }
     }
 }

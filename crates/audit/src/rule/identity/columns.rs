@@ -3,7 +3,7 @@
 
 use crate::evidence::Evidence;
 use crate::link::grid::{Grid, GridColumn};
-use crate::link::parts;
+use crate::link::name_words;
 use crate::link::words::{CLIENTS, DEPTH, LATENCY, List, NO_MEAN, RATES, SIZES, says};
 use crate::number::NumberUnit;
 use crate::prose::{BlockSize, block_size};
@@ -18,7 +18,7 @@ pub(super) enum ColumnKind {
 }
 
 /// Returns what a figure of a grid measures.
-pub(super) fn kind(grid: &Grid, row: usize, column: usize) -> Option<ColumnKind> {
+pub(super) fn column_kind(grid: &Grid, row: usize, column: usize) -> Option<ColumnKind> {
     let figure = grid.quantity_at(row, column)?;
     let (head, label) = (grid.heads[column].lists, grid.label_lists[row]);
     let has = |lists: List, wanted: List| lists & wanted != 0;
@@ -60,7 +60,10 @@ const METRICS: &str = "iops throughput bandwidth bw speed rate mb mib kb kib gb 
 
 /// Returns the words of a head without those of the metric. Two columns of one load share them.
 fn of_what(head: &str) -> Vec<String> {
-    parts(head).into_iter().filter(|part| METRICS.split(' ').all(|word| word != part)).collect()
+    name_words(head)
+        .into_iter()
+        .filter(|part| METRICS.split(' ').all(|word| word != part))
+        .collect()
 }
 
 /// Returns columns of two kinds in a row that belong together: in one cell, or under adjacent heads
@@ -72,7 +75,7 @@ pub(super) fn pairs(
     second: ColumnKind,
 ) -> Vec<(usize, usize)> {
     let of = |wanted: ColumnKind| -> Vec<usize> {
-        (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(wanted)).collect()
+        (0..grid.heads.len()).filter(|at| column_kind(grid, row, *at) == Some(wanted)).collect()
     };
     let (ones, mut others) = (of(first), of(second));
     if let ([one], [other]) = (ones.as_slice(), others.as_slice()) {
@@ -114,7 +117,11 @@ pub(super) fn by_columns<T>(all: Vec<([usize; 2], T)>) -> impl Iterator<Item = V
 
 /// Returns the block size for a pair of columns in a row: from the label, the heads, a column of
 /// sizes, or the title.
-pub(super) fn size<'g>(grid: &'g Grid, row: usize, columns: [usize; 2]) -> Option<BlockSize<'g>> {
+pub(super) fn row_block_size<'g>(
+    grid: &'g Grid,
+    row: usize,
+    columns: [usize; 2],
+) -> Option<BlockSize<'g>> {
     let own = || {
         let texts = [grid.labels[row], &grid.heads[columns[0]].text, &grid.heads[columns[1]].text];
         texts.into_iter().find_map(block_size)
@@ -140,11 +147,11 @@ pub(super) fn size<'g>(grid: &'g Grid, row: usize, columns: [usize; 2]) -> Optio
 
 /// Returns the value that all sentences and commands of a page share: the only depth, the only
 /// block size.
-pub(super) fn only(evidence: &Evidence, value_of: fn(&str) -> Option<f64>) -> Option<f64> {
+pub(super) fn only_value(evidence: &Evidence, value_of: fn(&str) -> Option<f64>) -> Option<f64> {
     let lines = evidence
         .text_lines()
         .take(2000)
-        .map(|at| evidence.page.line(at))
+        .map(|at| evidence.page.line_text(at))
         .filter(|line| line.len() < 300);
     let mut values = lines.filter_map(value_of);
     let first = values.next()?;
@@ -155,7 +162,7 @@ pub(super) fn only(evidence: &Evidence, value_of: fn(&str) -> Option<f64>) -> Op
 /// such as `QD32`, `T1Q1`, `iodepth=64`.
 pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
     let columns =
-        (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(ColumnKind::Depth));
+        (0..grid.heads.len()).filter(|at| column_kind(grid, row, *at) == Some(ColumnKind::Depth));
     let depths: Vec<(bool, f64)> = columns
         .filter_map(|at| {
             Some((grid.heads[at].lists & CLIENTS != 0, grid.quantity_at(row, at)?.figure.value))

@@ -1,6 +1,6 @@
 //! Checks that IOPS times the mean latency is the number of I/Os in flight (Little's law).
 
-use super::columns::{ColumnKind, by_columns, depth, depth_of, only, pairs};
+use super::columns::{ColumnKind, by_columns, depth, depth_of, only_value, pairs};
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity};
 use crate::link::grid::Grid;
@@ -32,12 +32,12 @@ struct LittleRow<'a> {
 
 impl LittleRow<'_> {
     fn agrees(&self) -> bool {
-        self.flight.wider(SLACK).has(self.depth)
+        self.flight.wider(SLACK).contains_value(self.depth)
     }
 }
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
-    let of_page = only(evidence, depth_of);
+    let of_page = only_value(evidence, depth_of);
     // All lines of a page are one table; small tables count if others on the page confirm them.
     let mut lines = Vec::new();
     let (mut tables, mut small): (Vec<Vec<LittleRow>>, Vec<Vec<LittleRow>>) =
@@ -46,7 +46,7 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
         let (mut stated, mut open) = (Vec::new(), Vec::new());
         for row in 0..grid.cells.rows() {
             for (rate, latency) in pairs(grid, row, ColumnKind::Rate, ColumnKind::Latency) {
-                let Some(found) = read(grid, row, rate, latency) else { continue };
+                let Some(found) = read_little_row(grid, row, rate, latency) else { continue };
                 match depth(grid, row, [rate, latency]).or(of_page) {
                     Some(depth) => stated.push(([rate, latency], LittleRow { depth, ..found })),
                     None => open.push(([rate, latency], found)),
@@ -72,14 +72,19 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     let held = all.iter().filter(|agrees| **agrees).count();
     let borne_out = held >= 6 && 3 * held >= 2 * all.len();
     for rows in tables.into_iter().chain(small.into_iter().filter(|_| borne_out)) {
-        judge(evidence.page, &rows, borne_out, sink);
+        judge_rows(evidence.page, &rows, borne_out, sink);
     }
 }
 
-fn read<'a>(grid: &'a Grid, row: usize, rate: usize, latency: usize) -> Option<LittleRow<'a>> {
+fn read_little_row<'a>(
+    grid: &'a Grid,
+    row: usize,
+    rate: usize,
+    latency: usize,
+) -> Option<LittleRow<'a>> {
     let (rate, latency) = (grid.quantity_at(row, rate)?, grid.quantity_at(row, latency)?);
     let positive = rate.interval().low > 0.0 && latency.interval().low > 0.0;
-    let flight = rate.interval().times(latency.interval()).scaled(1e-9);
+    let flight = rate.interval().product_with(latency.interval()).scaled(1e-9);
     positive.then_some(LittleRow { rate, latency, flight, depth: 0.0 })
 }
 
@@ -91,8 +96,9 @@ fn held(rows: &[LittleRow]) -> usize {
 fn agreed(open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>> {
     let mut all = Vec::new();
     for mut rows in by_columns(open) {
-        let count =
-            |depth: f64| rows.iter().filter(|row| row.flight.wider(SLACK).has(depth)).count();
+        let count = |depth: f64| {
+            rows.iter().filter(|row| row.flight.wider(SLACK).contains_value(depth)).count()
+        };
         let whole = |row: &LittleRow| row.flight.middle().round().max(1.0);
         let best = rows.iter().take(MOST_DEPTHS).map(whole).max_by_key(|depth| count(*depth));
         let enough = if rows.len() == 3 { 2 } else { 3 };
@@ -104,7 +110,7 @@ fn agreed(open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>> {
 }
 
 /// Judges the rows of a table; `borne_out` is true if most rows of the page agree.
-fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut EvidenceSink) {
+fn judge_rows(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut EvidenceSink) {
     let held = held(rows);
     let all_others = held + 1 >= rows.len();
     let proven = held >= 4 && 5 * held >= 4 * rows.len()
@@ -112,8 +118,8 @@ fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut Evi
     let some = held >= 2 && 2 * held >= rows.len();
     for row in rows {
         if row.agrees() {
-            sink.holds("X33", &row.rate.figure);
-            sink.holds("X33", &row.latency.figure);
+            sink.mark_holding("X33", &row.rate.figure);
+            sink.mark_holding("X33", &row.latency.figure);
             continue;
         }
         let off = Interval { low: row.flight.low / row.depth, high: row.flight.high / row.depth };
@@ -129,7 +135,7 @@ fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut Evi
 /// Returns true if one of the two differs from the result of the other by one slip.
 fn is_slip(row: &LittleRow) -> bool {
     let needed = |other: Interval| {
-        Interval::exact(row.depth * 1e9).over(other).map(|given| given.wider(0.005))
+        Interval::exact(row.depth * 1e9).ratio_to(other).map(|given| given.wider(0.005))
     };
     needed(row.rate.interval()).is_some_and(|given| near::is_near(row.latency, given))
         || needed(row.latency.interval()).is_some_and(|given| near::is_near(row.rate, given))
@@ -151,10 +157,10 @@ fn report_row(
         "{rate} at a mean of {latency} is {shown} in flight, not {}: one of the two is wrong ({held} of {of} rows agree)",
         row.depth
     );
-    sink.finds(
+    sink.add_finding(
         Finding::new("X33", Severity::WrongFigure, row.latency.figure.spot, message)
             .recomputed(value)
-            .by(format!("{rate} * {latency} = {shown}"))
+            .with_arithmetic(format!("{rate} * {latency} = {shown}"))
             .against([row.rate.figure.spot]),
     );
 }

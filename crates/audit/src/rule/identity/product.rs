@@ -1,7 +1,7 @@
 //! Checks that IOPS times block size is the bandwidth: F4 in every grid, N8 if the unit differs
 //! from the label's, N3 if a copied rate lost its carry.
 
-use super::columns::{ColumnKind, by_columns, only, pairs, size};
+use super::columns::{ColumnKind, by_columns, only_value, pairs, row_block_size};
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::fio::num2str::{self, DigitStyle};
@@ -41,13 +41,13 @@ struct RatePair<'a> {
 }
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
-    let of_page = only(evidence, size_of);
+    let of_page = only_value(evidence, size_of);
     // Parts of a log are one table if they have the same heads.
     let mut logs: BTreeMap<[&str; 2], Vec<([usize; 2], RatePair)>> = BTreeMap::new();
     for grid in evidence.grids {
         let (stated, mut open) = of_grid(grid, of_page);
         if !stated.is_empty() {
-            judge(evidence.page, &stated, sink);
+            judge_pairs(evidence.page, &stated, sink);
         }
         if grid.is_text {
             for pair in std::mem::take(&mut open) {
@@ -57,11 +57,11 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
             }
         }
         for pairs in inferred(open) {
-            judge(evidence.page, &pairs, sink);
+            judge_pairs(evidence.page, &pairs, sink);
         }
     }
     for pairs in logs.into_values().flat_map(inferred) {
-        judge(evidence.page, &pairs, sink);
+        judge_pairs(evidence.page, &pairs, sink);
     }
 }
 
@@ -78,7 +78,7 @@ fn of_grid<'a>(
             else {
                 continue;
             };
-            let size_of_row = size(grid, row, [rate, bandwidth])
+            let size_of_row = row_block_size(grid, row, [rate, bandwidth])
                 .or(of_page.map(|bytes| BlockSize { bytes, unit: "" }));
             let bits = if of_bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
             let pair = RatePair {
@@ -156,10 +156,10 @@ fn agrees(pair: &RatePair, base: usize) -> bool {
 /// Returns true if the pair agrees. Figures may have been truncated: fio prints 84 I/Os per second
 /// for 84.7.
 fn agrees_by(pair: &RatePair, size: f64, factor: f64) -> bool {
-    uncut(pair.rate).scaled(size).wider(SLACK).meets(uncut(pair.bandwidth).scaled(factor))
+    uncut(pair.rate).scaled(size).wider(SLACK).overlaps_with(uncut(pair.bandwidth).scaled(factor))
 }
 
-fn judge(page: &AuditedPage, pairs: &[RatePair], sink: &mut EvidenceSink) {
+fn judge_pairs(page: &AuditedPage, pairs: &[RatePair], sink: &mut EvidenceSink) {
     let count = |base: usize| pairs.iter().filter(|pair| agrees(pair, base)).count();
     // The first base wins among those with equal counts.
     let base = [0, 1, 2].into_iter().rev().max_by_key(|base| count(*base)).unwrap_or(0);
@@ -198,9 +198,9 @@ fn is_slip(pair: &RatePair, factor: f64) -> bool {
 }
 
 fn held(pair: &RatePair, factor: f64, sink: &mut EvidenceSink) {
-    sink.holds("F4", &pair.rate.figure);
+    sink.mark_holding("F4", &pair.rate.figure);
     match factor == 1.0 {
-        true => sink.holds("F4", &pair.bandwidth.figure),
+        true => sink.mark_holding("F4", &pair.bandwidth.figure),
         false => sink.plausible("F4", &pair.bandwidth.figure),
     }
 }
@@ -255,9 +255,9 @@ fn unit_is_another(
     );
     let severity = if alike || thousands { Severity::Cosmetic } else { Severity::WrongFigure };
     let by = format!("{} * {} B", page.quote(first.rate.figure.spot), first.size);
-    sink.finds(
+    sink.add_finding(
         Finding::new("N8", severity, first.bandwidth.figure.spot, message)
-            .by(by)
+            .with_arithmetic(by)
             .slip(Slip::ThousandFor1024)
             .against([first.rate.figure.spot]),
     );
@@ -267,8 +267,8 @@ fn judge_pair(page: &AuditedPage, pair: &RatePair, factor: f64, sink: &mut Evide
     let RatePair { rate, bandwidth, size, .. } = *pair;
     let expected = bandwidth.interval().scaled(factor / size);
     let printed = page.quote(rate.figure.spot);
-    let carried = num2str::carried(printed, &rate.figure, DigitStyle::LostCarry)
-        .filter(|meant| meant.meets(expected));
+    let carried = num2str::lost_carry_interval(printed, &rate.figure, DigitStyle::LostCarry)
+        .filter(|meant| meant.overlaps_with(expected));
     let by = format!("{} / {size} B = {:.0}", page.quote(bandwidth.figure.spot), expected.middle());
     if let Some(meant) = carried {
         let value =
@@ -279,10 +279,10 @@ fn judge_pair(page: &AuditedPage, pair: &RatePair, factor: f64, sink: &mut Evide
             value.middle()
         );
         sink.corrects(rate.figure.spot, value, text.clone());
-        sink.finds(
+        sink.add_finding(
             Finding::new("N3", Severity::WrongFigure, rate.figure.spot, message)
                 .recomputed(text)
-                .by(by)
+                .with_arithmetic(by)
                 .slip(Slip::FioCarry)
                 .against([bandwidth.figure.spot]),
         );
@@ -300,7 +300,7 @@ fn judge_pair(page: &AuditedPage, pair: &RatePair, factor: f64, sink: &mut Evide
     };
     let message = match slip {
         Some(slip) => {
-            format!("{printed}{unit} is not what {by} gives, {text}{unit}: {}", slip.words())
+            format!("{printed}{unit} is not what {by} gives, {text}{unit}: {}", slip.slip_words())
         }
         None => {
             format!(
@@ -311,10 +311,10 @@ fn judge_pair(page: &AuditedPage, pair: &RatePair, factor: f64, sink: &mut Evide
     };
     let mut finding = Finding::new("F4", Severity::WrongFigure, bandwidth.figure.spot, message)
         .recomputed(text)
-        .by(by)
+        .with_arithmetic(by)
         .against([rate.figure.spot]);
     finding.slip = slip;
-    sink.finds(finding);
+    sink.add_finding(finding);
 }
 
 #[cfg(test)]

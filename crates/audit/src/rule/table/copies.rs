@@ -16,7 +16,7 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     // Every result by its printed text without blanks; one or two digits are everywhere.
     let mut sources: HashMap<String, Vec<CopiedFigure>> = HashMap::new();
     for source in evidence.outputs.iter().flat_map(results) {
-        let text = plain(evidence.page.quote(source.0.spot));
+        let text = plain_text(evidence.page.quote(source.0.spot));
         if text.bytes().filter(u8::is_ascii_digit).count() >= 2 {
             sources.entry(text).or_default().push(source);
         }
@@ -51,7 +51,7 @@ fn results(output: &ToolOutput) -> Vec<CopiedFigure> {
     rates.chain(decimals).filter_map(|(figure, unit, way)| Some((figure?, unit, way))).collect()
 }
 
-fn plain(text: &str) -> String {
+fn plain_text(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_whitespace()).collect()
 }
 
@@ -76,7 +76,7 @@ fn copied(
                     way && (quantity.unit == *unit
                         || (quantity.unit, *unit) == (NumberUnit::Bare, NumberUnit::PerSecond))
                 };
-                let found = sources.get(&plain(evidence.page.quote(quantity.figure.spot)));
+                let found = sources.get(&plain_text(evidence.page.quote(quantity.figure.spot)));
                 let found: Vec<CopiedFigure> =
                     found.into_iter().flatten().filter(alike).copied().collect();
                 copied.extend((!found.is_empty()).then_some((*quantity, found)));
@@ -94,7 +94,7 @@ fn copy(evidence: &Evidence, cell: &Quantity, found: &[CopiedFigure], sink: &mut
     let Some(correction) =
         correction.filter(|one| found.iter().all(|other| text(other) == Some(&one.text)))
     else {
-        sink.holds("T4", &cell.figure);
+        sink.mark_holding("T4", &cell.figure);
         // More exact values count if all outputs that have one agree.
         let mut exact = found.iter().filter_map(|one| sink.refinement(one.0.spot));
         if let Some(first) = exact.next().filter(|first| exact.all(|other| other == *first)) {
@@ -103,10 +103,10 @@ fn copy(evidence: &Evidence, cell: &Quantity, found: &[CopiedFigure], sink: &mut
         return;
     };
     let (printed, text) = (evidence.page.quote(own), correction.text);
-    let line = evidence.page.number(spot.index());
+    let line = evidence.page.line_number(spot.index());
     let message =
         format!("{printed} is copied from line {line}, where it is wrong: {text} is meant");
     sink.corrects(own, correction.value, text.clone());
     let finding = Finding::new("T4", Severity::WrongFigure, own, message).recomputed(text);
-    sink.finds(finding.slip(Slip::FioCarry).against([spot]));
+    sink.add_finding(finding.slip(Slip::FioCarry).against([spot]));
 }

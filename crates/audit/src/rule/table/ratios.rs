@@ -11,7 +11,7 @@ use crate::page::AuditedPage;
 mod likely;
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
-    evidence.links.iter().for_each(|link| ratio(evidence, link, sink));
+    evidence.links.iter().for_each(|link| check_ratio(evidence, link, sink));
     evidence.links.iter().for_each(|link| propagated(evidence.page, link, sink));
 }
 enum RatioVerdict {
@@ -20,13 +20,13 @@ enum RatioVerdict {
     Off(Interval),
 }
 
-fn judged(link: &DerivedLink) -> Option<RatioVerdict> {
+fn judge_link(link: &DerivedLink) -> Option<RatioVerdict> {
     let (recomputed, printed) = (link.recomputed()?, link.derived.interval());
     let (value, digit) = (link.derived.figure.value, printed.high - printed.low);
     // Distance by which a value is further from zero than the printed one.
     let beyond = |of: f64| if value < 0.0 { value - of } else { of - value };
     let cut = beyond(link.central()?);
-    if recomputed.meets(printed) {
+    if recomputed.overlaps_with(printed) {
         // Truncated: its digits are those of the ratio, but the next one would have rounded away
         // from zero.
         return Some(if cut > 0.5001 * digit && cut < digit {
@@ -36,7 +36,7 @@ fn judged(link: &DerivedLink) -> Option<RatioVerdict> {
         });
     }
     // `273 K` of `14.0 M`, if both are 1024-based.
-    if link.holds() {
+    if link.gives_printed() {
         return Some(RatioVerdict::Holds);
     }
     // Its digits are those of the ratio, and no rounding of the operands makes it round down.
@@ -46,7 +46,8 @@ fn judged(link: &DerivedLink) -> Option<RatioVerdict> {
     }
     let of_cut =
         link.form.quotient(uncut(&link.numerator), uncut(&link.denominator), link.derived.unit);
-    (!of_cut.is_some_and(|of_cut| of_cut.meets(printed))).then_some(RatioVerdict::Off(recomputed))
+    (!of_cut.is_some_and(|of_cut| of_cut.overlaps_with(printed)))
+        .then_some(RatioVerdict::Off(recomputed))
 }
 
 fn arithmetic(page: &AuditedPage, link: &DerivedLink, sink: &EvidenceSink) -> String {
@@ -55,7 +56,7 @@ fn arithmetic(page: &AuditedPage, link: &DerivedLink, sink: &EvidenceSink) -> St
             sink.correction(quantity.figure.spot).map(|correction| correction.text.as_str());
         corrected.unwrap_or(page.quote(quantity.figure.spot)).to_owned()
     };
-    link.form.words(&text(&link.numerator), &text(&link.denominator))
+    link.form.arithmetic_words(&text(&link.numerator), &text(&link.denominator))
 }
 
 fn finding(link: &DerivedLink, rule: &'static str, severity: Severity, message: String) -> Finding {
@@ -63,10 +64,10 @@ fn finding(link: &DerivedLink, rule: &'static str, severity: Severity, message: 
     Finding::new(rule, severity, link.derived.figure.spot, message).against(operands)
 }
 
-fn ratio(evidence: &Evidence, link: &DerivedLink, sink: &mut EvidenceSink) {
-    match judged(link) {
+fn check_ratio(evidence: &Evidence, link: &DerivedLink, sink: &mut EvidenceSink) {
+    match judge_link(link) {
         None => {}
-        Some(RatioVerdict::Holds) => sink.holds("T1", &link.derived.figure),
+        Some(RatioVerdict::Holds) => sink.mark_holding("T1", &link.derived.figure),
         Some(RatioVerdict::CutOff) => {
             let printed = evidence.page.quote(link.derived.figure.spot);
             let by = arithmetic(evidence.page, link, &EvidenceSink::default());
@@ -74,7 +75,7 @@ fn ratio(evidence: &Evidence, link: &DerivedLink, sink: &mut EvidenceSink) {
             let message =
                 format!("{printed} ({}) is cut off, not rounded: {by} is {value}", link.of);
             let finding = finding(link, "N4", Severity::Cosmetic, message);
-            sink.finds(finding.recomputed(value).by(by).slip(Slip::Truncated));
+            sink.add_finding(finding.recomputed(value).with_arithmetic(by).slip(Slip::Truncated));
         }
         Some(RatioVerdict::Off(recomputed)) => off(evidence, link, recomputed, sink),
     }
@@ -99,18 +100,18 @@ fn off(evidence: &Evidence, link: &DerivedLink, recomputed: Interval, sink: &mut
         None => ("T1", String::new()),
         Some(Slip::WrongBase) => {
             let other = likely::words_of_other_base(evidence.page, link);
-            ("T1", format!(": {other} is {}", Slip::WrongBase.words()))
+            ("T1", format!(": {other} is {}", Slip::WrongBase.slip_words()))
         }
         Some(slip) => {
-            (if slip == Slip::FactorTen { "N6" } else { "N7" }, format!(": {}", slip.words()))
+            (if slip == Slip::FactorTen { "N6" } else { "N7" }, format!(": {}", slip.slip_words()))
         }
     };
     let of = link.of.trim_matches([',', ' ', '(', '≈']);
     let message = format!("{of} is printed as {printed}, but {by} is {value}{why}");
-    let mut finding = finding(link, rule, Severity::WrongFigure, message).by(by);
+    let mut finding = finding(link, rule, Severity::WrongFigure, message).with_arithmetic(by);
     finding.slip = slip;
     sink.corrects(spot, recomputed, value.clone());
-    sink.finds(finding.recomputed(value));
+    sink.add_finding(finding.recomputed(value));
 }
 
 /// Returns true if another form of the same operands gives the ratio: a / b in a column of a / b -
@@ -128,7 +129,7 @@ fn another_form_gives_it(link: &DerivedLink) -> bool {
     };
     other
         .quotient(above, below, link.derived.unit)
-        .is_some_and(|given| given.meets(link.derived.interval()))
+        .is_some_and(|given| given.overlaps_with(link.derived.interval()))
 }
 
 /// Recomputes a ratio with a wrong operand. A ratio that is itself wrong is reported as such.
@@ -138,9 +139,10 @@ fn propagated(page: &AuditedPage, link: &DerivedLink, sink: &mut EvidenceSink) {
     if !wrong || sink.correction(spot).is_some() {
         return;
     }
-    let [above, below] = operands.map(|operand| sink.meant(&operand.figure));
+    let [above, below] = operands.map(|operand| sink.best_value(&operand.figure));
     let recomputed = link.form.quotient(above, below, link.derived.unit);
-    let Some(recomputed) = recomputed.filter(|one| !one.meets(link.derived.interval())) else {
+    let Some(recomputed) = recomputed.filter(|one| !one.overlaps_with(link.derived.interval()))
+    else {
         return;
     };
     let printed = page.quote(spot);
@@ -150,7 +152,7 @@ fn propagated(page: &AuditedPage, link: &DerivedLink, sink: &mut EvidenceSink) {
         format!("{printed} is computed from a figure that is wrong itself: {by} is {value}");
     sink.corrects(spot, recomputed, value.clone());
     let finding = finding(link, "N10", Severity::WrongConclusion, message);
-    sink.finds(finding.recomputed(value).by(by).slip(Slip::FromWrongFigure));
+    sink.add_finding(finding.recomputed(value).with_arithmetic(by).slip(Slip::FromWrongFigure));
 }
 
 #[cfg(test)]

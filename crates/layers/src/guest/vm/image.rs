@@ -1,7 +1,9 @@
 //! Turns `vm(format=...)` into images within what is below, and the steps that make them. Refuses
 //! options that mean nothing for a raw disk, and preallocation where a backing chain decides it.
 
-use crate::{FirstWrites, PlanContext, bytes, flag, number, size, word};
+use crate::{
+    FirstWrites, PlanContext, flag, optional_bytes, required_bytes, required_number, required_word,
+};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::vm::HELP;
@@ -52,7 +54,7 @@ pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
             None => Ok(None),
         };
     }
-    let backing = spec.option("backing").map_or(Ok(0), |_| number(spec, "backing"))?;
+    let backing = spec.option("backing").map_or(Ok(0), |_| required_number(spec, "backing"))?;
     ensure!(
         backing <= MOST_BACKING,
         "{}: backing={backing} is more than {MOST_BACKING} images under the top one",
@@ -64,7 +66,7 @@ pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
         mapped,
         backing,
         lazy_refcounts: flag(spec, "lazy-refcounts"),
-        l2_cache: size(spec, "l2-cache-size")?,
+        l2_cache: optional_bytes(spec, "l2-cache-size")?,
         unwritten,
     }))
 }
@@ -86,7 +88,7 @@ fn contents(spec: &LayerSpec, backing: usize) -> Result<(bool, Option<FirstWrite
             spec.origin
         );
     }
-    let preallocation = word(spec, "preallocation")?;
+    let preallocation = required_word(spec, "preallocation")?;
     ensure!(
         preallocation == "off" || !spec.options.contains_key("first-writes"),
         "{}: first-writes beside preallocation={preallocation}: its clusters have their places before they are written; \
@@ -101,12 +103,12 @@ fn contents(spec: &LayerSpec, backing: usize) -> Result<(bool, Option<FirstWrite
 }
 
 fn cluster(spec: &LayerSpec) -> Result<u64> {
-    let bytes = bytes(spec, "cluster-size")?;
+    let bytes = required_bytes(spec, "cluster-size")?;
     ensure!(
         bytes.is_power_of_two() && (SMALLEST_CLUSTER..=LARGEST_CLUSTER).contains(&bytes),
         "{}: cluster-size={} is not a power of two from 512 bytes to 2 MiB",
         spec.origin,
-        word(spec, "cluster-size")?
+        required_word(spec, "cluster-size")?
     );
     Ok(bytes)
 }
@@ -122,7 +124,7 @@ impl ImageWish {
     ///
     /// # Errors
     /// The part is too small for a disk of 1 MiB.
-    pub fn plan(
+    pub fn plan_images(
         &self,
         disk: &DiskSpec,
         below: &PathRef,
@@ -156,7 +158,7 @@ impl ImageWish {
                 mapped: self.mapped && at == 0,
                 lazy_refcounts: self.lazy_refcounts,
             };
-            context.add(why, Op::MakeImage(make));
+            context.add_step(why, Op::MakeImage(make));
         }
         Ok(Qcow2 {
             spans,

@@ -11,7 +11,9 @@ mod seats;
 pub use options::{NETWORK_NEEDS, gives_drive_to_stranger};
 pub use parts::{FINDINGS, GuestParts, is_dead_kvm, requested};
 pub(super) use seats::spawn;
-pub use seats::{GuestDraft, GuestPlan, below, finish, named, put_on_processors, reach};
+pub use seats::{
+    GuestDraft, GuestPlan, below_placeholder, draft_named_guest, finish, put_on_processors, reach,
+};
 
 use super::system_image;
 use crate::volume::ceph;
@@ -37,7 +39,7 @@ use std::path::PathBuf;
 
 /// Returns the bytes of the equal part that each of several guests side by side, or a single one,
 /// has of a device below.
-fn part(bytes: u64, whole_mib: bool, guests: u32, spec: &LayerSpec) -> Result<u64> {
+fn part_bytes(bytes: u64, whole_mib: bool, guests: u32, spec: &LayerSpec) -> Result<u64> {
     if guests == 1 && !whole_mib {
         return Ok(bytes);
     }
@@ -104,7 +106,7 @@ fn shared_out(
     }
     let split = SplitSpdk { bdev: below.clone(), parts: guests, mib: part / MIB };
     let parts = (0..guests).map(|at| split.part(at)).collect();
-    context.add("share the bdev out among the guests", Op::SplitSpdk(split));
+    context.add_step("share the bdev out among the guests", Op::SplitSpdk(split));
     parts
 }
 
@@ -152,7 +154,7 @@ impl Layer for VirtualMachine {
         if system_image::wanted(spec).is_none() {
             needs.push("guest-kernel");
         }
-        let of_way = options::attach_way(spec).map(|way| way.needs()).unwrap_or_default();
+        let of_way = options::attach_way(spec).map(|way| way.host_needs()).unwrap_or_default();
         // An SPDK target reports its own abilities (`missing`).
         let here = options::spdk_socket(spec).is_none();
         if here && options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring) {
@@ -172,11 +174,11 @@ impl Layer for VirtualMachine {
         needs
     }
 
-    fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
+    fn missing_on_host(&self, spec: &LayerSpec) -> Vec<Missing> {
         let Some(socket) = options::spdk_socket(spec) else { return Vec::new() };
         let uring = options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring);
         let what = spdk::answers(socket, &[spdk_kind(uring).create, spdk_kind(uring).delete]).err();
-        what.and_then(|what| needs::lacking("spdk", what)).into_iter().collect()
+        what.and_then(|what| needs::need_as_missing("spdk", what)).into_iter().collect()
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
@@ -245,10 +247,11 @@ impl Layer for VirtualMachine {
             spec.origin
         );
         let unwritten = images.as_ref().and_then(ImageWish::unwritten).or(below.unwritten);
-        let disk = options::disk(spec, below, context.writable || unwritten.is_some(), &parts)?;
+        let disk =
+            options::disk_spec(spec, below, context.writable || unwritten.is_some(), &parts)?;
         let (disks, guests) = sharing(spec, below)?;
         let whole_mib = options::attach_way(spec)?.shows_whole_mib() && !below.block;
-        let part = part(below.bytes, whole_mib && !below.split, guests, spec)?;
+        let part = part_bytes(below.bytes, whole_mib && !below.split, guests, spec)?;
         whole_units(part, below, guests, spec)?;
         let mut belows = Vec::new();
         for (number, device) in below.paths.iter().enumerate() {
@@ -265,7 +268,7 @@ impl Layer for VirtualMachine {
             let rbd = if let PathRef::Rbd(rbd) = path { Some(rbd.clone()) } else { None };
             let mut disk = DiskSpec { offset, bytes: Some(part), shared_out, rbd, ..disk.clone() };
             if let Some(images) = &images {
-                let made = images.plan(&disk, path, spec, context)?;
+                let made = images.plan_images(&disk, path, spec, context)?;
                 bytes = made.bytes;
                 disk.qcow2 = Some(made);
             }
@@ -301,7 +304,7 @@ impl Layer for VirtualMachine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::number;
+    use crate::required_number;
     use iotax_model::layer::OptionKind;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
     use iotax_qemu::attach;
@@ -359,7 +362,7 @@ mod tests {
             options::aio(&vm(&[("cache", "writeback"), ("aio", "native")])).unwrap(),
             Aio::Native
         );
-        let wide: Result<u16> = number(&vm(&[("num-queues", "65537")]), "num-queues");
+        let wide: Result<u16> = required_number(&vm(&[("num-queues", "65537")]), "num-queues");
         assert!(wide.unwrap_err().to_string().contains("no number that fits"));
     }
 

@@ -4,7 +4,7 @@
 
 use super::parts::GuestParts;
 use crate::guest::system_image::{self, SystemImage};
-use crate::{ExposedDevice, flag, number, word};
+use crate::{ExposedDevice, flag, required_number, required_word};
 use anyhow::{Context, Result, anyhow};
 use iotax_drivers::path_ref::PathRef;
 use iotax_host::pci::PciDrive;
@@ -58,13 +58,13 @@ pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &GuestParts) -> Result<
     let memory = Memory {
         shared: attach_way(spec)?.shares_memory(),
         huge_page: spec.option("hugepages").map(|_| size(spec, "hugepages")).transpose()?,
-        node: spec.option("numa").map(|_| number(spec, "numa")).transpose()?,
-        ..Memory::plain(size(spec, "memory")?)
+        node: spec.option("numa").map(|_| required_number(spec, "numa")).transpose()?,
+        ..Memory::plain_memory(size(spec, "memory")?)
     };
     let firmware =
         wants_firmware(spec).then(|| parts.firmware.clone().unwrap_or_else(Firmware::usual));
     Ok(GuestWish {
-        vcpus: number(spec, "vcpus")?,
+        vcpus: required_number(spec, "vcpus")?,
         memory,
         machine: word_of(spec, "machine", MachineType::ALL)?,
         firmware,
@@ -103,9 +103,9 @@ fn card(spec: &LayerSpec) -> Result<Option<CardWish>> {
             "leave net=tap out, or measure a guest that is up as ssh:HOST",
         );
     }
-    let queues = number(spec, "net-queues")?;
+    let queues = required_number(spec, "net-queues")?;
     match queues <= MOST_NET_QUEUES {
-        true => Ok(Some(CardWish { vhost: word(spec, "vhost")? == "on", queues })),
+        true => Ok(Some(CardWish { vhost: required_word(spec, "vhost")? == "on", queues })),
         false => refuse(
             &format!("net-queues={queues} is more than QEMU has for a tap device"),
             &format!("net-queues={MOST_NET_QUEUES} at most"),
@@ -134,14 +134,16 @@ fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
 ///
 /// # Errors
 /// Bad input: a value that does not fit, or an option that the installed QEMU does not have.
-pub fn disk(
+pub fn disk_spec(
     spec: &LayerSpec,
     below: &ExposedDevice,
     writable: bool,
     parts: &GuestParts,
 ) -> Result<DiskSpec> {
     let way = attach_way(spec)?;
-    if let Some(option) = way.lacks().iter().find(|option| spec.options.contains_key(**option)) {
+    if let Some(option) =
+        way.lacking_options().iter().find(|option| spec.options.contains_key(**option))
+    {
         let why = format!(
             "{}: attach={} has no {option}: QEMU's block layer is not in the way",
             spec.origin,
@@ -149,10 +151,11 @@ pub fn disk(
         );
         return Err(Failed::input(why).into());
     }
-    let num_queues = spec.option("num-queues").map(|_| number(spec, "num-queues")).transpose()?;
+    let num_queues =
+        spec.option("num-queues").map(|_| required_number(spec, "num-queues")).transpose()?;
     // A separate process does not know the number of vCPUs, and QEMU asks it for one queue per
     // vCPU.
-    let of_vcpus = || way.shares_memory().then(|| number(spec, "vcpus")).transpose();
+    let of_vcpus = || way.shares_memory().then(|| required_number(spec, "vcpus")).transpose();
     let disk = DiskSpec {
         way,
         path: PathBuf::new(),
@@ -163,12 +166,15 @@ pub fn disk(
         qcow2: None,
         cache: cache(spec)?,
         aio: aio(spec)?,
-        discard: word(spec, "discard")? == "unmap",
+        discard: required_word(spec, "discard")? == "unmap",
         detect_zeroes: word_of(spec, "detect-zeroes", DetectZeroes::ALL)?,
         snapshot: has_overlay(spec),
         iothreads: iothreads(spec, way)?,
         num_queues: num_queues.map_or_else(of_vcpus, |queues| Ok(Some(queues)))?,
-        queue_size: spec.option("queue-size").map(|_| number(spec, "queue-size")).transpose()?,
+        queue_size: spec
+            .option("queue-size")
+            .map(|_| required_number(spec, "queue-size"))
+            .transpose()?,
         serial: String::new(),
         read_only: !writable,
         share_read: !writable,
@@ -179,7 +185,9 @@ pub fn disk(
                 let cpumask = spec.option("cpumask").map(str::to_owned);
                 DiskServer::Spdk(Spdk { rpc: rpc.to_owned(), cpumask, ..Spdk::default() })
             }
-            None if way.takes_drive() => DiskServer::Drive(Box::new(drive(spec, below, parts)?)),
+            None if way.takes_drive() => {
+                DiskServer::Drive(Box::new(passthrough_drive(spec, below, parts)?))
+            }
             None => DiskServer::Qemu,
         },
     };
@@ -191,10 +199,14 @@ pub fn disk(
 }
 
 /// Returns the drive that a guest is to have, if this host can give it away.
-fn drive(spec: &LayerSpec, below: &ExposedDevice, parts: &GuestParts) -> Result<PciDrive> {
+fn passthrough_drive(
+    spec: &LayerSpec,
+    below: &ExposedDevice,
+    parts: &GuestParts,
+) -> Result<PciDrive> {
     let refuse =
         |why: String| Err(Failed::input(format!("{}: attach=vfio: {why}", spec.origin)).into());
-    let path = match below.path(spec)? {
+    let path = match below.only_path(spec)? {
         PathRef::Path(path) if below.block => path,
         _ => {
             // The message has no name: nobody wrote the name of an equal file.
@@ -258,7 +270,7 @@ fn iothreads(spec: &LayerSpec, way: &dyn AttachWay) -> Result<u16> {
             "{}: iothreads without iothread; hint: leave iothread=false out",
             spec.origin
         )),
-        (Some(_), _) => number(spec, "iothreads"),
+        (Some(_), _) => required_number(spec, "iothreads"),
         (None, Some(_)) => Ok(u16::from(flag(spec, "iothread"))),
         (None, None) => Ok(u16::from(way.takes_iothread())),
     }
@@ -314,7 +326,7 @@ pub fn stands_on_socket(spec: &LayerSpec) -> bool {
 /// # Errors
 /// Bad input: an unknown word, or an option of SPDK where SPDK has no part.
 pub fn attach_way(spec: &LayerSpec) -> Result<&'static dyn AttachWay> {
-    let name = word(spec, "attach")?;
+    let name = required_word(spec, "attach")?;
     let way = attach::by_name(name)
         .ok_or_else(|| anyhow!("{}: attach={name} is unknown", spec.origin))?;
     let refuse = |why: &str| Err(Failed::input(format!("{}: {why}", spec.origin)).into());
@@ -353,11 +365,12 @@ pub fn aio(spec: &LayerSpec) -> Result<Aio> {
 }
 
 fn size(spec: &LayerSpec, name: &str) -> Result<u64> {
-    units::parse_bytes(word(spec, name)?).map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))
+    units::parse_bytes(required_word(spec, name)?)
+        .map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))
 }
 
 fn word_of<T: Copy>(spec: &LayerSpec, name: &str, all: &[(&str, T)]) -> Result<T> {
-    let word = word(spec, name)?;
+    let word = required_word(spec, name)?;
     let found = all.iter().find(|(known, _)| *known == word).map(|(_, value)| *value);
     found.ok_or_else(|| anyhow!("{}: {name}={word} is unknown", spec.origin))
 }
@@ -402,7 +415,7 @@ mod tests {
                 write_unit: None,
                 read_back: Vec::new(),
             };
-            disk(
+            disk_spec(
                 &vm(words),
                 &below,
                 false,

@@ -95,7 +95,7 @@ impl GuestParts {
     pub fn for_plan(requested: Requested, scenario: &Scenario) -> Result<GuestParts> {
         let images = system_image::inspect_images(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
-        let kernel = match kernel::look() {
+        let kernel = match kernel::find_kernel_source() {
             Ok(KernelSource::Ready(kernel)) => kernel,
             Ok(KernelSource::Packages(packages)) => to_be_fetched(&packages.join("+")),
             // This is an unmet need, which the plan names.
@@ -168,7 +168,7 @@ fn version() -> Option<Version> {
 
 /// Findings about guests and labs on this machine, for the needs.
 pub const FINDINGS: GuestProbe =
-    GuestProbe { lab: crate::lab::state, ..iotax_qemu::findings::FINDINGS };
+    GuestProbe { lab: crate::lab::check_lab_image, ..iotax_qemu::findings::FINDINGS };
 
 fn to_be_fetched(package: &str) -> Kernel {
     let folder = PathBuf::from("CACHE").join(package);

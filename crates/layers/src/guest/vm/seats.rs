@@ -18,7 +18,7 @@ use iotax_model::stack::LayerSpec;
 use iotax_qemu::accel::Accel;
 use iotax_qemu::attach;
 use iotax_qemu::attach::way::{Beforehand, DaemonFiles};
-pub use iotax_qemu::below;
+pub use iotax_qemu::below_placeholder;
 use iotax_qemu::boot::{self, BootError, BootFailure, BootLimits, BootedGuest};
 use iotax_qemu::command_line::{self as qemu, Card, GuestSpec, GuestStart, Memory};
 use iotax_qemu::disk::{DiskServer, DiskSpec, Spdk};
@@ -202,7 +202,7 @@ pub fn without_disk(
 ///
 /// # Errors
 /// Bad input: a value that does not fit.
-pub fn named(context: &mut PlanContext, name: &str, spec: &LayerSpec) -> Result<()> {
+pub fn draft_named_guest(context: &mut PlanContext, name: &str, spec: &LayerSpec) -> Result<()> {
     let parts = context.guest_parts.clone();
     let parts = parts.with_context(|| format!("{}: no parts for a guest", spec.origin))?;
     let wish = GuestWish { name: Some(name.to_owned()), ..options::wish(spec, None, &parts)? };
@@ -220,7 +220,7 @@ struct Network {
 impl Network {
     /// Plans the network, with the step that makes its bridge; `None`: no guest has a card. The
     /// run's id determines the network, so that parallel runs have different ones.
-    fn plan(drafts: &[GuestDraft], context: &mut PlanContext) -> Result<Option<Network>> {
+    fn plan_network(drafts: &[GuestDraft], context: &mut PlanContext) -> Result<Option<Network>> {
         let Some(first) = drafts.iter().find(|draft| draft.wish.card.is_some()) else {
             return Ok(None);
         };
@@ -238,7 +238,7 @@ impl Network {
             address: subnet.address(1),
             prefix: subnet.prefix(),
         };
-        context.add("make the network of the guests", Op::MakeBridge(make));
+        context.add_step("make the network of the guests", Op::MakeBridge(make));
         Ok(Some(Network { bridge, subnet, taken: 0 }))
     }
 
@@ -264,7 +264,7 @@ impl Network {
         let make =
             MakeTap { name: tap.clone(), bridge: self.bridge.clone(), multi_queue: queues > 1 };
         let step =
-            context.add("make this host's end of the guest's network card", Op::MakeTap(make));
+            context.add_step("make this host's end of the guest's network card", Op::MakeTap(make));
         // The bridge has the first address.
         let (address, prefix) = (self.subnet.address(self.taken as u32 + 1), self.subnet.prefix());
         Ok((
@@ -286,7 +286,7 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
     let processors =
         drafts.first().and_then(|draft| draft.parts.room.processors).unwrap_or(drafts.len());
     let crowd = drafts.len().div_ceil(processors.max(1)) as u32;
-    let mut network = Network::plan(&drafts, context)?;
+    let mut network = Network::plan_network(&drafts, context)?;
     for draft in drafts {
         let pin = draft.wish.cpus.as_ref().and_then(|_| pins.next());
         draft.steps(context, network.as_mut(), pin, crowd)?;
@@ -307,8 +307,8 @@ fn pins(drafts: &mut [GuestDraft]) -> Result<Vec<Pin>> {
         .iter()
         .map(|(wanted, vcpus, near)| pin::Guest { wanted, vcpus: *vcpus, near: *near })
         .collect();
-    let planned =
-        pin::plan(&guests, &groups).map_err(|why| Failed::input(format!("cpus=auto: {why}")))?;
+    let planned = pin::plan_pins(&guests, &groups)
+        .map_err(|why| Failed::input(format!("cpus=auto: {why}")))?;
     for (draft, (_, node)) in drafts.iter_mut().filter(|draft| asking(draft)).zip(&planned) {
         draft.wish.memory.node = draft.wish.memory.node.or(*node);
     }
@@ -320,7 +320,7 @@ fn pins(drafts: &mut [GuestDraft]) -> Result<Vec<Pin>> {
 struct PathsBelow(Vec<PathRef>);
 
 impl PathsBelow {
-    fn path(&mut self, of: &PathRef) -> PathBuf {
+    fn placeholder_path(&mut self, of: &PathRef) -> PathBuf {
         match of {
             PathRef::Path(path) => path.clone(),
             // QEMU never opens the bdev: its SPDK target does, and the target's socket represents
@@ -331,7 +331,7 @@ impl PathsBelow {
             PathRef::Rbd(rbd) => rbd.conf.clone(),
             later => {
                 self.0.push(later.clone());
-                below(self.0.len() - 1).into()
+                below_placeholder(self.0.len() - 1).into()
             }
         }
     }
@@ -370,7 +370,7 @@ impl GuestDraft {
                         tag: spawn.tag.clone(),
                         control: files.control.clone(),
                     });
-                    steps.push(context.add("serve the guest's disk", Op::Spawn(spawn)));
+                    steps.push(context.add_step("serve the guest's disk", Op::Spawn(spawn)));
                     disks.push(disk);
                 }
                 None => disks.push(self.own_disk(seat, &mut belows, context)),
@@ -388,11 +388,11 @@ impl GuestDraft {
         };
         let guest = self.spec(disks, card, context);
         let (why, op) = self.scratch(&guest, crowd);
-        steps.push(context.add(why, op));
+        steps.push(context.add_step(why, op));
         let files = guest.files()?;
         let spawn = spawn(&guest, &files, belows.0)?;
         let (tag, command, belows) = (spawn.tag.clone(), spawn.argv.clone(), spawn.belows.clone());
-        steps.push(context.add("start the guest", Op::Spawn(spawn)));
+        steps.push(context.add_step("start the guest", Op::Spawn(spawn)));
         context.guests.push(GuestPlan {
             place: Place::Guest(self.name),
             origin: self.origin,
@@ -428,7 +428,7 @@ impl GuestDraft {
             }
             GuestStart::Kernel { initrd, .. } => initrd,
         };
-        let modules = guest.disks.iter().flat_map(|disk| disk.way.modules());
+        let modules = guest.disks.iter().flat_map(|disk| disk.way.guest_modules());
         let of_root = self.wish.root.iter().flat_map(|_| lab::modules(&self.parts));
         let of_card = guest.card.iter().map(|_| qemu::CARD_MODULE.to_owned());
         let mut more: Vec<String> =
@@ -450,15 +450,16 @@ impl GuestDraft {
         belows: &mut PathsBelow,
         context: &mut PlanContext,
     ) -> DiskSpec {
-        let mut disk = DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() };
+        let mut disk = DiskSpec { path: belows.placeholder_path(&seat.below), ..seat.disk.clone() };
         if let Some(Beforehand { why, act, server }) =
-            disk.way.beforehand(&disk, &seat.below, &context.tag)
+            disk.way.step_beforehand(&disk, &seat.below, &context.tag)
         {
-            let step = context.add(why, act.into());
+            let step = context.add_step(why, act.into());
             disk.server = match server {
-                DiskServer::Spdk(spdk) => {
-                    DiskServer::Spdk(Spdk { socket: belows.path(&PathRef::Yield(step)), ..spdk })
-                }
+                DiskServer::Spdk(spdk) => DiskServer::Spdk(Spdk {
+                    socket: belows.placeholder_path(&PathRef::Yield(step)),
+                    ..spdk
+                }),
                 known => known,
             };
         }
@@ -475,10 +476,12 @@ impl GuestDraft {
     ) -> Result<Option<(Spawn, DiskSpec)>> {
         let mut belows = PathsBelow::default();
         let server = DiskServer::Daemon(files.socket.clone());
-        let disk = DiskSpec { path: belows.path(&seat.below), server, ..seat.disk.clone() };
-        let Some(words) = disk.way.daemon(&disk, files) else { return Ok(None) };
+        let disk =
+            DiskSpec { path: belows.placeholder_path(&seat.below), server, ..seat.disk.clone() };
+        let Some(words) = disk.way.daemon_command_line(&disk, files) else { return Ok(None) };
         files.check()?;
-        disk.check().map_err(|why| Failed::input(format!("guest \"{}\": {why}", self.name)))?;
+        disk.check_disk_spec()
+            .map_err(|why| Failed::input(format!("guest \"{}\": {why}", self.name)))?;
         let path = |path: &Path| {
             path.to_str().map(str::to_owned).context("a run directory that is not UTF-8")
         };
@@ -506,12 +509,12 @@ impl GuestDraft {
             tsc_khz: self.parts.tsc_khz,
             disks,
             card,
-            start: self.start(&context.tag.run_dir),
+            start: self.guest_start(&context.tag.run_dir),
             directory: context.tag.run_dir.clone(),
         }
     }
 
-    fn start(&self, directory: &Path) -> GuestStart {
+    fn guest_start(&self, directory: &Path) -> GuestStart {
         let file = |ending: &str| directory.join(format!("{}.{ending}", self.name));
         if let Some(image) = &self.wish.image {
             return GuestStart::Image { image: image.clone(), seed: file("seed") };
@@ -630,6 +633,8 @@ fn speak(
         link,
         Box::new(move || boot::last_words(&files)),
     )
-    .with_fate(Box::new(move || boot::fate(&process).or_else(|| vhost_user::lost(&watched))));
+    .with_fate(Box::new(move || {
+        boot::fate(&process).or_else(|| vhost_user::describe_lost_sockets(&watched))
+    }));
     Ok((peer, plan.emulated.clone(), booted.qmp))
 }

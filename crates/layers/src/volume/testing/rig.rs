@@ -38,12 +38,12 @@ pub fn over(members: usize, bytes: u64) -> ExposedDevice {
 
 /// Returns a layer with these options, written like `striped,size=1GiB`.
 pub fn spec(layer: &dyn Layer, options: &str) -> LayerSpec {
-    let help = catalog::find(layer.name()).expect("the layer is in the catalog");
+    let help = catalog::find_layer(layer.name()).expect("the layer is in the catalog");
     let parsed = parse_layer(&format!("{}({options})", layer.name())).expect("options parse");
     let named = |option: &OptionExpr| {
         let name = option.key.as_deref().or(help.positional).expect("a name");
         let known = help.option(name).expect("a known option");
-        (known.name.to_owned(), known.check(&option.values[0]).expect("a fit value"))
+        (known.name.to_owned(), known.check_value(&option.values[0]).expect("a fit value"))
     };
     LayerSpec {
         name: layer.name().to_owned(),

@@ -12,14 +12,14 @@ use std::ops::Range;
 
 impl TomlSource<'_> {
     /// Returns the lab that always exists, and the declared places.
-    pub(super) fn places(
+    pub(super) fn read_places(
         &self,
         wire: &BTreeMap<String, Spanned<WordTable>>,
     ) -> Result<StackNames, InputError> {
         let mut names = StackNames::default();
         for (name, words) in wire {
             plain_name(name).map_err(|fault| self.fault(&words.span(), fault))?;
-            let (spec, described) = self.place(name, words)?;
+            let (spec, described) = self.read_place(name, words)?;
             let place = match &spec {
                 Some(PlaceSpec::Ssh(host)) => Place::Ssh(host.clone()),
                 _ => Place::from(name.as_str()),
@@ -42,7 +42,7 @@ impl TomlSource<'_> {
     /// Returns a declared place. It is a host if it has the word `ssh` or that of a manager of
     /// virtual machines, a guest without a disk if it has `vm`, otherwise a lab. This host needs no
     /// declaration.
-    fn place(
+    fn read_place(
         &self,
         name: &str,
         words: &Spanned<WordTable>,
@@ -51,7 +51,7 @@ impl TomlSource<'_> {
         let (mut values, mut facts) = (BTreeMap::new(), BTreeMap::new());
         for (key, word) in &words.get_ref().0 {
             match key.get_ref().as_str() {
-                place::FACTS => facts = self.to_sentence(word)?,
+                place::FACTS => facts = self.parse_facts(word)?,
                 other if known.contains(&other) => {
                     values.insert(other, (key.span(), self.single_word(word)?));
                 }
@@ -74,10 +74,11 @@ impl TomlSource<'_> {
                     "a guest of the run has all its options in `vm`, in the words of vm(...)";
                 return Err(self
                     .origin(span)
-                    .error(key, Fault::hint("cannot be combined with \"vm\"", hint)));
+                    .error_at_key(key, Fault::hint("cannot be combined with \"vm\"", hint)));
             }
             let guest = place::guest_of(options.get_ref(), format!("[place.{name}]"));
-            let guest = guest.map_err(|fault| self.origin(&span).error(place::GUEST, fault))?;
+            let guest =
+                guest.map_err(|fault| self.origin(&span).error_at_key(place::GUEST, fault))?;
             return Ok((Some(PlaceSpec::Guest(guest)), PlaceDescription { facts, vm: None }));
         }
         let texts =
@@ -89,7 +90,8 @@ impl TomlSource<'_> {
         let Some(host_key) = host_key else {
             let mut lab = LabSpec::default();
             for (key, (_, value)) in &values {
-                lab.set(key, value.get_ref()).map_err(|fault| self.fault(&value.span(), fault))?;
+                lab.set_lab_key(key, value.get_ref())
+                    .map_err(|fault| self.fault(&value.span(), fault))?;
             }
             return Ok((Some(PlaceSpec::Lab(lab)), PlaceDescription { facts, vm }));
         };
@@ -99,7 +101,7 @@ impl TomlSource<'_> {
                 format!("cannot be combined with \"{host_key}\""),
                 "an existing host has its own settings; remove this",
             );
-            return Err(self.origin(span).error(key, fault));
+            return Err(self.origin(span).error_at_key(key, fault));
         }
         let host = match values.get("ssh") {
             Some((_, host)) => {
@@ -113,7 +115,7 @@ impl TomlSource<'_> {
     }
 
     /// Returns the facts of a place in the user's words: a table, or a list of `KEY: WORDS`.
-    fn to_sentence(&self, word: &Spanned<Word>) -> Result<BTreeMap<String, String>, InputError> {
+    fn parse_facts(&self, word: &Spanned<Word>) -> Result<BTreeMap<String, String>, InputError> {
         let mut facts = BTreeMap::new();
         let mut add = |key: &str, value: &str, span: &Range<usize>| {
             place::add_fact(&mut facts, key, value).map_err(|fault| self.fault(span, fault))

@@ -3,8 +3,8 @@
 use super::super::cell::{AddedTime, Concluded, Repetition, SimulatedCell, StatedVerdict};
 use super::super::kinds::Class;
 use super::super::lines::{
-    CellPart, LineBound, LineTable, LineUnit, SelfcheckLine, average, covered, firsts,
-    is_difference, share,
+    CellPart, LineBound, LineTable, LineUnit, SelfcheckLine, average, coverage_flags, firsts,
+    is_difference, share_of_hits,
 };
 
 /// One cell of the table: the simulated comparison and the outcome of each repetition.
@@ -45,7 +45,7 @@ impl LineTable<'_> {
     fn short_false_positives(&self) -> Vec<SelfcheckLine> {
         let figure = "A/A false positives in short slices";
         let line = |of: &str, hits: &mut dyn Iterator<Item = &Concluded>, most: f64| {
-            let sample = share(hits.map(is_difference), self.reps);
+            let sample = share_of_hits(hits.map(is_difference), self.reps);
             SelfcheckLine::new(figure, of, sample, LineUnit::Share, LineBound::AtMost(most))
         };
         let one = |(cell, outcomes): Simulated| {
@@ -69,16 +69,20 @@ impl LineTable<'_> {
                 SelfcheckLine::new(&figure, of, sample, LineUnit::Share, bound)
             };
             for (cell, outcomes) in self.short_shared(cost) {
-                let sample = share(covered(outcomes), self.reps);
+                let sample = share_of_hits(coverage_flags(outcomes), self.reps);
                 lines.push(line(&cell.source.name(), sample, least_coverage(cell)));
             }
-            let all = self.short_made_up(cost).flat_map(|(_, outcomes)| covered(outcomes));
-            lines.push(line("pooled", share(all, self.reps), LineBound::Between(0.935, 0.98)));
+            let all = self.short_made_up(cost).flat_map(|(_, outcomes)| coverage_flags(outcomes));
+            lines.push(line(
+                "pooled",
+                share_of_hits(all, self.reps),
+                LineBound::Between(0.935, 0.98),
+            ));
         }
         for (cell, outcomes) in self.short_cells(|class, _| class != Class::Shared) {
             let figure =
                 format!("coverage in short slices at true {} %, noise in B only", percent(cell));
-            let sample = share(covered(outcomes), self.reps);
+            let sample = share_of_hits(coverage_flags(outcomes), self.reps);
             let name = cell.source.name();
             lines.push(SelfcheckLine::new(
                 &figure,
@@ -111,7 +115,7 @@ impl LineTable<'_> {
     fn short_power(&self) -> Vec<SelfcheckLine> {
         let said = |said: StatedVerdict| {
             let all = self.short_made_up(0.02).flat_map(|(_, outcomes)| firsts(outcomes));
-            share(all.map(move |one| one.said == said), self.reps)
+            share_of_hits(all.map(move |one| one.said == said), self.reps)
         };
         let refused = self
             .short_cells(|class, _| class == Class::Shared)
@@ -129,7 +133,11 @@ impl LineTable<'_> {
                 said(StatedVerdict::None),
                 LineBound::AtMost(0.025),
             ),
-            ("false refusals in short slices", share(refused, self.reps), LineBound::AtMost(0.01)),
+            (
+                "false refusals in short slices",
+                share_of_hits(refused, self.reps),
+                LineBound::AtMost(0.01),
+            ),
         ]
         .map(|(figure, sample, bound)| {
             SelfcheckLine::new(figure, "pooled", sample, LineUnit::Share, bound)
@@ -170,13 +178,13 @@ impl LineTable<'_> {
                 let name = cell.source.name();
                 let follows = cost > 0.0 && FOLLOWS_LEVEL.contains(&name.as_str());
                 let bound = if follows { LineBound::Shown } else { least_coverage(cell) };
-                let sample = share(added.iter().map(AddedTime::is_covered), self.reps);
+                let sample = share_of_hits(added.iter().map(AddedTime::is_covered), self.reps);
                 lines.push(SelfcheckLine::new(&covers, &name, sample, LineUnit::Share, bound));
                 if !follows && !is_replay(cell) {
                     pooled.extend(added);
                 }
             }
-            let sample = share(pooled.iter().map(AddedTime::is_covered), self.reps);
+            let sample = share_of_hits(pooled.iter().map(AddedTime::is_covered), self.reps);
             let bound = LineBound::Between(0.935, 0.99);
             lines.push(SelfcheckLine::new(&covers, "pooled", sample, LineUnit::Share, bound));
             let sample = average(pooled.iter().map(|one| one.off_s), self.reps);

@@ -40,7 +40,7 @@ impl BinnedSignal {
     fn level_at(&mut self, at_s: f64) -> (f64, f64) {
         if at_s >= self.until_s {
             self.until_s = at_s + BIN_S;
-            self.level = self.signal.mean(at_s, self.until_s) / self.mean;
+            self.level = self.signal.mean_between(at_s, self.until_s) / self.mean;
         }
         (self.level, self.until_s)
     }

@@ -85,7 +85,7 @@ pub fn run_series(
         let (kind, times) =
             if long { (RoundKind::Long, LONG_TIMES) } else { (RoundKind::Plain, 1) };
         let order: Vec<usize> =
-            (0..(orders / times).max(1)).flat_map(|_| trial.plan().order).collect();
+            (0..(orders / times).max(1)).flat_map(|_| trial.plan_round().order).collect();
         let began_s = machine.at_s;
         let slice = |stack| machine.slice(stack, discard_s, window_s * f64::from(times));
         let parts = order.into_iter().map(slice).collect();
@@ -119,7 +119,7 @@ pub(super) fn conduct(
     let run = run_series(machine, &PLAN, stop, seed);
     let others = 1..machine.costs.len();
     Conducted {
-        judged: others.clone().map(|stack| run.judged(stack, stop, zone)).collect(),
+        judged: others.clone().map(|stack| run.judge_stack(stack, stop, zone)).collect(),
         took_s: run.took_s,
         pilot_s,
         limited: 0.0,
@@ -149,7 +149,7 @@ fn trial_spec(stacks: usize, seed: u64) -> TrialSpec {
 
 impl SeriesRun {
     /// Judges a stack against the first.
-    pub fn judged(&self, stack: usize, stop: &StopSpec, zone: f64) -> JudgedRatio {
+    pub fn judge_stack(&self, stack: usize, stop: &StopSpec, zone: f64) -> JudgedRatio {
         let question =
             Question { a: 0, b: stack, value: SliceValue::Rate, zone, precision: stop.precision };
         judge(&self.rounds, &question)
@@ -188,7 +188,7 @@ mod tests {
     fn a_large_cost_is_found_under_every_kind() {
         for kind in ALL {
             let found = run(kind, 0.3, 1);
-            let ratio = found.judged(1, &STOP, 0.02).ratio.unwrap();
+            let ratio = found.judge_stack(1, &STOP, 0.02).ratio.unwrap();
             let truth = ShortSource::MadeUp(kind).truth(0.3);
             assert!((ratio.ratio / truth - 1.0).abs() < 0.05, "{}: {ratio:?}", kind.name);
             assert!(found.took_s >= 2.0 && found.took_s < 11.0, "{}: {}", kind.name, found.took_s);

@@ -63,7 +63,7 @@ impl Operation for ExportIscsi {
         )
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.backing]
     }
 
@@ -71,7 +71,7 @@ impl Operation for ExportIscsi {
         vec![Own::Named(&self.name), Own::Named(&self.iqn)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("withdrawn", format!("{} from iscsi {}", self.backing, self.iqn)))
     }
 
@@ -81,25 +81,25 @@ impl Operation for ExportIscsi {
 }
 
 impl ManagedResource for ExportIscsi {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput {
-            path: target::export(&self.target(self.backing.path()?))?,
+            path: target::export(&self.target(self.backing.resolved_path()?))?,
             ..StepOutput::default()
         })
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // It is not known at this point if the fabric's folder was there before. Removing an empty
         // one harms nobody.
         let made = || StepOutput::found_at(target::fabric());
         Ok(target::is_exported(&self.name, &self.iqn).then(made))
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         Ok(target::settings_of(&Probe::of_files(Path::new("/")), &self.target(Path::new(""))))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         target::unexport(&self.target(Path::new("")), made.path.as_deref())
     }
 }
@@ -119,7 +119,7 @@ impl Operation for ConnectIscsi {
         vec![Own::Named(&self.iqn)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("logged out of", &self.iqn))
     }
 
@@ -130,25 +130,25 @@ impl Operation for ConnectIscsi {
 
 impl ManagedResource for ConnectIscsi {
     /// Returns true: the session does not survive, but its records are files.
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput::found_at(iscsi::login(self)?))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let probe = Probe::of_files(Path::new("/"));
         let made = || StepOutput { path: iscsi::disk(&probe, &self.iqn), ..StepOutput::default() };
         Ok(iscsi::is_known(self)?.then(made))
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         Ok(iscsi::settings_of(&Probe::of_files(Path::new("/")), &self.iqn))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         iscsi::logout(self)
     }
 }

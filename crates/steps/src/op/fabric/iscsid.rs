@@ -33,12 +33,12 @@ impl StartIscsid {
         self.directory.join("iscsid.log")
     }
 
-    fn word(&self) -> String {
+    fn process_tag(&self) -> String {
         self.names().display().to_string()
     }
 
     fn command(&self) -> Vec<String> {
-        ["iscsid".into(), "-f".into(), "-i".into(), self.word()].to_vec()
+        ["iscsid".into(), "-f".into(), "-i".into(), self.process_tag()].to_vec()
     }
 }
 
@@ -51,7 +51,7 @@ impl Operation for StartIscsid {
         vec![Own::InFolder(&self.directory)]
     }
 
-    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         match made {
             Some(StepOutput { process: None, .. }) => None,
             _ => Some(Undoing::new("ended", "iscsid")),
@@ -65,11 +65,11 @@ impl Operation for StartIscsid {
 
 impl ManagedResource for StartIscsid {
     /// Returns true: the process does not survive, but its files do. `unmake` copes with both.
-    fn survives(&self) -> bool {
+    fn outlives_reboot(&self) -> bool {
         true
     }
 
-    fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, system: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         // Checks if a daemon runs, and loads the modules that it talks to.
         if iscsi::before_daemon(self.iser)? {
             return Ok(StepOutput { reused: true, ..StepOutput::default() });
@@ -79,15 +79,23 @@ impl ManagedResource for StartIscsid {
         Ok(StepOutput { process: Some(process), ..StepOutput::default() })
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Its files may exist without the process: they are removed either way.
-        Ok(Some(StepOutput { process: process_of_tag(&self.word())?, ..StepOutput::default() }))
+        Ok(Some(StepOutput {
+            process: process_of_tag(&self.process_tag())?,
+            ..StepOutput::default()
+        }))
     }
 
-    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
+    fn remove_resource(
+        &self,
+        system: &mut RealSystem,
+        _: &RunTag,
+        made: &StepOutput,
+    ) -> Result<()> {
         match (&made.process, iscsi::targets(&host_probe()).as_slice()) {
             (None, _) => {}
-            (Some(process), []) => system.end_process(process, &self.word())?,
+            (Some(process), []) => system.end_process(process, &self.process_tag())?,
             (Some(process), targets) => {
                 let (pid, targets) = (process.pid, targets.join(", "));
                 system.note(format!(

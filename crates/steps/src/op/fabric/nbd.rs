@@ -58,7 +58,7 @@ impl Operation for ExportNbd {
         self.spawn.describe()
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.spawn.belows.iter_mut().chain([&mut self.backing]).collect()
     }
 
@@ -66,8 +66,8 @@ impl Operation for ExportNbd {
         self.spawn.own_resources(made)
     }
 
-    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
-        self.spawn.undoing(made)
+    fn undo_summary(&self, made: Option<&StepOutput>) -> Option<Undoing> {
+        self.spawn.undo_summary(made)
     }
 
     fn undo_by_hand(&self, tag: &RunTag, made: &StepOutput) -> Option<String> {
@@ -76,28 +76,33 @@ impl Operation for ExportNbd {
 }
 
 impl ManagedResource for ExportNbd {
-    fn survives(&self) -> bool {
-        self.spawn.survives()
+    fn outlives_reboot(&self) -> bool {
+        self.spawn.outlives_reboot()
     }
 
-    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
-        export::check_free(self.backing.path()?)?;
+    fn make_resource(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
+        export::check_free(self.backing.resolved_path()?)?;
         if let NbdServer::Tcp(at) = self.server {
             export::check_address(at.ip(), Some(at.port()))?;
         }
-        self.spawn.make(system, tag)
+        self.spawn.make_resource(system, tag)
     }
 
-    fn find(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
-        self.spawn.find(tag, others)
+    fn find_resource(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
+        self.spawn.find_resource(tag, others)
     }
 
-    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()> {
-        self.spawn.unmake(system, tag, made)
+    fn remove_resource(
+        &self,
+        system: &mut RealSystem,
+        tag: &RunTag,
+        made: &StepOutput,
+    ) -> Result<()> {
+        self.spawn.remove_resource(system, tag, made)
     }
 
-    fn threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
-        self.spawn.threads(made)
+    fn io_threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
+        self.spawn.io_threads(made)
     }
 }
 
@@ -119,7 +124,7 @@ impl Operation for ConnectNbd {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("disconnected", &self.name))
     }
 
@@ -129,19 +134,19 @@ impl Operation for ConnectNbd {
 }
 
 impl ManagedResource for ConnectNbd {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let device = nbd::connect(&self.name, self.server.borrowed(), self.connections)?;
         Ok(StepOutput::found_at(device))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let probe = Probe::of_files(Path::new("/"));
         let made =
             || StepOutput { path: nbd::device_of(&probe, &self.name), ..StepOutput::default() };
         Ok(nbd::is_connected(&self.name)?.then(made))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         nbd::disconnect(&self.name)
     }
 }

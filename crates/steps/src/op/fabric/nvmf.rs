@@ -30,7 +30,7 @@ impl Operation for ExportNvmf {
         )
     }
 
-    fn inputs(&mut self) -> Vec<&mut PathRef> {
+    fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.device]
     }
 
@@ -38,7 +38,7 @@ impl Operation for ExportNvmf {
         vec![Own::Named(&self.nqn), Own::Part(&self.host_nqn)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("withdrawn", format!("{} from nvmet", self.device)))
     }
 
@@ -48,20 +48,20 @@ impl Operation for ExportNvmf {
 }
 
 impl ManagedResource for ExportNvmf {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput { path: Some(nvmet::export(self)?), ..StepOutput::default() })
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let made = || StepOutput::found_at(nvmet::folder(&self.nqn));
         Ok(nvmet::is_exported(self).then(made))
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         Ok(nvmet::settings_of(&Probe::of_files(Path::new("/")), self))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         nvmet::unexport(self)
     }
 }
@@ -80,35 +80,35 @@ impl Operation for ConnectNvmf {
         vec![Own::Named(&self.nqn)]
     }
 
-    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("disconnected", &self.nqn))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
-        Some(format!("nvme disconnect -n {}", shell::word(&self.nqn)))
+        Some(format!("nvme disconnect -n {}", shell::quote_word(&self.nqn)))
     }
 }
 
 impl ManagedResource for ConnectNvmf {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput::found_at(nvmf::connect(self)?))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let probe = Probe::of_files(Path::new("/"));
         let made = || StepOutput { path: nvmf::device(&probe, &self.nqn), ..StepOutput::default() };
         Ok((!nvmf::controllers(&probe, &self.nqn).is_empty()).then(made))
     }
 
-    fn notes(&self, _: &StepOutput) -> Vec<String> {
+    fn reader_notes(&self, _: &StepOutput) -> Vec<String> {
         nvmf::falls_short(&Probe::of_files(Path::new("/")), &self.nqn, &self.options)
     }
 
-    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+    fn actual_settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         Ok(nvmf::settings_of(&Probe::of_files(Path::new("/")), &self.nqn))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         nvmf::disconnect(&self.nqn)
     }
 }

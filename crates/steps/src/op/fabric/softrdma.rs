@@ -64,7 +64,7 @@ impl Operation for SoftRdma {
         vec![Own::Part(&self.short)]
     }
 
-    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
+    fn undo_summary(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let RdmaNames { rdma, .. } = self.names();
         let is_made =
             made.and_then(|made| made.path.as_ref()).is_none_or(|path| path.ends_with(&rdma));
@@ -77,7 +77,7 @@ impl Operation for SoftRdma {
 }
 
 impl ManagedResource for SoftRdma {
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make_resource(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let names = self.names();
         let device = match self.on {
             RdmaOn::Own(address, prefix) => softrdma::make_own(&names, address, prefix)?,
@@ -87,16 +87,16 @@ impl ManagedResource for SoftRdma {
         Ok(StepOutput::found_at(device))
     }
 
-    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+    fn find_resource(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         Ok(softrdma::is_there(&self.names()).then(StepOutput::default))
     }
 
     /// Removes what was made. A device that existed before has another name, and stays.
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
-        softrdma::unmake(&self.names())
+    fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        softrdma::remove_rdma(&self.names())
     }
 
-    fn notes(&self, made: &StepOutput) -> Vec<String> {
+    fn reader_notes(&self, made: &StepOutput) -> Vec<String> {
         let probe = Probe::of_files(Path::new("/"));
         made.path.iter().map(|device| softrdma::note(&probe, device)).collect()
     }

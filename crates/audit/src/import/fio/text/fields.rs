@@ -7,11 +7,11 @@ use crate::number::{PrintedNumber, leading, rounded};
 /// again and again.
 const LONGEST: usize = 64;
 
-fn parts(byte: u8) -> bool {
+fn may_precede_key(byte: u8) -> bool {
     matches!(byte, b' ' | b',' | b':' | b'(' | b'[' | b'\t' | b';')
 }
 
-fn ends(byte: u8) -> bool {
+fn may_follow_value(byte: u8) -> bool {
     matches!(byte, b' ' | b',' | b')' | b']' | b';' | b'\t' | b'\r')
 }
 
@@ -24,36 +24,36 @@ pub(super) fn pairs<'a>(line: &UnnumberedLine<'a>) -> impl Iterator<Item = (&'a 
             return None;
         }
         let near = sign.saturating_sub(LONGEST);
-        let from = match bytes[near..sign].iter().rposition(|byte| parts(*byte)) {
+        let from = match bytes[near..sign].iter().rposition(|byte| may_precede_key(*byte)) {
             Some(before) => near + before + 1,
             None => Some(0).filter(|_| near == 0)?,
         };
         let start = sign + 1 + bytes[sign + 1..].iter().take_while(|byte| **byte == b' ').count();
         let after = &bytes[start..];
-        let end = after.iter().take(LONGEST + 1).position(|byte| ends(*byte));
+        let end = after.iter().take(LONGEST + 1).position(|byte| may_follow_value(*byte));
         let length = end.or(Some(after.len()).filter(|length| *length <= LONGEST))?;
         Some((text.get(from..sign)?, text.get(start..start + length)?))
     })
 }
 
-pub(super) fn value<'a>(line: &UnnumberedLine<'a>, key: &str) -> Option<&'a str> {
+pub(super) fn value_of_key<'a>(line: &UnnumberedLine<'a>, key: &str) -> Option<&'a str> {
     pairs(line).find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
 /// Reads a number without a prefix, whatever follows (`100.00%`, `60025msec`). The spot includes a
 /// percent sign.
-pub(super) fn plain(line: &UnnumberedLine, text: &str) -> Option<PrintedNumber> {
+pub(super) fn unprefixed_number(line: &UnnumberedLine, text: &str) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let sign = usize::from(text.as_bytes().get(bytes) == Some(&b'%'));
     Some(rounded(line.spot(&text[..bytes + sign]), value, decimals, 1.0))
 }
 
-pub(super) fn number(line: &UnnumberedLine, key: &str) -> Option<PrintedNumber> {
-    plain(line, value(line, key)?)
+pub(super) fn number_of_key(line: &UnnumberedLine, key: &str) -> Option<PrintedNumber> {
+    unprefixed_number(line, value_of_key(line, key)?)
 }
 
 /// Reads a number with one of fio's prefixes. With `old`, `K` and `M` of bytes are 1024-based.
-pub(super) fn scaled(line: &UnnumberedLine, text: &str, old: bool) -> Option<PrintedNumber> {
+pub(super) fn scaled_number(line: &UnnumberedLine, text: &str, old: bool) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let (scale, power) = scale(&text[bytes..], old)?;
     let mut figure = rounded(line.spot(text), value, decimals, scale);

@@ -1,6 +1,6 @@
 //! Parses the content of fio's lines.
 
-use super::fields::{number, pairs, plain, scaled, time, value};
+use super::fields::{number_of_key, pairs, scaled_number, time, unprefixed_number, value_of_key};
 use super::lines::FioLineKind;
 use crate::import::cut::UnnumberedLine;
 use crate::import::fio::{
@@ -13,18 +13,18 @@ use crate::number::{PrintedNumber, leading};
 /// Reads the version from `hostname=a, ..., fio=fio-3.33, flags=1`.
 pub(super) fn version_of_client(text: &str) -> Option<FioVersion> {
     let (_, after) = text.split_once("fio=")?;
-    FioVersion::read(after.split([',', ' ']).next()?)
+    FioVersion::parse_fio_version(after.split([',', ' ']).next()?)
 }
 
 /// Reads `test: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) ..., ioengine=libaio, iodepth=1`.
-pub(super) fn asked(line: &UnnumberedLine, index: usize) -> Option<FioJobLine> {
+pub(super) fn parse_job_settings(line: &UnnumberedLine, index: usize) -> Option<FioJobLine> {
     Some(FioJobLine {
         name: line.text.trim_start().split(": (g=").next()?.to_owned(),
         line: index,
-        rw: value(line, "rw").map(str::to_owned),
+        rw: value_of_key(line, "rw").map(str::to_owned),
         bs: block_sizes(line.text).unwrap_or_default(),
-        ioengine: value(line, "ioengine").map(str::to_owned),
-        iodepth: value(line, "iodepth").and_then(|depth| depth.parse().ok()),
+        ioengine: value_of_key(line, "ioengine").map(str::to_owned),
+        iodepth: value_of_key(line, "iodepth").and_then(|depth| depth.parse().ok()),
     })
 }
 
@@ -39,13 +39,13 @@ fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
 
 /// Reads the last of several progress lines that overwrote each other by carriage returns.
 pub(super) fn eta(line: &UnnumberedLine) -> Option<FioEta> {
-    let line = line.without(line.text.trim_end().rfind('\r').map_or(0, |at| at + 1));
+    let line = line.skip_bytes(line.text.trim_end().rfind('\r').map_or(0, |at| at + 1));
     let done = line.text.split('[').nth(2).and_then(leading).map(|(value, ..)| value);
     let mut eta = FioEta { done, ..FioEta::default() };
     // `r=102MiB/s` is a bandwidth, `r=26.2k` of `[r=26.2k,w=26.3k IOPS]` a rate.
     for (key, text) in pairs(&line).filter(|(_, text)| text.contains("B/s")) {
         if let Some(way) = ["r", "w", "t"].iter().position(|way| *way == key) {
-            eta.bytes_per_second[way] = scaled(&line, text, false);
+            eta.bytes_per_second[way] = scaled_number(&line, text, false);
         }
     }
     eta.bytes_per_second.iter().any(Option::is_some).then_some(eta)
@@ -54,7 +54,8 @@ pub(super) fn eta(line: &UnnumberedLine) -> Option<FioEta> {
 /// Reads `test: (groupid=0, jobs=4): err= 0: pid=1155: Thu Nov 18 23:24:45 2021`.
 pub(super) fn job(line: &UnnumberedLine, index: usize) -> FioReport {
     let text = line.text;
-    let whole = |key: &str| value(line, key).and_then(leading).map(|(value, ..)| value as u64);
+    let whole =
+        |key: &str| value_of_key(line, key).and_then(leading).map(|(value, ..)| value as u64);
     let ended = text.split_once(" pid=").and_then(|(_, after)| after.split_once(": "));
     FioReport {
         name: text.trim_start().split(": (groupid=").next().unwrap_or("").to_owned(),
@@ -64,7 +65,7 @@ pub(super) fn job(line: &UnnumberedLine, index: usize) -> FioReport {
         pid: whole("pid"),
         // Sums over the clients whose own results precede it.
         aggregate: text.trim_start().starts_with("All clients:"),
-        error: number(line, "err"),
+        error: number_of_key(line, "err"),
         ended: ended.map(|(_, time)| time.trim().to_owned()).filter(|time| !time.is_empty()),
         ..FioReport::default()
     }
@@ -72,7 +73,7 @@ pub(super) fn job(line: &UnnumberedLine, index: usize) -> FioReport {
 
 /// Reads a line of a job's results into it. `unit` is that of the current list of percentiles, in
 /// nanoseconds; `None` for a list that is skipped. Returns `None` if the line could not be read.
-pub(super) fn read(
+pub(super) fn read_result_line(
     job: &mut FioReport,
     unit: &mut Option<f64>,
     kind: FioLineKind,
@@ -83,8 +84,8 @@ pub(super) fn read(
     match kind {
         FioLineKind::Result => job.directions.push(result(line, index, version)?),
         FioLineKind::Cpu => {
-            let (user, system) = (number(line, "usr")?, number(line, "sys")?);
-            job.cpu = Some(FioCpu { user, system, switches: number(line, "ctx") });
+            let (user, system) = (number_of_key(line, "usr")?, number_of_key(line, "sys")?);
+            job.cpu = Some(FioCpu { user, system, switches: number_of_key(line, "ctx") });
         }
         FioLineKind::Issued => job.issued = Some(issued(line)?),
         // The lines that follow are about syncs, or about one priority: they are not percentiles of
@@ -136,21 +137,22 @@ fn way_of(text: &str) -> Option<ResultDirection> {
 /// bw=611058KB/s, iops=152764, runt= 6864msec`.
 fn result(line: &UnnumberedLine, index: usize, version: Option<FioVersion>) -> Option<Direction> {
     let mut direction = Direction::new(way_of(line.text)?, index);
-    let of = |key: &str, old: bool| scaled(line, value(line, key)?, old);
-    if let Some(runtime) = value(line, "runt") {
+    let of = |key: &str, old: bool| scaled_number(line, value_of_key(line, key)?, old);
+    if let Some(runtime) = value_of_key(line, "runt") {
         let old = version.is_none_or(|version| !version.is_from(2, 17));
         direction.io = of("io", old);
         direction.bandwidth = of("bw", old);
         direction.iops = of("iops", old);
-        direction.runtime_ms = plain(line, runtime);
+        direction.runtime_ms = unprefixed_number(line, runtime);
     } else {
         direction.iops = of("IOPS", false);
         direction.bandwidth = of("BW", false);
         let mut brackets = bracketed(line.text.split_once("BW=").map_or("", |(_, rest)| rest));
-        direction.bandwidth_decimal = brackets.next().and_then(|text| scaled(line, text, false));
+        direction.bandwidth_decimal =
+            brackets.next().and_then(|text| scaled_number(line, text, false));
         if let Some((io, runtime)) = brackets.next().map(halves) {
-            direction.io = scaled(line, io, false);
-            direction.runtime_ms = runtime.and_then(|text| plain(line, text));
+            direction.io = scaled_number(line, io, false);
+            direction.runtime_ms = runtime.and_then(|text| unprefixed_number(line, text));
         }
     }
     direction.iops.is_some().then_some(direction)
@@ -192,12 +194,13 @@ fn unit_ns(text: &str) -> Option<f64> {
 /// Reads `clat (usec): min=21, max=19215, avg=113.61, stdev=218.66`.
 fn latency(line: &UnnumberedLine) -> Option<FioLatency> {
     let unit = unit_ns(line.text)?;
-    let figure = |key: &str| time(line, value(line, key)?, unit);
+    let figure = |key: &str| time(line, value_of_key(line, key)?, unit);
     // Whole microseconds and milliseconds are truncated from nanoseconds; after a prefix they are
     // rounded.
     let cut = |key: &str| {
         let figure = figure(key)?;
-        let prefixed = value(line, key)?.ends_with(|letter: char| letter.is_ascii_alphabetic());
+        let prefixed =
+            value_of_key(line, key)?.ends_with(|letter: char| letter.is_ascii_alphabetic());
         let low = if prefixed { figure.low } else { figure.value };
         Some(PrintedNumber { low, high: figure.value + (figure.high - figure.low), ..figure })
     };
@@ -213,7 +216,7 @@ fn latency(line: &UnnumberedLine) -> Option<FioLatency> {
 fn points(line: &UnnumberedLine, unit_ns: f64) -> Vec<(f64, PrintedNumber)> {
     let one = |(before, after): (&str, &str)| {
         let percent = before.rsplit([' ', '|', ',']).next().and_then(leading)?.0;
-        let printed = plain(line, after.split(']').next()?.trim_start())?;
+        let printed = unprefixed_number(line, after.split(']').next()?.trim_start())?;
         let value = printed.value * unit_ns;
         // fio rounds percentiles up when it scales them.
         let low = if unit_ns > 1.0 { value - unit_ns } else { value };
@@ -231,7 +234,7 @@ fn issued(line: &UnnumberedLine) -> Option<IssuedLine> {
         let mut parts = rest.split([' ', ')']).next()?.split([',', '/']);
         Some([(); 3].map(|()| {
             let part = parts.next()?;
-            plain(line, part.split_once('=').map_or(part, |(_, count)| count))
+            unprefixed_number(line, part.split_once('=').map_or(part, |(_, count)| count))
         }))
     };
     Some(IssuedLine {
@@ -245,18 +248,18 @@ fn issued(line: &UnnumberedLine) -> Option<IssuedLine> {
 /// run=300001-300001msec`; before 2.17 `READ: io=4096.0MB, aggrb=611058KB/s, minb=..., maxb=...,
 /// mint=6864msec, maxt=6864msec`.
 pub(super) fn status(line: &UnnumberedLine, group: Option<u64>) -> Option<GroupStatus> {
-    let of = |key: &str, old: bool| scaled(line, value(line, key)?, old);
+    let of = |key: &str, old: bool| scaled_number(line, value_of_key(line, key)?, old);
     let mut made = GroupStatus { group, way: way_of(line.text)?, ..GroupStatus::default() };
-    if value(line, "aggrb").is_some() {
+    if value_of_key(line, "aggrb").is_some() {
         made.bandwidth[0] = of("aggrb", true);
         made.slowest[0] = of("minb", true);
         made.fastest[0] = of("maxb", true);
         made.io[0] = of("io", true);
-        made.runtime_ms = ["mint", "maxt"].map(|key| number(line, key));
+        made.runtime_ms = ["mint", "maxt"].map(|key| number_of_key(line, key));
         return Some(made);
     }
     let new: fn(&UnnumberedLine, &str) -> Option<PrintedNumber> =
-        |line, text| scaled(line, text, false);
+        |line, text| scaled_number(line, text, false);
     let mut brackets = bracketed(line.text);
     let mut next = || both(line, brackets.next(), new);
     let ([bandwidth, _], [slowest, fastest], [io, _]) = (next(), next(), next());
@@ -265,6 +268,6 @@ pub(super) fn status(line: &UnnumberedLine, group: Option<u64>) -> Option<GroupS
     made.bandwidth = [of("bw", false), bandwidth];
     (made.slowest, made.fastest) = ([ends[0], slowest], [ends[1], fastest]);
     made.io = [of("io", false), io];
-    made.runtime_ms = both(line, value(line, "run"), plain);
+    made.runtime_ms = both(line, value_of_key(line, "run"), unprefixed_number);
     Some(made)
 }

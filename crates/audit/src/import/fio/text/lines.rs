@@ -66,28 +66,28 @@ pub(super) fn begins(line: &str) -> bool {
     let text = line.trim_start();
     match text.as_bytes().first() {
         None => false,
-        Some(b'f') if text.starts_with("fio-") => version(text),
+        Some(b'f') if text.starts_with("fio-") => is_version_line(text),
         Some(b'r' | b'w' | b't' | b'm') if is_result(text) => true,
         Some(b'R') if text.starts_with("Run status group ") => true,
-        _ => text.len() > 12 && named(text).is_some(),
+        _ => text.len() > 12 && job_line_kind(text).is_some(),
     }
 }
 
-pub(super) fn kind(line: &str) -> FioLineKind {
+pub(super) fn line_kind(line: &str) -> FioLineKind {
     let text = line.trim();
     let is = |(labels, within, _): &&(&str, &str, FioLineKind)| {
         text.contains(within) && after_label(text, labels).is_some()
     };
     match () {
         () if text.is_empty() => FioLineKind::Blank,
-        () if text.starts_with("fio-") && version(text) => FioLineKind::Version,
+        () if text.starts_with("fio-") && is_version_line(text) => FioLineKind::Version,
         () if text.starts_with("Starting ") && started(text) => FioLineKind::Started,
         () if text.starts_with("Jobs: ") && eta(text) => FioLineKind::Eta,
         () if is_result(text) => FioLineKind::Result,
-        () => named(text)
+        () => job_line_kind(text)
             .or_else(|| LINES.iter().find(is).map(|(.., kind)| *kind))
             .or_else(|| latency(text))
-            .or_else(|| disk(text).then_some(FioLineKind::Known))
+            .or_else(|| is_disk_line(text).then_some(FioLineKind::Known))
             .or_else(|| text.contains(": Laying out IO file").then_some(FioLineKind::Known))
             .unwrap_or(FioLineKind::Foreign),
     }
@@ -103,7 +103,7 @@ fn after_label<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
 
 /// Recognises lines that begin with the name of a job: `test: (g=0): rw=`, `test: (groupid=0,
 /// jobs=4): err=`.
-fn named(text: &str) -> Option<FioLineKind> {
+fn job_line_kind(text: &str) -> Option<FioLineKind> {
     let (_, rest) = text.split_once(": (g")?;
     if rest.starts_with('=') && rest.contains("): rw=") {
         return Some(FioLineKind::Asked);
@@ -116,8 +116,8 @@ pub(super) fn group_of(line: &str) -> Option<u64> {
     line.trim().strip_prefix("Run status group ")?.split(' ').next()?.parse().ok()
 }
 
-fn version(text: &str) -> bool {
-    super::FioVersion::read(text).is_some() && !text.contains(' ')
+fn is_version_line(text: &str) -> bool {
+    super::FioVersion::parse_fio_version(text).is_some() && !text.contains(' ')
 }
 
 fn started(text: &str) -> bool {
@@ -151,7 +151,7 @@ fn latency(text: &str) -> Option<FioLineKind> {
     }
 }
 
-fn disk(text: &str) -> bool {
+fn is_disk_line(text: &str) -> bool {
     let Some(at) = text.find(": ios=") else { return false };
     at <= 64 && !text[..at].contains(' ') && (text.contains("merge=") || text.contains("sectors="))
 }

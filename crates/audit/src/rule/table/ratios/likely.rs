@@ -20,13 +20,13 @@ pub(super) fn slip_of(link: &DerivedLink, recomputed: Interval) -> Option<Slip> 
 pub(super) fn better_is_less(link: &DerivedLink, links: &[DerivedLink]) -> bool {
     (is_turned(link, other(link.form)) || is_turned(link, link.form))
         && of_time(link)
-        && links.iter().any(|other| alike(link, other) && other.holds() && !of_time(other))
+        && links.iter().any(|other| alike(link, other) && other.gives_printed() && !of_time(other))
 }
 
 fn is_turned(link: &DerivedLink, form: LinkForm) -> bool {
     let given =
         form.quotient(link.denominator.interval(), link.numerator.interval(), link.derived.unit);
-    given.is_some_and(|given| given.meets(link.derived.interval()))
+    given.is_some_and(|given| given.overlaps_with(link.derived.interval()))
 }
 
 /// Returns the form with the other operand as the base: a loss given as the gain that would
@@ -44,7 +44,7 @@ fn other(form: LinkForm) -> LinkForm {
 pub(super) fn words_of_other_base(page: &AuditedPage, link: &DerivedLink) -> String {
     let [above, below] =
         [&link.denominator, &link.numerator].map(|one| page.quote(one.figure.spot));
-    other(link.form).words(above, below)
+    other(link.form).arithmetic_words(above, below)
 }
 
 /// Returns true if the other ratio is in the same column.
