@@ -33,7 +33,7 @@ impl GivenRatings {
     /// Returns the text of each file after checking it.
     ///
     /// # Errors
-    /// Fails as [`GivenRatings::over`] does.
+    /// Fails as [`GivenRatings::override_ratings`] does.
     pub fn checked_texts(&self) -> Result<Vec<String>> {
         let sound = |path: &PathBuf| {
             let text = read_ratings_file(path)?;

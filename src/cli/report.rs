@@ -201,7 +201,7 @@ impl Destination {
     /// Checks the destination for the forms of another family.
     ///
     /// # Errors
-    /// Fails as [`Destination::check`] does.
+    /// Fails as [`Destination::check_for_report`] does.
     pub fn check_among(&self, format: Option<&str>, forms: &[NamedForm]) -> Result<()> {
         let Some(path) = self.file() else { return Ok(()) };
         let refuse = |why: String| -> Result<()> {

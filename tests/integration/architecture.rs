@@ -381,6 +381,47 @@ fn paths_in_pages_and_comments_exist() {
     assert!(gone.is_empty(), "no such files: {gone:#?}");
 }
 
+/// Pages for contributors say where a name is: "`name` in `crate/src/file.rs`".
+#[test]
+fn names_in_pages_are_where_the_pages_say() {
+    let mut pages = vec![root().join("ARCHITECTURE.md"), root().join("CONTRIBUTING.md")];
+    files_below(&root().join("docs"), &["md"], &mut pages);
+    let (mut seen, mut gone) = (0, Vec::new());
+    for page in pages {
+        let text =
+            fs::read_to_string(&page).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        let parts: Vec<&str> = text.split('`').collect();
+        for at in (1..parts.len()).step_by(2) {
+            // Names may be listed before their file: "`one`, `other` in `file.rs`".
+            let listed = |next: &usize| matches!(parts[*next - 1].trim(), "," | "and" | ", and");
+            let last = (at + 2..parts.len()).step_by(2).take_while(listed).last().unwrap_or(at);
+            let Some([between, path]) = parts.get(last + 1..last + 3) else { continue };
+            let is_name = |c: char| c.is_alphanumeric() || "_:".contains(c);
+            if !matches!(between.trim(), "in" | "of")
+                || !path.ends_with(".rs")
+                || !parts[at].chars().all(is_name)
+            {
+                continue;
+            }
+            let file = [root().join(path), root().join("crates").join(path)];
+            let Some(code) = file.iter().find_map(|file| fs::read_to_string(file).ok()) else {
+                continue;
+            };
+            let name = parts[at].rsplit("::").next().unwrap();
+            let kinds = ["fn", "const", "static", "struct", "enum", "trait", "mod", "macro_rules!"];
+            let words: Vec<&str> = code.split(|c: char| !(is_name(c) || c == '!')).collect();
+            let is_declared =
+                |pair: &[&str]| kinds.contains(&pair[0]) && pair[1].trim_matches(':') == name;
+            seen += 1;
+            if !words.windows(2).any(is_declared) {
+                gone.push(format!("{}: {} in {path}", page.display(), parts[at]));
+            }
+        }
+    }
+    assert!(gone.is_empty(), "not there: {gone:#?}");
+    assert!(seen > 30, "{seen}");
+}
+
 #[test]
 fn no_page_has_the_marks_of_a_merge() {
     let mut folders = vec![root().to_owned()];

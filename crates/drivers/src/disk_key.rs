@@ -39,7 +39,7 @@ pub fn disk_with_key(key: &DiskKey) -> Option<PathBuf> {
     find_in(&Probe::of_files(Path::new("/")), key).map(|name| Path::new("/dev").join(name))
 }
 
-/// Finds a disk as [`find`] does; the disk may appear a moment after whoever asks.
+/// Finds a disk as [`disk_with_key`] does; the disk may appear a moment after whoever asks.
 ///
 /// # Errors
 /// If there is no such disk, or more than one.

@@ -182,8 +182,8 @@ pub fn take_function(probe: &Probe, drive: &PassThrough) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Returns true if vfio-pci has the function, or is meant to: the very first thing that [`take`]
-/// changes.
+/// Returns true if vfio-pci has the function, or is meant to: the very first thing that
+/// [`take_function`] changes.
 pub fn is_taken(probe: &Probe, address: &str) -> bool {
     wanted_driver(probe, address).as_deref() == Some(DRIVER)
         || pci::bound_driver(probe, address).as_deref() == Some(DRIVER)

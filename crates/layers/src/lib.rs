@@ -490,10 +490,10 @@ pub fn flag(spec: &LayerSpec, name: &str) -> bool {
     spec.option(name) == Some("true")
 }
 
-/// Returns an option as a number, see [`word`].
+/// Returns an option as a number, see [`required_word`].
 ///
 /// # Errors
-/// Fails like [`word`], and when the value is not a number or too large for its type.
+/// Fails like [`required_word`], and when the value is not a number or too large for its type.
 pub fn required_number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
     let word = required_word(spec, name)?;
     word.parse()
@@ -501,10 +501,10 @@ pub fn required_number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
         .with_context(|| format!("{}: {name} = \"{word}\" is no number that fits", spec.origin))
 }
 
-/// Returns an option as bytes, see [`word`].
+/// Returns an option as bytes, see [`required_word`].
 ///
 /// # Errors
-/// Fails like [`word`], and when the value is not a size.
+/// Fails like [`required_word`], and when the value is not a size.
 pub fn required_bytes(spec: &LayerSpec, name: &str) -> Result<u64> {
     optional_bytes(spec, name)?
         .with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))

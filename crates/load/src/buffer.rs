@@ -132,7 +132,7 @@ impl Buffers {
     /// Returns the data that a slot is about to write.
     #[inline]
     pub(crate) fn pending_write(&mut self, slot: u32) -> &mut [u8] {
-        // SAFETY: as in `write`.
+        // SAFETY: as in `write_buffer`.
         unsafe {
             std::slice::from_raw_parts_mut(
                 self.pointer_at(self.write_base + slot as usize * self.stride),
@@ -144,7 +144,7 @@ impl Buffers {
     /// Returns the data that a slot has read, after its completion.
     #[inline]
     pub(crate) fn read_data(&self, slot: u32) -> &[u8] {
-        // SAFETY: as in `write`, for the part that holds the read buffers.
+        // SAFETY: as in `write_buffer`, for the part that holds the read buffers.
         unsafe { std::slice::from_raw_parts(self.read_buffer(slot), self.bs) }
     }
 
@@ -167,7 +167,7 @@ impl Buffers {
     fn fill(&mut self, slots: u32) {
         for slot in 0..slots as usize {
             let start = self.pointer_at(self.write_base + slot * self.stride);
-            // SAFETY: as in `write`; no I/O exists yet.
+            // SAFETY: as in `write_buffer`; no I/O exists yet.
             let data = unsafe { std::slice::from_raw_parts_mut(start, self.bs) };
             fill_new(data, self.kept, &mut self.random);
         }

@@ -13,7 +13,8 @@ pub fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Returns at `deadline_ns` of [`now`] or just after: sleeps while it is far, spins at the end.
+/// Returns at `deadline_ns` of [`monotonic_ns`] or just after: sleeps while it is far, spins at the
+/// end.
 pub fn wait_until(deadline_ns: u64) {
     if monotonic_ns().saturating_add(SPIN_NS) < deadline_ns {
         sleep_until(deadline_ns - SPIN_NS);
@@ -23,7 +24,7 @@ pub fn wait_until(deadline_ns: u64) {
     }
 }
 
-/// Sleeps until `deadline_ns` of [`now`]; returns as late as the system wakes it.
+/// Sleeps until `deadline_ns` of [`monotonic_ns`]; returns as late as the system wakes it.
 pub fn sleep_until(deadline_ns: u64) {
     let until = timespec(deadline_ns);
     // A signal may end the sleep early; nothing else can fail with a monotonic clock.

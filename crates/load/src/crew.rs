@@ -212,7 +212,7 @@ impl LoadCrew {
     /// part in, with their lanes.
     ///
     /// # Errors
-    /// The errors of [`LoadCrew::slice`].
+    /// The errors of [`LoadCrew::run_crew_slice`].
     pub(crate) fn series(
         &mut self,
         orders: Vec<Vec<(u32, ShortOrder)>>,

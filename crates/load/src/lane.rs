@@ -63,7 +63,7 @@ pub(crate) trait Resident {
     /// [`Resident::end_series`].
     ///
     /// # Errors
-    /// The errors of [`Resident::slice`].
+    /// The errors of [`Resident::run_lane_slice`].
     fn short_slice(&mut self, order: &ShortOrder) -> io::Result<LaneShort>;
 
     /// Returns the counts of all slices since [`Resident::begin_series`], except windows, and how

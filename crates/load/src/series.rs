@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// before and after it.
 ///
 /// # Errors
-/// The errors of [`Worker::slice`]; [`LoadError::Unfit`] for a job with a rate, an order that names
-/// no worker, or slices of no length.
+/// The errors of [`Worker::measure_slice`]; [`LoadError::Unfit`] for a job with a rate, an order
+/// that names no worker, or slices of no length.
 pub fn run_series(
     workers: &[&Worker],
     spec: &SeriesSpec,

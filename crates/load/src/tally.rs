@@ -27,7 +27,7 @@ pub(crate) struct CompletedIo {
 pub(crate) struct Tally {
     window_ns: Range<u64>,
     /// Longest latency that counts where it ends; longer ones count where they begin, see
-    /// [`Tally::times`].
+    /// [`Tally::is_timed`].
     short_ns: u64,
     pub(crate) read: Direction,
     pub(crate) write: Direction,

@@ -117,7 +117,7 @@ impl PlanGround<'_> {
     /// completely when they are made.
     ///
     /// # Errors
-    /// As [`PlanGround::set`].
+    /// As [`PlanGround::plan_set`].
     pub fn restored_media(&self, set: &StackSet, visit: u32) -> Result<Vec<Step>> {
         let mut context = self.context();
         if self.scenario.durability.is_some() || context.trims || !context.data.is_unique() {
@@ -146,7 +146,7 @@ impl PlanGround<'_> {
     /// sentence each. `plan` shows them, `run` refuses.
     ///
     /// # Errors
-    /// As [`PlanGround::set`].
+    /// As [`PlanGround::plan_set`].
     pub fn consents_lacking(&self) -> Result<Vec<String>> {
         let mut lacking = Vec::new();
         for set in &self.layout.sets {
@@ -162,7 +162,7 @@ impl PlanGround<'_> {
     /// free, and fills beyond `max_written`.
     ///
     /// # Errors
-    /// The first refusal; as [`PlanGround::set`].
+    /// The first refusal; as [`PlanGround::plan_set`].
     pub fn bounds(&self) -> Result<PlanBounds> {
         let (region, parts) = self.region()?;
         check_fit(self.scenario, region / parts)?;
@@ -283,7 +283,7 @@ impl PlanGround<'_> {
     /// Returns warnings about the guests that a stack loads at one time.
     ///
     /// # Errors
-    /// As [`PlanGround::set`].
+    /// As [`PlanGround::plan_set`].
     pub fn guest_warnings(&self) -> Result<Vec<String>> {
         let Some(parts) = &self.guest_parts else { return Ok(Vec::new()) };
         let mut found = Vec::new();
@@ -303,7 +303,7 @@ impl PlanGround<'_> {
     /// their own, each with the stack's index.
     ///
     /// # Errors
-    /// As [`PlanGround::set`]; when a layer has no steps between these states.
+    /// As [`PlanGround::plan_set`]; when a layer has no steps between these states.
     pub fn into_state(&self, set: &StackSet, after: usize) -> Result<Vec<(usize, Vec<Step>)>> {
         let sets = &self.layout.sets;
         let first =
@@ -352,7 +352,7 @@ impl PlanGround<'_> {
     /// that share them.
     ///
     /// # Errors
-    /// As [`PlanGround::set`]; a load that a stack does not take.
+    /// As [`PlanGround::plan_set`]; a load that a stack does not take.
     pub fn region(&self) -> Result<(u64, u64)> {
         let (mut least, mut parts) = (u64::MAX, 1);
         for set in &self.layout.sets {

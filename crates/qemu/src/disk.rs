@@ -267,7 +267,8 @@ impl DiskSpec {
         disk.way.check_disk_options(disk)
     }
 
-    /// Checks what is known before the disk has its place in a guest, like [`DiskSpec::check`].
+    /// Checks what is known before the disk has its place in a guest, like
+    /// [`DiskSpec::check_disk_spec`].
     ///
     /// # Errors
     /// Why.

@@ -56,8 +56,8 @@ pub fn find_kernel_source() -> Result<KernelSource, String> {
     packages().map(KernelSource::Packages)
 }
 
-/// Returns the kernel that [`look`] finds, downloaded if it has to be. Another process that does
-/// the same is waited for.
+/// Returns the kernel that [`find_kernel_source`] finds, downloaded if it has to be. Another
+/// process that does the same is waited for.
 ///
 /// # Errors
 /// An unmet need (exit code 3) when there is no kernel and no package; else what failed in

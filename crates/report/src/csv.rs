@@ -26,12 +26,12 @@ use std::collections::{HashMap, HashSet};
 
 pub const RENDERER: ReportRenderer = ReportRenderer { name: "csv", endings: &["csv"], render };
 
-const HEAD: [&str; 14] = [
+const FIRST_COLUMNS: [&str; 14] = [
     "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n",
     "of", "note", "emulated",
 ];
 /// Columns after these: the sweep, and the value of each word that is swept.
-const PLACE: [&str; 5] = ["sweep", "iodepth", "numjobs", "bs", "rate_iops"];
+const SWEEP_COLUMNS: [&str; 5] = ["sweep", "iodepth", "numjobs", "bs", "rate_iops"];
 /// Last columns: the parts of the metric, each a short word to filter by.
 const PARTS: [&str; 5] = ["kind", "quantity", "direction", "statistic", "scope"];
 
@@ -90,13 +90,16 @@ const MATCHED: &str = "matched rate";
 const AT_ONCE: &str = "all at once";
 
 fn render(findings: &[Findings], _page: &PageContext) -> String {
-    let place = PLACE.map(String::from);
-    let mut lines = CsvLines { run: "", place, writer: ::csv::Writer::from_writer(Vec::new()) };
-    lines.add_record(&HEAD.map(String::from), &PARTS.map(String::from));
+    let mut lines = CsvLines {
+        run: "",
+        sweep_point: SWEEP_COLUMNS.map(String::from),
+        writer: ::csv::Writer::from_writer(Vec::new()),
+    };
+    lines.add_record(&FIRST_COLUMNS.map(String::from), &PARTS.map(String::from));
     for one in findings {
         lines.run = &one.run.id;
         one.workloads.iter().for_each(|workload| lines.add_workload(workload));
-        lines.place = Default::default();
+        lines.sweep_point = Default::default();
         one.durability.iter().flat_map(|found| &found.rows).for_each(|row| lines.add_trials(row));
         if let Some(found) = &one.limits {
             found.courses.iter().for_each(|course| lines.add_course(&found.stack, course));
@@ -115,7 +118,7 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
             lines.add_bill(&format!("{} and {}", joint.shallow, joint.deep), &joint.bill);
         }
         one.sweeps.iter().for_each(|sweep| lines.add_sweep(sweep, &one.workloads));
-        lines.place = Default::default();
+        lines.sweep_point = Default::default();
         one.tables.iter().for_each(|table| lines.add_ratio_table(table));
         one.published
             .iter()
@@ -128,13 +131,17 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
 
 struct CsvLines<'a> {
     run: &'a str,
-    place: [String; PLACE.len()],
+    sweep_point: [String; SWEEP_COLUMNS.len()],
     writer: ::csv::Writer<Vec<u8>>,
 }
 
 impl CsvLines<'_> {
-    fn add_record(&mut self, fields: &[String; HEAD.len()], parts: &[String; PARTS.len()]) {
-        let fields = fields.iter().chain(&self.place).chain(parts);
+    fn add_record(
+        &mut self,
+        fields: &[String; FIRST_COLUMNS.len()],
+        parts: &[String; PARTS.len()],
+    ) {
+        let fields = fields.iter().chain(&self.sweep_point).chain(parts);
         // Every record has the same number of fields and goes to memory.
         let _ = self.writer.write_record(fields.map(|field| safe_cell(field)));
     }
@@ -142,12 +149,15 @@ impl CsvLines<'_> {
     /// Adds each point's power and simultaneous ratios, and the knee of each stack along each
     /// curve.
     fn add_sweep(&mut self, sweep: &SweepFindings, workloads: &[WorkloadFindings]) {
-        let places: HashMap<&str, [String; PLACE.len()]> =
-            workloads.iter().map(|workload| (workload.name.as_str(), place_of(workload))).collect();
+        let places: HashMap<&str, [String; SWEEP_COLUMNS.len()]> = workloads
+            .iter()
+            .map(|workload| (workload.name.as_str(), sweep_point(workload)))
+            .collect();
         for curve in &sweep.curves {
             for stack in &curve.stacks {
                 for point in &stack.points {
-                    self.place = places.get(point.workload.as_str()).cloned().unwrap_or_default();
+                    self.sweep_point =
+                        places.get(point.workload.as_str()).cloned().unwrap_or_default();
                     let emulated = stack.emulated.as_deref();
                     self.add_figure(
                         [&point.workload, &stack.stack, "", "power"],
@@ -165,8 +175,8 @@ impl CsvLines<'_> {
                     }
                 }
                 // Rows of the whole curve have no value for the word along the axis.
-                let axis = PLACE.iter().position(|word| *word == sweep.axis);
-                axis.into_iter().for_each(|axis| self.place[axis].clear());
+                let axis = SWEEP_COLUMNS.iter().position(|word| *word == sweep.axis);
+                axis.into_iter().for_each(|axis| self.sweep_point[axis].clear());
                 let metric = format!("knee over {}", sweep.axis);
                 self.add_figure(
                     ["", &stack.stack, "", &metric],
@@ -193,7 +203,7 @@ impl CsvLines<'_> {
 
     fn add_workload(&mut self, workload: &WorkloadFindings) {
         let name = &workload.name;
-        self.place = place_of(workload);
+        self.sweep_point = sweep_point(workload);
         for row in &workload.rows {
             self.add_stack_row(name, row);
         }
@@ -872,9 +882,9 @@ fn bill_line_note(line: &BillLine) -> Option<String> {
         .or_else(|| unresolved_reason(&line.verdict))
 }
 
-fn place_of(workload: &WorkloadFindings) -> [String; PLACE.len()] {
+fn sweep_point(workload: &WorkloadFindings) -> [String; SWEEP_COLUMNS.len()] {
     let Some(sweep) = &workload.sweep else { return Default::default() };
-    PLACE.map(|column| match sweep.at.iter().find(|at| at.word == column) {
+    SWEEP_COLUMNS.map(|column| match sweep.at.iter().find(|at| at.word == column) {
         Some(at) => at.value.to_string(),
         None if column == "sweep" => sweep.sweep.clone(),
         None => String::new(),

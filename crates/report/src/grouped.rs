@@ -39,7 +39,8 @@ pub(super) fn group_sentences(all: &[One], noun: &str) -> Vec<VerdictSentence> {
     sized_sentences(all, noun).into_iter().map(|(said, _)| said).collect()
 }
 
-/// Returns the sentences as [`sentences`] does, each with the size of the largest of its figures.
+/// Returns the sentences as [`group_sentences`] does, each with the size of the largest of its
+/// figures.
 pub(super) fn sized_sentences(all: &[One], noun: &str) -> Vec<(VerdictSentence, f64)> {
     let mut kinds: Vec<Vec<&One>> = Vec::new();
     for one in all {

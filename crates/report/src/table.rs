@@ -146,8 +146,8 @@ impl TextTable {
             .in_parts(width)
     }
 
-    /// Like [`TextTable::text`], but leaves out no column of this rank or a lower one. If these are
-    /// too wide together, they are split into parts.
+    /// Like [`TextTable::to_text`], but leaves out no column of this rank or a lower one. If these
+    /// are too wide together, they are split into parts.
     pub(super) fn text_with(&self, rank: u8, width: usize, left_out: &mut LeftOut) -> String {
         let kept = self.columns.iter().filter(|column| column.rank <= rank).cloned().collect();
         let kept = TextTable { columns: kept, ..*self };

@@ -162,7 +162,7 @@ pub fn share_beyond(strata: &[&RoundHistograms], threshold: Threshold) -> Result
 /// (mostly the same one), paired by rounds.
 ///
 /// # Errors
-/// As [`share`], of either side.
+/// As [`share_beyond`], of either side.
 pub fn share_ratio(
     strata: &[[RoundHistograms; 2]],
     thresholds: [Threshold; 2],

@@ -242,7 +242,7 @@ pub fn undo_one(
             made = executor.find_interrupted(&open.step.op, &there, &made_beside(open, others))?;
         }
         if let (Some(made), false) = (&made, gone) {
-            open.step.op.check_own(&there, made)?;
+            open.step.op.check_own_names(&there, made)?;
             let undone = executor.undo_operation(&open.step.op, &there, made);
             if undone.is_err() && places.has_place_ended(&open.step.place) {
                 // The place has ended meanwhile.

@@ -82,7 +82,7 @@ pub trait Operation {
         None
     }
 
-    /// Returns the command that a person would type to undo the operation after `undo` failed.
+    /// Returns the command that a person would type when undoing the operation failed.
     fn undo_by_hand(&self, _tag: &RunTag, _made: &StepOutput) -> Option<String> {
         None
     }

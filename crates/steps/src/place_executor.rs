@@ -48,7 +48,7 @@ pub trait PlaceExecutor: Send {
     /// Returns which of these needs (ids of `host::needs`) are unmet there.
     ///
     /// # Errors
-    /// As [`PlaceExecutor::lacking`].
+    /// As [`PlaceExecutor::lacking_needs`].
     fn unmet_needs(&mut self, needs: &[Need]) -> Result<Vec<Missing>> {
         let asked: Vec<AskedNeed> = needs.iter().map(Need::remote_form).collect();
         let Lacking { lacking, distribution } = self.lacking_needs(&asked)?;

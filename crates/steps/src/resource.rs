@@ -24,8 +24,8 @@ pub trait ManagedResource {
         made.reused
     }
 
-    /// Makes it. A name that is taken is somebody else's, and refused. `find` finds what is half
-    /// made when this fails.
+    /// Makes it. A name that is taken is somebody else's, and refused. `find_resource` finds what
+    /// is half made when this fails.
     fn make_resource(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput>;
 
     /// Finds it, or what an interrupted attempt left of it. `others` are what the run's other steps

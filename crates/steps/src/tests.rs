@@ -1059,11 +1059,11 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
         }),
     ];
     for op in forged {
-        let error = op.check_own(&tag(Path::new("")), &StepOutput::default()).unwrap_err();
+        let error = op.check_own_names(&tag(Path::new("")), &StepOutput::default()).unwrap_err();
         assert!(error.is::<iotax_drivers::refusal::NotOurs>(), "{op:?}: {error:#}");
     }
     for step in plan() {
-        step.op.check_own(&tag(Path::new("")), &StepOutput::default()).unwrap();
+        step.op.check_own_names(&tag(Path::new("")), &StepOutput::default()).unwrap();
     }
 }
 
@@ -1280,10 +1280,10 @@ fn nothing_is_undone_through_a_link() {
     let tag = RunTag { run_id: "r".into(), run_dir: folder.path().to_owned() };
     let made = |path: &str| Op::MakeDirectory(MakeDirectory { path: folder.path().join(path) });
     for path in ["link", "link/x"] {
-        let refused = made(path).check_own(&tag, &StepOutput::default()).unwrap_err();
+        let refused = made(path).check_own_names(&tag, &StepOutput::default()).unwrap_err();
         assert!(refused.to_string().contains("reached through a link"), "{refused:#}");
     }
-    made("x/y").check_own(&tag, &StepOutput::default()).unwrap();
+    made("x/y").check_own_names(&tag, &StepOutput::default()).unwrap();
 }
 
 #[test]

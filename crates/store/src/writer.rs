@@ -50,7 +50,7 @@ impl Writer {
         if gone { Err(StoreError::Removed(self.folder.clone())) } else { Ok(()) }
     }
 
-    /// Stores a histogram; the number goes into a sample as `Value::Histogram`.
+    /// Stores a histogram; the number goes into a sample as `SampleValue::Histogram`.
     ///
     /// # Errors
     /// [`StoreError::Full`] and the like; the segment is then as it was before.
@@ -58,7 +58,7 @@ impl Writer {
         self.segment.append(&segment::encode(histogram))
     }
 
-    /// Stores the short slices of a series; the number goes into a `Record::Series`.
+    /// Stores the short slices of a series; the number goes into a `RunRecord::Series`.
     ///
     /// # Errors
     /// As [`Writer::histogram`].

@@ -1,6 +1,6 @@
 //! Escapes all text of others (names, paths, output of tools, pages) before it is shown. Characters
 //! that would move a cursor, change colours, turn the direction of writing or hide are shown as
-//! `\u{1b}` instead. Code that lays text out uses [`shown`]; code that writes it out uses
+//! `\u{1b}` instead. Code that lays text out uses [`escape_line`]; code that writes it out uses
 //! [`lines`], or [`json`] for JSON.
 
 use std::borrow::Cow;

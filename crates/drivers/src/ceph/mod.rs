@@ -97,7 +97,7 @@ impl Cluster<'_> {
     /// Runs a program and reads its output as JSON.
     ///
     /// # Errors
-    /// As [`Cluster::run`], and if the output is not JSON.
+    /// As [`Cluster::run_ceph_tool`], and if the output is not JSON.
     pub fn run_json(&self, program: &str, words: &[&str]) -> Result<Value> {
         let words = [words, &["--format", "json"]].concat();
         let text = if program == "ceph" {

@@ -31,7 +31,7 @@ impl Layer for Nvmf {
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
         match wire(spec) {
-            // An SPDK target reports its own abilities (`missing`).
+            // An SPDK target reports its own abilities (`missing_on_host`).
             FabricTransport::Tcp | FabricTransport::Inside if is_spdks(spec) => Vec::new(),
             FabricTransport::Rdma if is_spdks(spec) => rdma_needs(spec).to_vec(),
             FabricTransport::Tcp => vec!["root", "nvmet", "nvmet_tcp"],

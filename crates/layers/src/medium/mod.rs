@@ -55,7 +55,8 @@ pub fn plan_bottom(
     Ok(all.fold(first, join_exposed))
 }
 
-/// Prepares one medium, or one of several, and returns the device that it shows; see [`plan`].
+/// Prepares one medium, or one of several, and returns the device that it shows; see
+/// [`plan_bottom`].
 ///
 /// # Errors
 /// When it is a list itself.

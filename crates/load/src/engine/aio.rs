@@ -176,8 +176,8 @@ impl Aio {
             }
             let (number, first) = (self.pointers.len(), self.pointers.as_ptr());
             // SAFETY: `first` points to `number` addresses of blocks, each of which describes a
-            // buffer that the caller of `submit` keeps valid until its completion was reaped. The
-            // kernel copies the blocks.
+            // buffer that the caller of `submit_io` keeps valid until its completion was reaped.
+            // The kernel copies the blocks.
             let taken =
                 unsafe { libc::syscall(libc::SYS_io_submit, self.context.0, number, first) };
             if taken > 0 {

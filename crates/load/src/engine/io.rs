@@ -82,11 +82,11 @@ impl Batch {
 
 /// Issues I/Os on one open file for one thread.
 pub(crate) trait Engine {
-    /// Takes an I/O, which is handed to the kernel now or at the next `reap`.
+    /// Takes an I/O, which is handed to the kernel now or at the next `reap_completions`.
     ///
     /// # Safety
     /// `io.buffer` must be valid for `io.len` bytes, and be left alone, until the completion of
-    /// its slot came out of `reap`. No slot is in flight twice.
+    /// its slot came out of `reap_completions`. No slot is in flight twice.
     unsafe fn submit_io(&mut self, io: &Io);
 
     /// Appends completions to `done`: waits for the first of them until `until_ns` of the clock

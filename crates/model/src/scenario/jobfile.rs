@@ -18,8 +18,8 @@ pub struct JobFile {
     pub notes: Vec<String>,
 }
 
-/// Returns true for a job file by its ending, or for a parameter file of vdbench, which [`read`]
-/// refuses.
+/// Returns true for a job file by its ending, or for a parameter file of vdbench, which
+/// [`read_job_file`] refuses.
 pub fn is_job_file(path: &Path) -> bool {
     has_ending(path, &["fio", "job", "ini"]) || is_of_vdbench(path)
 }

@@ -62,14 +62,14 @@ pub struct ShellRequest {
 pub trait Shell: Send + Sync {
     /// Asks about the machine, its fio, and what is at these paths.
     fn look_request(&self, paths: &[PathBuf]) -> ShellRequest;
-    /// Reads the answer to [`Shell::look`].
+    /// Reads the answer to [`Shell::look_request`].
     ///
     /// # Errors
     /// A clause that says what is not as it should be, as for all methods here.
     fn parse_look(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost>;
     /// Asks about a file or device, before anything is done to it.
     fn inspect_request(&self, path: &Path) -> ShellRequest;
-    /// Reads the answer to [`Shell::inspect`]. Returns `None` if nothing is there.
+    /// Reads the answer to [`Shell::inspect_request`]. Returns `None` if nothing is there.
     ///
     /// # Errors
     /// As above.

@@ -265,7 +265,7 @@ impl Op {
     ///
     /// # Errors
     /// [`NotOurs`], naming what undoing would touch.
-    pub fn check_own(&self, tag: &RunTag, made: &StepOutput) -> Result<()> {
+    pub fn check_own_names(&self, tag: &RunTag, made: &StepOutput) -> Result<()> {
         let folder = &tag.run_dir;
         let is_within = |path: &Path| {
             path.starts_with(folder) && !path.components().any(|part| part == Component::ParentDir)

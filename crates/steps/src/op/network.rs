@@ -203,8 +203,8 @@ mod tests {
             Op::MakeBridge(MakeBridge { name: name.into(), address, prefix: 24 })
         };
         let made = StepOutput::default();
-        assert!(names.iter().all(|name| bridge(name).check_own(&tag, &made).is_ok()));
-        assert!(bridge("br0").check_own(&tag, &made).is_err(), "a journal is not believed");
+        assert!(names.iter().all(|name| bridge(name).check_own_names(&tag, &made).is_ok()));
+        assert!(bridge("br0").check_own_names(&tag, &made).is_err(), "a journal is not believed");
     }
 
     /// Where this may be done: a network that is made, in use for others, found again and removed.

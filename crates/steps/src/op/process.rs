@@ -87,7 +87,8 @@ impl Operation for Spawn {
 }
 
 impl ManagedResource for Spawn {
-    /// Returns true: the process does not survive, but its sockets do. `unmake` copes with both.
+    /// Returns true: the process does not survive, but its sockets do. `remove_resource` copes with
+    /// both.
     fn outlives_reboot(&self) -> bool {
         true
     }

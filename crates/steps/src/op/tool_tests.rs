@@ -239,7 +239,7 @@ fn a_journal_is_believed_no_further_than_the_name_of_its_run() {
     let mut other_run = rig.op();
     other_run.name = "iotax-q-tool0".into();
     assert!(other_run.find_resource(&rig.tag(), &[]).unwrap_err().is::<NotOurs>());
-    let own = Op::MakeByTool(other_run).check_own(&rig.tag(), &StepOutput::default());
+    let own = Op::MakeByTool(other_run).check_own_names(&rig.tag(), &StepOutput::default());
     assert!(own.unwrap_err().is::<NotOurs>());
     assert!(!rig.is_bare(), "nothing was run");
 }

@@ -155,7 +155,7 @@ impl Layer for VirtualMachine {
             needs.push("guest-kernel");
         }
         let of_way = options::attach_way(spec).map(|way| way.host_needs()).unwrap_or_default();
-        // An SPDK target reports its own abilities (`missing`).
+        // An SPDK target reports its own abilities (`missing_on_host`).
         let here = options::spdk_socket(spec).is_none();
         if here && options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring) {
             // The need is that of the program that opens what is below. The program that makes

@@ -64,7 +64,8 @@ impl Operation for StartIscsid {
 }
 
 impl ManagedResource for StartIscsid {
-    /// Returns true: the process does not survive, but its files do. `unmake` copes with both.
+    /// Returns true: the process does not survive, but its files do. `remove_resource` copes with
+    /// both.
     fn outlives_reboot(&self) -> bool {
         true
     }
