@@ -37,7 +37,8 @@ struct JobDirection<'a> {
 /// Limit of clients' jobs that are examined.
 const MOST_CLIENTS: usize = 1000;
 
-/// Returns every direction of every job of every output.
+/// Returns every direction of every job of fio's outputs, except outputs that a later one of the
+/// same run supersedes.
 fn job_directions<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = JobDirection<'a>> {
     let page = evidence.page;
     evidence.fio().flat_map(move |fio| {
@@ -72,13 +73,14 @@ impl<'a> JobDirection<'a> {
         nothing(issued.short[at]) && nothing(issued.dropped[at]) && nothing(self.job.error)
     }
 
-    /// Returns the number of I/Os of a job that ended well, if each moved all requested bytes.
+    /// Returns the printed number of I/Os issued in this direction. `None` if the job had an error,
+    /// if an I/O was short or dropped, or if reads and writes are reported as one.
     fn issued(&self) -> Option<PrintedNumber> {
         let issued = self.job.issued?.total[index_of(self.direction.way)];
         issued.filter(|_| self.is_whole() && self.direction.way != ResultDirection::Both)
     }
 
-    /// Returns the bytes of each I/O, if all have one size.
+    /// Returns the size in bytes of an I/O; `None` if sizes vary or are not stated.
     fn block_size(&self) -> Option<f64> {
         self.fio.block_size(self.job, self.direction.way).map(|bytes| bytes as f64)
     }
