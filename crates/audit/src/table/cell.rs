@@ -206,7 +206,8 @@ fn harmless(letter: char) -> bool {
         || "*`~≈<>≤≥+±_\\\"'^.,↑↓▲▼⬆⬇✅🏆/→⇒|;:@=-–—−".contains(letter)
 }
 
-/// Returns the bytes of the HTML tag at the beginning of a text.
+/// Returns the length of the HTML tag at the beginning of a text, which begins with `<`; 0 if it is
+/// no tag.
 pub(super) fn tag(text: &str) -> usize {
     let named = text[1..].starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '/');
     if named { text.find('>').map_or(0, |end| end + 1) } else { 0 }

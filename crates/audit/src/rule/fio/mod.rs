@@ -12,7 +12,8 @@ use crate::import::workload::ResultDirection;
 use crate::number::{Interval, PrintedNumber};
 use crate::page::AuditedPage;
 
-/// Runs F1 to F5, N2, N3, then the rules on latencies, loads and the course of runs.
+/// Runs the rules on rates (F1 to F6, N2, N3), latencies (F8, F9), loads (F23, F25) and the end of
+/// runs (F28).
 pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     rates::check(evidence, sink);
     [latency::check_parts, latency::order]
