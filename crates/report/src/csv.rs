@@ -30,7 +30,7 @@ const HEAD: [&str; 14] = [
     "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n",
     "of", "note", "emulated",
 ];
-/// Columns after these: the sweep, and the value of each word that is swept.
+/// Columns after [`HEAD`]: the sweep, and the value of each parameter that may be swept.
 const PLACE: [&str; 5] = ["sweep", "iodepth", "numjobs", "bs", "rate_iops"];
 /// Last columns: the parts of the metric, each a short word to filter by.
 const PARTS: [&str; 5] = ["kind", "quantity", "direction", "statistic", "scope"];
@@ -38,7 +38,8 @@ const PARTS: [&str; 5] = ["kind", "quantity", "direction", "statistic", "scope"]
 #[derive(Clone, Default)]
 struct MetricParts {
     /// `value`, `ratio` (over that of `against`), `added` (to that of `against`), `share`,
-    /// `published`, `published ratio`.
+    /// `of_baseline` (in a bill), `published`, `published ratio`, `published share`, or `beside
+    /// published` and `beside published ratio` for the measured counterparts.
     kind: &'static str,
     /// `iops`, `throughput`, `latency`, `cpu per io`, ...
     quantity: String,
@@ -46,9 +47,10 @@ struct MetricParts {
     direction: String,
     /// `mean`, `p50`, `p99`, ...
     statistic: String,
-    /// Empty at the stated depth with an interval of its own. Otherwise `all at once` (the interval
-    /// holds together with those of all comparisons, or of all reads and writes), `matched rate`,
-    /// `bill`, `place NAME`.
+    /// Empty for the workload's own load with an interval of its own. Otherwise a short phrase:
+    /// `all at once` (the interval holds together with those of all comparisons, or of all reads
+    /// and writes), `matched rate`, `bill`, `place NAME`, `slo LEVEL`, `disk PATH on PLACE`, or the
+    /// source of what the drives could do.
     scope: String,
 }
 
@@ -139,8 +141,8 @@ impl CsvLines<'_> {
         let _ = self.writer.write_record(fields.map(|field| safe_cell(field)));
     }
 
-    /// Adds each point's power and simultaneous ratios, and the knee of each stack along each
-    /// curve.
+    /// Adds each point's power, its ratios with intervals that hold for all points at once, and the
+    /// knee of each stack along each curve.
     fn add_sweep(&mut self, sweep: &SweepFindings, workloads: &[WorkloadFindings]) {
         let places: HashMap<&str, [String; PLACE.len()]> =
             workloads.iter().map(|workload| (workload.name.as_str(), place_of(workload))).collect();
@@ -755,7 +757,8 @@ impl CsvLines<'_> {
         add(against, "beside published ratio", &ratio.measured);
     }
 
-    /// Adds a figure. `about` holds workload, stack, against and metric, which is the quantity.
+    /// Adds a figure. `about` holds workload, stack, against and metric; the metric is also its
+    /// quantity.
     fn add_figure(&mut self, about: [&str; 4], figure: &MeasuredFigure, emulated: Option<&str>) {
         self.add_parted_figure(
             about,
@@ -787,15 +790,16 @@ impl CsvLines<'_> {
     }
 }
 
-/// Makes text from others safe for a spreadsheet: nothing in it acts, and a formula gets a `'` in
-/// front, so that it is shown.
+/// Makes text from others safe for a spreadsheet: control characters are escaped, and a formula
+/// gets a `'` in front, so that it is shown.
 pub fn safe_cell(text: &str) -> String {
     let text = escape_line(text);
     if is_formula(text.trim_start()) { format!("'{text}") } else { text }
 }
 
-/// Returns true if a text begins like a formula. Signed text is one as soon as it calls or asks
-/// something: `-5 %` is not, `-2+3+cmd|' /C calc'!A0` is.
+/// Returns true if a text begins like a formula. Text after a sign is one unless it begins with a
+/// digit and has only letters, digits and plain punctuation: `-5 %` is not, `-2+3+cmd|' /C
+/// calc'!A0` is.
 fn is_formula(text: &str) -> bool {
     let plain = |letter: char| {
         letter.is_alphanumeric() || matches!(letter, ' ' | '\u{a0}' | '.' | ',' | '%' | '/')
@@ -839,7 +843,7 @@ fn counted_figure(count: u64, n: (u64, SampleUnit)) -> MeasuredFigure {
     MeasuredFigure::bare(count as f64, "1", n, "a count")
 }
 
-/// Puts a caution into the note of a figure.
+/// Puts a caution into the note of a figure; one without a value is unchanged.
 fn with_caution(figure: &MeasuredFigure, note: Option<String>) -> MeasuredFigure {
     match (note, figure) {
         (Some(note), MeasuredFigure::Known { .. }) => figure.clone().cautioned(Some(note)),
@@ -847,7 +851,7 @@ fn with_caution(figure: &MeasuredFigure, note: Option<String>) -> MeasuredFigure
     }
 }
 
-/// Puts a note before the reason why a figure has no interval.
+/// Puts a note before the reason why a figure has no interval. Any other figure is unchanged.
 fn with_note(figure: &MeasuredFigure, note: &str) -> MeasuredFigure {
     match figure {
         MeasuredFigure::Known { interval: Interval::Missing { missing }, .. } => {
@@ -881,8 +885,8 @@ fn place_of(workload: &WorkloadFindings) -> [String; PLACE.len()] {
     })
 }
 
-/// Returns the knee as a figure. Its bounds are those of the points that cannot be distinguished
-/// from it.
+/// Returns the knee as a figure, missing if none lies inside the curve. Its bounds are those of the
+/// points that cannot be distinguished from it.
 fn knee_figure(sweep: &SweepFindings, stack: &StackCurve) -> MeasuredFigure {
     match &stack.knee.place {
         KneePosition::Inside { at, not_told_apart, .. } => {
