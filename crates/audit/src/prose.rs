@@ -1,5 +1,5 @@
-//! Text outside outputs and tables: sentences with their figures. Figures of sentences are counted;
-//! they are judged in one form only (`link::change`).
+//! Text outside outputs and tables: sentences with their figures. `link::change` checks the changes
+//! that sentences state.
 
 use crate::number::{Quantity, quantities};
 use crate::page::AuditedPage;

@@ -34,7 +34,7 @@ const WHOLE: f64 = 0.01;
 pub(super) struct FoundResult {
     pub(super) result: ImportedResult,
     pub(super) histogram: Option<Histogram>,
-    /// Identity of its run in every output that prints it.
+    /// Identity of its run, the same in every output that prints the run.
     pub(super) run: Option<String>,
     /// Line on which its output begins.
     pub(super) output: u32,
@@ -95,7 +95,8 @@ fn name_unknown(found: &mut [FoundResult], page: &AuditedPage) {
     }
 }
 
-/// Returns the key under which a result is a repeat of another.
+/// Returns a key of a result's load, direction and names: results with the same key are runs of the
+/// same load.
 pub(super) fn key(result: &ImportedResult) -> String {
     let names = result.others.iter().map(|other| other.metric.as_str()).collect::<Vec<_>>();
     format!("{}{:?}{:?}{names:?}", result.load.identity(), result.way, result.part)

@@ -55,7 +55,7 @@ pub struct ImportedRun {
     pub folder: PathBuf,
     pub files: usize,
     pub results: usize,
-    /// Systems with results, in their order, each with the number of its results that count.
+    /// Systems in the order of their first results, each with the number of its results that count.
     pub systems: Vec<(String, usize)>,
     /// True if some systems were named by their paths.
     pub by_path: bool,
@@ -65,7 +65,8 @@ pub struct ImportedRun {
     pub again: Vec<String>,
     /// Results of runs that failed: `vm/a.json:12 (vm): error 5, Input/output error`.
     pub failed: Vec<String>,
-    /// Printed rates that contradict their counts.
+    /// Printed rates that contradict their counts: `vm/a.txt:12 (vm): IOPS: 25.0k is printed, but
+    /// 25991 follows from ...`.
     pub slips: Vec<String>,
     /// Files in folders that hold no result.
     pub empty: Vec<String>,

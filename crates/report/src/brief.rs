@@ -73,7 +73,8 @@ fn places(findings: &Findings, mut room: usize, width: usize) -> String {
     crowds.map(|crowd| crowd::places(crowd, true)).filter_map(one).collect()
 }
 
-/// Returns the table alone, with its most informative rows in at most `lines` lines.
+/// Returns only the table of the brief report, with its most informative rows in at most `lines`
+/// lines.
 pub fn informative_table(findings: &Findings, lines: usize, width: usize) -> String {
     OneTable::from_findings(findings)
         .map(|table| table.fitted_rows(lines, width))
@@ -527,7 +528,8 @@ fn rate_change_cell(workload: &WorkloadFindings, stack: &str, way: Option<&str>)
 }
 
 /// Returns a table of all stacks under all loads. The rows are loads or stacks, whichever are more;
-/// those with the largest differences have room first. The reads and writes of a mix follow it.
+/// those with the largest differences have room first. The reads and writes of a mix follow the
+/// mix.
 fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let rows = workloads.first().map(|one| one.rows.as_slice()).unwrap_or_default();
     let by_load = workloads.len() >= rows.len();

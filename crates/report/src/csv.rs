@@ -41,11 +41,11 @@ struct MetricParts {
     /// `of_baseline` (in a bill), `published`, `published ratio`, `published share`, or `beside
     /// published` and `beside published ratio` for the measured counterparts.
     kind: &'static str,
-    /// `iops`, `throughput`, `latency`, `cpu per io`, ...
+    /// Quantity of the figure, such as `iops`, `throughput`, `latency` or `cpu per io`.
     quantity: String,
     /// `read` or `write`; empty for all I/Os.
     direction: String,
-    /// `mean`, `p50`, `p99`, ...
+    /// Statistic of the figure, such as `mean`, `p50` or `p99`; empty for a rate.
     statistic: String,
     /// Empty for the workload's own load with an interval of its own. Otherwise a short phrase:
     /// `all at once` (the interval holds together with those of all comparisons, or of all reads

@@ -90,7 +90,7 @@ fn of_other(one: &OtherResult) -> ImportedSection {
     }
 }
 
-/// Returns the value with the digits of such results, or the mean with its interval.
+/// Returns a single value in six digits, marked `?`, or a mean with its interval.
 fn value(row: &OtherRow) -> String {
     match row.interval {
         None => format!("{} ?", six_digits(row.value)),

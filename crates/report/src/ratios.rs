@@ -44,7 +44,6 @@ fn head(column: &RatioColumn) -> String {
     format!("{}{emulated}", column.head)
 }
 
-/// Content that a line shows for its row.
 #[derive(Clone, Copy, PartialEq)]
 enum RatioContent {
     Value,

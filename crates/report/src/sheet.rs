@@ -47,7 +47,8 @@ pub(super) fn title(findings: &Findings) -> String {
     }
 }
 
-/// Returns the heads of the columns of rows, each with its rank.
+/// Returns the heads of the columns for these rows, each with its rank: columns of the highest rank
+/// are left out first if room is short.
 fn stack_columns<'a>(
     rows: impl Iterator<Item = &'a StackRow> + Clone,
     probe: Option<&ProbeReport>,
@@ -341,7 +342,8 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
         self.direction.map_or(&self.whole.added_latency, |one| &one.added_latency)
     }
 
-    /// Returns the change in points of the baseline's rate.
+    /// Returns the change of the rate in percentage points of the baseline's; `-` for one
+    /// direction.
     fn points(&self) -> String {
         match (self.direction, &self.whole.of_baseline) {
             (None, figure @ MeasuredFigure::Known { .. }) => change_in_percent(figure).cell(),
@@ -665,7 +667,7 @@ pub(super) fn traffic(findings: &Findings) -> impl Iterator<Item = String> {
 }
 
 /// Returns what the verdicts on writes cover, then how long stacks waited for earlier writes and
-/// what these left. Stacks alike share a line.
+/// what these left. Stacks whose sentences differ only in numbers share a line.
 pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
     let regime = workload.writes.iter().flat_map(|writes| writes.sentences.clone());
     let owed: Vec<(&str, String)> = workload

@@ -70,7 +70,8 @@ fn render_one(findings: &Findings, page: &PageContext) -> String {
     out
 }
 
-/// Returns the headline or its replacement, and the check of the ruler.
+/// Returns the headline, or why there is none, and the check of the ruler (a stack that only checks
+/// the measuring).
 pub(super) fn head(findings: &Findings, width: usize) -> String {
     let said = findings.headline.clone().or_else(|| findings.no_headline.as_deref().map(capital));
     let said: String = said.map(|line| wrap_words(&line, width, "  ")).unwrap_or_default();

@@ -190,7 +190,8 @@ fn charges_of<'a>(
     grouped::group_sentences(&charges.iter().map(one).collect::<Vec<_>>(), noun)
 }
 
-/// Returns the three figures of each comparison; `None` if they would only repeat the one sentence.
+/// Returns the table of rates, latencies and CPU times of each comparison; `None` if it would only
+/// repeat the one sentence.
 pub(super) fn three_figures_table(workload: &WorkloadFindings) -> Option<TextTable> {
     let comparisons: Vec<&Comparison> = workload.comparisons.iter().collect();
     let table = table_of(&comparisons, &workload.charges.iter().collect::<Vec<_>>(), |one| {

@@ -5,8 +5,8 @@ use super::fio::{Fio, FioForm, FioJobLine, FioReport, snapshots};
 use super::format::{ToolOutput, ToolReport};
 use super::workload::ResultDirection;
 
-/// Gives fio's text outputs without settings those of the last command before them, if all their
-/// jobs fit it.
+/// Copies the settings of the last command to each text output of fio after it that has none, if
+/// all its jobs fit these settings.
 pub(super) fn attribute(outputs: &mut [ToolOutput]) {
     let mut asked: Vec<FioJobLine> = Vec::new();
     for output in &mut *outputs {

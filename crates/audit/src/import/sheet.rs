@@ -35,7 +35,8 @@ pub(crate) const TIME: &str = "the time";
 pub(crate) const MEAN: &str = "the mean latency";
 pub(crate) const MOST: &str = "the greatest latency";
 
-/// A figure of a line: its name, what it measures, its unit, and the value of a printed 1.
+/// A figure of a line: its name, what it measures, its printed unit, and the factor from that to
+/// the unit in which figures are stored.
 pub(crate) type SheetField = (&'static str, Metric, &'static str, f64);
 
 pub(super) const fn ms(name: &'static str) -> SheetField {

@@ -57,14 +57,15 @@ fn is_change(line: &str, sentence: &Sentence, first: &Quantity, between: &str) -
         || is(&between, TO) && last_word(before).is_some_and(|word| is(&word.to_lowercase(), FROM))
 }
 
-/// Returns true if only words of a change follow a figure, up to a full stop or bracket.
+/// Returns true if only words of a change follow a figure, up to the next bracket or punctuation
+/// mark.
 fn ends_after(line: &str, sentence: &Sentence, last: &Quantity) -> bool {
     let after = line.get(last.figure.spot.end as usize..sentence.bytes.end).unwrap_or("");
     let ends = [')', ']', ',', ';', ':', '，', '）', '。', '(', '、'];
     is_glue(after.split(ends).next().unwrap_or(""))
 }
 
-/// Returns true if a text has only words of a change, words that join it to its ends, and signs.
+/// Returns true if a text has only words for a change, linking words, and signs.
 fn is_glue(text: &str) -> bool {
     let lower = text.to_lowercase();
     let signs =

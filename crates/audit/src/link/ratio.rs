@@ -434,12 +434,12 @@ fn rough(grid: &Grid, column: usize) -> Vec<Option<Quantity>> {
     figures
 }
 
-/// Returns true if a label summarises all other rows.
+/// Returns true if the words of a label show that its row summarises all others: a mean, a sum.
 fn is_of_many(lists: List) -> bool {
     lists & (MEAN | SUM | MEDIAN | MOST | LEAST) != 0 && lists & METRICS == 0
 }
 
-/// Figures along a column or a row, each with its ratio to the base.
+/// Figures down a column, each with its ratio to the base.
 struct Sequence<'a> {
     items: Vec<RatioItem<'a>>,
     head: &'a GridHead,
@@ -469,7 +469,8 @@ struct RatioItem<'a> {
     lists: List,
 }
 
-/// Sequences that are weighed together, per column of figures that they may relate to.
+/// Sequences by the column of figures that their ratios may relate to. Those of one column are
+/// weighed together.
 type SequencePool<'a> = Vec<Vec<Sequence<'a>>>;
 
 /// Adds the links of sequences down the columns. Shares are paired with the figures before them,

@@ -136,8 +136,8 @@ pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
     about.iter().map(|((_, why), names)| format!("judged: {} {why}", names.join(", "))).collect()
 }
 
-/// Returns why figures are missing or weak, one line per reason. A missing ratio to the baseline is
-/// no reason: the baseline itself has none.
+/// Returns why figures are missing or weak, one line per reason. Missing ratios to the baseline are
+/// left out, since the baseline itself has none.
 pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
     let mut about: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for stack in &workload.stacks {

@@ -130,7 +130,7 @@ pub(super) struct Curve<'a> {
 
 const HEIGHT: f64 = 300.0;
 const TOP: f64 = 10.0;
-/// Percent of the width that is left of the first percentile, for the labels of the latencies.
+/// Percent of the width to the left of the first percentile, for the labels of the latencies.
 const LEFT: f64 = 12.0;
 const MARKS: [(f64, &str); 6] =
     [(0.0, "0"), (0.5, "50"), (0.9, "90"), (0.99, "99"), (0.999, "99.9"), (0.9999, "99.99 %")];

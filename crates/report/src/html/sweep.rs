@@ -44,8 +44,9 @@ fn conclusions(one: &SweepFindings) -> Markup {
     }
 }
 
-/// Returns one drawing for all stacks, or for a grid one for each stack with a line per curve; no
-/// more lines than styles.
+/// Returns the drawings of cost and of throughput: one for all stacks, or in a sweep over two
+/// parameters one per stack, with a line for each value of the second. A drawing has at most as
+/// many lines as there are styles.
 fn drawings(one: &SweepFindings, zone: f64) -> Markup {
     let lines = drawn_lines(one);
     let baseline =

@@ -46,7 +46,7 @@ const RIGHT: f64 = 96.0;
 /// Widths in pixels of a drawing on the narrowest phone and on a desktop: labels must not collide
 /// on either.
 const WIDTHS: [f64; 2] = [300.0, 1030.0];
-/// Width of a letter in pixels; below, the height of a line of text.
+/// Width of a letter in pixels; [`LINE`] is the height of a line of text.
 const LETTER: f64 = 6.6;
 const LINE: f64 = 13.0;
 /// Pixels by which series are shifted, so that their bars do not hide each other.
@@ -60,7 +60,7 @@ struct Log {
 }
 
 impl Log {
-    /// Returns a scale that holds all ranges with a margin, and is never empty.
+    /// Returns a scale that holds all ranges with a margin, the factor `air`, and is never empty.
     fn holding(ranges: impl Iterator<Item = Range> + Clone, air: f64) -> Log {
         let low = ranges
             .clone()
@@ -89,7 +89,7 @@ impl Log {
     }
 }
 
-/// Keeps the elements that have at least this distance from the one before.
+/// Keeps the elements whose position `at` is at least `apart` from that of the last one kept.
 fn thinned<T>(all: Vec<T>, at: impl Fn(&T) -> f64, apart: f64) -> Vec<T> {
     let mut kept: Vec<T> = Vec::new();
     for one in all {

@@ -19,8 +19,8 @@ fn is_of(list: &str, name: &[u8]) -> bool {
     list.split(' ').any(|one| one.as_bytes() == name)
 }
 
-/// Largest number of lines, and below of bytes, of a table's cell; a larger one shows that the
-/// table lays out the page.
+/// Largest number of lines of a table's cell, and in [`CELL_BYTES`] of bytes. A larger cell shows
+/// that the table lays out the page.
 const CELL_LINES: usize = 6;
 const CELL_BYTES: usize = 400;
 

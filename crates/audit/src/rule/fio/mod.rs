@@ -118,7 +118,8 @@ enum Agreement {
     Disagrees,
 }
 
-/// Compares a printed figure of a version of fio with its recomputed value.
+/// Compares a printed figure with its recomputed value. `era` is the way in which this version of
+/// fio prints digits.
 fn agrees(
     page: &AuditedPage,
     figure: &PrintedNumber,

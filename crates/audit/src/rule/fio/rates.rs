@@ -53,7 +53,7 @@ fn lost_carry(
     finding.recomputed(sound).slip(Slip::FioCarry)
 }
 
-/// A figure, and its value from others.
+/// A printed figure, and the value that other figures give for it.
 struct RateCheck<'a> {
     rule: &'static str,
     of: (&'a AuditedPage, &'a Fio),

@@ -140,9 +140,9 @@ fn inferred(open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>> {
     all
 }
 
-/// Returns the factors by which a bandwidth may exceed its value as printed: 1 if its prefix is
-/// meant as it is read, else for a prefix that is 1024-based, or that means thousands of KiB, as
-/// some scripts print it.
+/// Returns the factors by which a printed bandwidth may have to be multiplied: 1 if its prefix is
+/// meant as it is read, else that of a prefix that is meant as 1024-based, or as thousands of KiB,
+/// as some scripts print it.
 fn factors(bandwidth: &Quantity) -> [f64; 3] {
     let decimal =
         bandwidth.base == PrefixBase::Decimal && bandwidth.unit == NumberUnit::BytesPerSecond;
@@ -150,8 +150,7 @@ fn factors(bandwidth: &Quantity) -> [f64; 3] {
     [1.0, 1.024f64.powi(power), 1.024f64.powi(power.min(1))]
 }
 
-/// Returns true if a pair agrees with the printed prefix read as the base with that index in
-/// [`factors`].
+/// Returns true if a pair agrees with factor number `base` of [`factors`].
 fn agrees(pair: &RatePair, base: usize) -> bool {
     agrees_by(pair, pair.size, factors(pair.bandwidth)[base])
 }
@@ -189,8 +188,8 @@ fn judge_pairs(page: &AuditedPage, pairs: &[RatePair], sink: &mut EvidenceSink) 
     }
 }
 
-/// Returns true if one slip of the pen, in the rate or in the bandwidth, explains why they
-/// disagree.
+/// Returns true if one slip of the pen, in the rate or in the bandwidth, explains why the pair
+/// disagrees.
 fn is_slip(pair: &RatePair, factor: f64) -> bool {
     let RatePair { rate, bandwidth, size, .. } = *pair;
     let factors = if pair.stated { factors(bandwidth).to_vec() } else { vec![factor] };
