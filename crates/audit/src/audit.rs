@@ -35,9 +35,9 @@ pub fn audit(page: AuditedPage) -> Audited {
     audit_by(page, &|_| true)
 }
 
-/// Audits a page and reports only the rules that `asked` accepts. All rules run, since later ones
-/// build on the corrections of earlier ones, but the findings and claims of the others are left
-/// out.
+/// Audits a page and reports only what the rules whose ids `asked` accepts find. All rules run,
+/// since later ones build on the corrections of earlier ones, but the others add no findings and do
+/// not settle the status of a claim.
 pub fn audit_by(mut page: AuditedPage, asked: &dyn Fn(&str) -> bool) -> Audited {
     let imported = import::find_outputs(&page);
     let mut taken: Vec<Range<usize>> =

@@ -1,4 +1,4 @@
-//! Every figure of a page, and if it holds.
+//! Claims: the figures of a page that are results, each with a status that shows whether it holds.
 
 use crate::number::{Interval, NumberUnit};
 use crate::page::TextSpan;
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 pub enum ClaimKind {
     Raw,
     Cell,
-    /// A figure computed from others: a ratio, a loss, a sum.
+    /// Cell of a table in percent or times, which is computed from other figures.
     Derived,
     Prose,
 }
 
-/// Result of checking a figure, the worst first.
+/// Result of checking a figure. If rules give several, the first in this order counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// The figure differs from the result of its operands.
+    /// A rule found the figure wrong or computed another value for it.
     DoesNotHold,
     /// The figure was recomputed from others and agrees.
     Holds,
-    /// No other figures give it exactly, but it lies within its bounds.
+    /// No other figures give the figure exactly, but it lies within the bounds that they give.
     Plausible,
     /// The page has nothing to compare the figure with.
     CannotBeChecked,
@@ -43,7 +43,7 @@ impl Status {
     }
 }
 
-/// Quantity that a figure measures, in fio's words if it has them.
+/// Quantity that a figure measures, by fio's name if fio has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -58,7 +58,7 @@ pub enum Metric {
     Percentile,
     /// A figure of one interval of a run.
     Interval,
-    /// Shares of CPU time, context switches, faults.
+    /// Share of CPU time, or number of context switches or faults.
     Cpu,
     Depth,
     Score,
@@ -73,11 +73,11 @@ pub struct Claim {
     pub spot: TextSpan,
     pub metric: Metric,
     pub unit: NumberUnit,
-    /// Printed value, in the base of its unit.
+    /// Printed value in `unit` without a prefix: bytes, nanoseconds, bytes per second.
     pub value: f64,
     pub interval: Interval,
     pub kind: ClaimKind,
     pub status: Status,
-    /// The rule that settled the status, or the reason that none could.
+    /// Id of the rule that settled the status, or the reason that none could.
     pub why: &'static str,
 }

@@ -16,7 +16,7 @@ pub struct Evidence<'a> {
     pub page: &'a AuditedPage,
     pub outputs: &'a [ToolOutput],
     pub tables: &'a [PageTable],
-    /// Figures next to each other, in tables and in lines.
+    /// Grids of figures that are next to each other, in tables or in lines of text.
     pub grids: &'a [Grid<'a>],
     pub links: &'a [DerivedLink],
     /// True for each line that belongs to no output and no table.
@@ -46,8 +46,8 @@ impl<'a> Evidence<'a> {
         (0..self.is_text.len()).filter(|line| self.is_text[*line])
     }
 
-    /// Returns fio's outputs without interim ones: some of their figures count I/Os in flight,
-    /// others do not.
+    /// Returns fio's outputs, except those that a later output of the same run supersedes: some of
+    /// their figures count I/Os in flight, others do not.
     pub fn fio(&self) -> impl Iterator<Item = &'a Fio> {
         self.outputs.iter().zip(&self.superseded).filter_map(|(output, superseded)| {
             match &output.said {
@@ -58,7 +58,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// A figure that a rule settled, its status, and the rule.
+/// Spot of a figure, the status that a rule gives it, and the rule's id.
 pub type SettledFigure = (TextSpan, Status, &'static str);
 
 #[derive(Default)]
@@ -95,13 +95,13 @@ impl<'a> EvidenceSink<'a> {
         self.settle_figure((figure.spot, Status::Holds, rule));
     }
 
-    /// Marks a figure that lies within its bounds.
+    /// Marks a figure as plausible: it lies within its bounds, but is not given exactly.
     pub fn plausible(&mut self, rule: &'static str, figure: &PrintedNumber) {
         self.settle_figure((figure.spot, Status::Plausible, rule));
     }
 
-    /// Adds a finding. If the figure at its spot is wrong, or the finding gives its correct value,
-    /// also marks that figure.
+    /// Adds a finding. If its severity is `WrongFigure` or it has a recomputed value, also marks
+    /// the figure at its spot as wrong.
     pub fn add_finding(&mut self, finding: Finding) {
         if finding.severity == Severity::WrongFigure || !finding.recomputed.is_empty() {
             self.settle_figure((finding.spot, Status::DoesNotHold, finding.rule));

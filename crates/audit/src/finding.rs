@@ -1,4 +1,4 @@
-//! Figures and statements that do not hold, and the findings about them.
+//! Rules, and their findings: figures and statements of a page that do not hold.
 
 use crate::page::TextSpan;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 pub enum Severity {
     WrongConclusion,
     WrongFigure,
-    /// The reader may be misled; the printed text does not decide it.
+    /// The text may mislead a reader, but does not show whether it is wrong.
     Ambiguous,
     Cosmetic,
 }
@@ -30,7 +30,7 @@ impl Severity {
 }
 
 pub struct Rule {
-    /// Id as in the catalogue: `F4`.
+    /// Id in `rules.txt`: `F4`.
     pub id: &'static str,
     /// Name in a few words: `IOPS times block size is the bandwidth`.
     pub name: &'static str,
@@ -40,7 +40,7 @@ pub struct Rule {
     pub silent: &'static str,
 }
 
-/// Returns all rules of `rules.txt`.
+/// Returns the rules in `rules.txt`, in the order of the file.
 pub fn all_rules() -> &'static [Rule] {
     static ALL: OnceLock<Vec<Rule>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -89,11 +89,12 @@ impl Slip {
 pub struct Finding {
     pub rule: &'static str,
     pub severity: Severity,
-    /// Spot of the figure. Reports count its line as the page does (`line`).
+    /// Spot of the figure. Its line is an index; reports print the line's number in the file
+    /// instead.
     #[serde(skip)]
     pub spot: TextSpan,
     pub printed: String,
-    /// Correct value, in the same unit and digits; empty if it is unknown.
+    /// Correct value, in the unit and with the digits of `printed`; empty if it is unknown.
     pub recomputed: String,
     /// One sentence: what is wrong, and why.
     pub message: String,
@@ -108,7 +109,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Creates a finding without arithmetic, slip and operands.
+    /// Creates a finding that has only a message; printed text, recomputed value, arithmetic, slip
+    /// and operands are empty.
     pub fn new(
         rule: &'static str,
         severity: Severity,
@@ -179,7 +181,8 @@ impl Finding {
     }
 }
 
-/// Returns the description and the advice for a rule id or the name of a slip.
+/// Returns the description and the advice for a rule id or the name of a slip; `None` if
+/// `advice.txt` has none.
 fn look_up_advice(id: &str) -> Option<[&'static str; 2]> {
     let lines = include_str!("rule/advice.txt").lines();
     let mut own = lines.filter_map(|line| line.strip_prefix(id)?.strip_prefix(": "));

@@ -6,7 +6,7 @@ use crate::number::parsed;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Deepest nesting; more is an attack on the stack, not a result.
+/// Limit of nesting, since unlimited recursion could overflow the stack.
 ///
 /// It also limits how often an object is read again: one of unknown format is read from each line
 /// within it that begins an object.
@@ -31,7 +31,7 @@ pub enum JsonValue<'a> {
     Nothing,
 }
 
-/// Parsed value, its end, and the error if there is one.
+/// Parsed value, the index of the byte after it, and the error if the text is broken.
 #[derive(Debug)]
 pub struct ParsedJson<'a> {
     pub node: JsonNode<'a>,
@@ -85,8 +85,8 @@ impl<'a> JsonNode<'a> {
         }
     }
 
-    /// Returns a text with its escape sequences decoded. A text with invalid ones is returned
-    /// unchanged.
+    /// Returns a text with its escape sequences decoded, unchanged if one is invalid. `None` if the
+    /// value is not a text.
     pub fn text_value(&self) -> Option<Cow<'a, str>> {
         let text = self.as_raw_text()?;
         let said =
@@ -151,8 +151,8 @@ impl<'a> JsonReader<'a> {
         Some(JsonNode { bytes: start..self.at, value })
     }
 
-    /// Reads to the end of an object or array. Commas are skipped, `item` reads everything else as
-    /// far as it can.
+    /// Reads an object or array up to and including `close`. `item` reads one member or element and
+    /// returns `None` on an error; `ends` is the error if the text ends before `close`.
     fn items(&mut self, close: u8, ends: &'static str, item: impl Fn(&mut Self) -> Option<()>) {
         self.at += 1;
         while self.broken.is_none() {
@@ -200,7 +200,8 @@ impl<'a> JsonReader<'a> {
         JsonValue::Array(self.elements.split_off(before))
     }
 
-    /// Returns the text between quotes; `at` is at the opening one.
+    /// Reads a text in quotes, of which `at` is the opening one. Returns what is between them;
+    /// `None` if the closing one is missing.
     fn string(&mut self) -> Option<&'a str> {
         let start = self.at + 1;
         let mut from = start;

@@ -1,9 +1,9 @@
 //! Reads the results that other people publish, recomputes every figure, and says what does not
 //! hold.
 //!
-//! The way of the data: bytes -> [`container`] -> [`page`] of lines -> [`import`] finds what tools
-//! printed, [`table`] the tables, [`prose`] the sentences -> [`claim`]s -> [`rule`]s ->
-//! [`finding`]s -> [`verdict`]. Values in, values out: no clock, no process, no device, no file.
+//! Data flow: bytes -> [`container`] -> [`page`] of lines -> [`import`] finds what tools printed,
+//! [`table`] the tables, [`prose`] the sentences -> [`claim`]s -> [`rule`]s -> [`finding`]s ->
+//! [`verdict`]. The crate uses no clock, process, device or file.
 #![forbid(unsafe_code)]
 
 pub mod audit;

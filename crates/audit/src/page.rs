@@ -1,5 +1,5 @@
-//! Text of one document as numbered lines, with the spots of its parts. Parts that could not be
-//! read are listed with their lines and never dropped silently.
+//! Text of one document as numbered lines, with spots (line and range of bytes) of its parts. Parts
+//! that could not be read are listed with their lines and never dropped silently.
 
 pub use iotax_hardware::TextSpan;
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub struct UnreadRange {
     /// First line, from 1.
     pub line: u32,
     pub last: u32,
-    /// `iperf3 JSON ends in the middle of an object`.
+    /// Reason, such as `iperf3 JSON: it ends in the middle of an object`.
     pub why: String,
 }
 
@@ -21,7 +21,7 @@ struct LineAt {
     start: usize,
     end: usize,
     number: u32,
-    /// Bytes before a tool's own text: a listing's line number or a console's prefix.
+    /// Number of bytes before the tool's own text: a listing's line number or a console's prefix.
     prefix: u32,
 }
 
@@ -32,9 +32,9 @@ pub struct AuditedPage {
     text: String,
     lines: Vec<LineAt>,
     rendered: bool,
-    /// Text without listing numbers, computed on demand.
+    /// Text in which spaces replace the prefixes of the lines, computed on demand.
     unlisted: OnceLock<String>,
-    /// Parts that could not even be decoded.
+    /// Parts that could not be decoded or rendered.
     pub unread: Vec<UnreadRange>,
 }
 
@@ -59,8 +59,9 @@ impl AuditedPage {
         page
     }
 
-    /// Returns the page without a prefix: `prefix` gives the number of bytes that each line loses,
-    /// and a line with `None` becomes empty. Spots remain those of this page.
+    /// Returns the page with other prefixes: `prefix` returns the number of bytes that
+    /// [`Self::bare_line`] leaves out at the start of a line, or `None` to leave out the whole
+    /// line. Spots remain those of this page.
     pub(crate) fn after_prefix(&self, prefix: impl Fn(&str) -> Option<u32>) -> AuditedPage {
         let mut page = self.clone();
         page.unlisted = OnceLock::new();
@@ -89,13 +90,13 @@ impl AuditedPage {
         &self.text
     }
 
-    /// Returns a line without its end; empty after the last line.
+    /// Returns a line without its line break; empty if `index` is after the last line.
     pub fn line_text(&self, index: usize) -> &str {
         self.lines.get(index).map_or("", |line| &self.text[line.start..line.end])
     }
 
     /// Returns a line without the number of a listing (` 1fio-3.16`) or a prefix (`s1: `), and the
-    /// number of bytes before it.
+    /// number of bytes left out.
     pub fn bare_line(&self, index: usize) -> (&str, usize) {
         let Some(line) = self.lines.get(index) else { return ("", 0) };
         let prefix = line.prefix as usize;
@@ -118,12 +119,13 @@ impl AuditedPage {
         })
     }
 
-    /// Returns the number of a line, from 1.
+    /// Returns the number of a line in the file, from 1. An `index` after the last line gives the
+    /// last line's.
     pub fn line_number(&self, index: usize) -> u32 {
         self.lines.get(index).or(self.lines.last()).map_or(1, |line| line.number)
     }
 
-    /// Returns the byte of the text at which a line begins.
+    /// Returns the index of a line's first byte in the text; the text's length after the last line.
     pub fn offset(&self, index: usize) -> usize {
         self.lines.get(index).map_or(self.text.len(), |line| line.start)
     }
@@ -132,8 +134,8 @@ impl AuditedPage {
         self.line_text(spot.index()).get(spot.start as usize..spot.end as usize).unwrap_or("")
     }
 
-    /// Returns the spot of bytes of the text. They must be on one line, or the spot ends with that
-    /// line.
+    /// Returns the spot of a range of bytes of the text. A range over several lines is cut to the
+    /// first.
     pub fn spot(&self, bytes: Range<usize>) -> TextSpan {
         let index = self.lines.partition_point(|line| line.start <= bytes.start).saturating_sub(1);
         self.spot_near(bytes, index)
@@ -196,7 +198,7 @@ fn split(text: &str) -> Vec<LineAt> {
 mod listing {
     use super::LineAt;
 
-    /// Least number of lines that count up; fewer are a table, or chance.
+    /// Least number of lines, numbered from 1, that make a listing; fewer are a table, or chance.
     const LEAST: usize = 3;
 
     pub(super) fn mark(text: &str, lines: &mut [LineAt]) {
@@ -222,7 +224,8 @@ mod listing {
         }
     }
 
-    /// Returns the number of lines that are numbered from 1.
+    /// Returns how many consecutive lines, of which `line` returns each by its index, are numbered
+    /// from 1.
     fn count_numbered<'t>(line: impl Fn(usize) -> Option<&'t str>) -> usize {
         let melted = |at: usize| numbered(line(at)?, at + 1).map(|(_, melted)| melted);
         // Within a listing a number may also touch a figure: the next line decides.
@@ -233,8 +236,9 @@ mod listing {
         (0..).take_while(goes_on).count()
     }
 
-    /// Returns the bytes of the number before a line (`  17`), and true if the line's own text
-    /// continues with digits (`202048.00 MiB` in line 20).
+    /// Returns the length of the line number before a line (` 17`), and true if the line's own text
+    /// begins with a digit (`202048.00 MiB` in line 20). `None` if the line does not begin with
+    /// `number`.
     fn numbered(line: &str, number: usize) -> Option<(u32, bool)> {
         let bare = line.trim_start_matches(' ');
         let padding = line.len() - bare.len();
@@ -248,7 +252,8 @@ mod listing {
         Some((u32::try_from(line.len() - after.len()).unwrap_or(0), melted))
     }
 
-    /// Returns the bytes of `s1: ` before a line of a tool of which several instances ran.
+    /// Returns the length of the prefix `s1: `, which some tools print if several instances of them
+    /// run.
     fn speaker(line: &str) -> Option<u32> {
         let digits = line.strip_prefix('s')?.bytes().take_while(u8::is_ascii_digit).count();
         let after = line[1 + digits..].strip_prefix(':')?;

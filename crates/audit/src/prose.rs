@@ -1,5 +1,5 @@
-//! Text outside outputs and tables: sentences with their figures. Figures of sentences are counted;
-//! they are judged in one form only (`link::change`).
+//! Text outside outputs and tables: sentences with their figures. `link::change` checks the changes
+//! that sentences state.
 
 use crate::number::{Quantity, quantities};
 use crate::page::AuditedPage;
@@ -13,7 +13,8 @@ pub struct Sentence {
     pub figures: Vec<Quantity>,
 }
 
-/// Returns all sentences of a page with a figure, outside the lines in `taken`.
+/// Returns the sentences of a page with a figure. Leaves out the lines in `taken`, fenced listings,
+/// and lines that are not prose.
 pub fn sentences(page: &AuditedPage, taken: &[Range<usize>]) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     let mut fenced = false;
@@ -84,14 +85,14 @@ fn ends_sentence(line: &str, at: usize, letter: char) -> bool {
 /// A block size with its unit as written: `k`, `KB`, `MiB`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BlockSize<'t> {
-    /// Bytes, 1024-based for all prefixes, as in tools.
+    /// Size in bytes; all prefixes are taken as 1024-based, as tools print them.
     pub bytes: f64,
     pub unit: &'t str,
 }
 
 impl BlockSize<'_> {
     /// Returns the size in bytes with `KB` or `MB` as 1000-based: `4 MB` times 10 per second is 40
-    /// MB/s.
+    /// MB/s. `None` for other units.
     pub fn literal(self) -> Option<f64> {
         match self.unit.to_ascii_lowercase().as_str() {
             "kb" => Some(self.bytes / 1.024),
@@ -101,13 +102,13 @@ impl BlockSize<'_> {
     }
 }
 
-/// Returns the bytes of the block size that a text names, if it names exactly one.
+/// Returns the block size that a text names, in bytes; `None` in the cases of [`block_size`].
 pub(crate) fn size_of(text: &str) -> Option<f64> {
     block_size(text).map(|size| size.bytes)
 }
 
-/// Returns the block size that a text names, if it names exactly one: `4KB random`, `4k-50rdpct`,
-/// `1MB`.
+/// Returns the block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`. `None` unless it
+/// names exactly one, from 512 bytes to 64 MiB.
 pub(crate) fn block_size(text: &str) -> Option<BlockSize<'_>> {
     let mut sizes: Vec<BlockSize> = Vec::new();
     let mut from = 0;

@@ -1,17 +1,17 @@
-//! Finds the most likely slip if a figure differs from what its operands give: N6 and N7 of the
-//! catalogue. Reported only if the figure is right but for the slip, which is rarely true by chance
-//! for a wrong one.
+//! Finds the slip that explains why a figure differs from the one that its operands give (rules N6
+//! and N7). A slip is reported only if it alone explains the difference, which is rarely true by
+//! chance.
 
 use crate::finding::Slip;
 use crate::number::{Interval, NumberUnit};
 
 /// Powers of ten by which people err.
 const TENS: [f64; 6] = [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001];
-/// Powers of 1024 / 1000, from one to three, and their inverses.
+/// `(1024 / 1000)^n` for n from 1 to 3, and the inverses.
 const BASES: [f64; 6] =
     [1.024, 1.048_576, 1.073_741_824, 1.0 / 1.024, 1.0 / 1.048_576, 1.0 / 1.073_741_824];
 
-/// Returns the slip that turns `recomputed` into `printed`.
+/// Returns the slip that turns `recomputed` into `printed`: a power of ten, or of 1024 / 1000.
 pub fn find_slip(printed: Interval, recomputed: Interval) -> Option<Slip> {
     // A printed zero fits any factor.
     if printed.contains_value(0.0) {

@@ -1,5 +1,5 @@
-//! Summary of a page for a reader, in any output form: one sentence, one block for each root cause,
-//! the coverage in a line.
+//! Summary of an audited page, for all report formats: one sentence, one block per root cause, and
+//! one line about what was not checked.
 
 use crate::audit::Audited;
 use crate::claim::{Claim, ClaimKind, Status};
@@ -17,19 +17,19 @@ pub struct AuditVerdict {
     /// 18.4 % (line 4)`.
     pub line: String,
     pub blocks: Vec<FindingBlock>,
-    /// `not checked: 5 percentages in sentences, 6 figures without operands`; empty if all were
-    /// checked, or if the line says it.
+    /// Figures that were not checked, by kind: `not checked: 5 percentages in sentences, 6 figures
+    /// without operands`. Empty if all were checked, or if `line` says it.
     pub coverage: String,
     pub counts: FigureCounts,
 }
 
-/// A root cause and everything that follows from it, as indices of the page's findings.
+/// Root cause and everything that follows from it, as indices into the page's findings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FindingBlock {
     pub root: usize,
     /// Findings of the same fault elsewhere on the page, and others about the same figures.
     pub also: Vec<usize>,
-    /// Findings about figures computed from one that is wrong here.
+    /// Findings about figures that were computed from a wrong figure of this block or repeat it.
     pub consequences: Vec<usize>,
     pub severity: Severity,
 }
@@ -40,15 +40,15 @@ impl FindingBlock {
     }
 }
 
-/// Figures of a page, or of several.
+/// Numbers of figures on one page or on several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FigureCounts {
-    /// Figures with findings, by their worst finding, in the order of `Severity::ALL`.
+    /// Figures with findings, per severity of their worst finding, in the order of `Severity::ALL`.
     pub found: [usize; Severity::ALL.len()],
     /// Wrong conclusions with a known correct value.
     pub changed: usize,
     pub checked: usize,
-    /// Checked figures within bounds that are not given exactly.
+    /// Checked figures that are only plausible: within their bounds, but not given exactly.
     pub plausible: usize,
     /// Percentages and multiples in sentences that were compared with nothing.
     pub ratios_in_sentences: usize,
@@ -145,8 +145,9 @@ pub fn grouped(count: usize) -> String {
     iotax_units::grouped(count as f64)
 }
 
-/// Cuts a text to at most `most` columns and marks the cut, which is between words, but never
-/// within a figure or before its unit.
+/// Cuts a text to at most `most` columns and marks the cut with an ellipsis. The cut is between
+/// words, and not within a figure or before its unit, unless that would lose over half of the room.
+/// `width` returns the columns of a character.
 pub fn cut(text: &str, most: usize, width: fn(char) -> usize) -> String {
     let chars: Vec<char> = text.chars().collect();
     let ends = chars.iter().scan(0, |end, c| {
@@ -204,7 +205,7 @@ pub fn verdict(audited: &Audited) -> AuditVerdict {
     AuditVerdict { line, coverage, blocks, counts }
 }
 
-/// Approximate length of the first line, in columns.
+/// Approximate length of [`AuditVerdict::line`], in columns.
 const LINE: usize = 105;
 
 fn verdict_line(audited: &Audited, blocks: &[FindingBlock], counts: &FigureCounts) -> String {
@@ -229,7 +230,8 @@ fn verdict_line(audited: &Audited, blocks: &[FindingBlock], counts: &FigureCount
     }
 }
 
-/// Summarises the weightiest block: `writes lose 21.6 %, not 18.4 % (line 4)`.
+/// Summarises the worst finding of a block in about `room` columns at most: `writes lose 21.6 %,
+/// not 18.4 % (line 4)`.
 fn lead(audited: &Audited, block: &FindingBlock, room: usize) -> String {
     let worst = block
         .findings()
@@ -300,12 +302,12 @@ fn why_nothing(audited: &Audited) -> &'static str {
     }
 }
 
-/// Findings by figure. The start of its spot identifies a figure, since rules differ in including
-/// its unit.
+/// Findings by figure. The start of a spot identifies the figure, since some rules include the unit
+/// in the spot and others do not.
 struct FiguresBySpot<'a> {
     all: &'a [Finding],
     at: HashMap<(u32, u32), usize>,
-    /// Findings of each figure; figures and findings are in the order of the page.
+    /// Indices of the findings of each figure. Figures and findings are in the order of `all`.
     found: Vec<Vec<usize>>,
 }
 
@@ -336,15 +338,16 @@ impl<'a> FiguresBySpot<'a> {
         self.of_figure(figure).any(corrects)
     }
 
-    /// Returns the first wrong figure from which a finding's own figure was computed.
+    /// Returns the index of the first wrong figure among the operands of a finding, if there is
+    /// one.
     fn cause(&self, finding: &Finding) -> Option<usize> {
         let operands = finding.operands.iter().filter(|spot| key(**spot) != key(finding.spot));
         let mut figures = operands.filter_map(|spot| self.at.get(&key(*spot)).copied());
         figures.find(|figure| self.is_wrong(*figure))
     }
 
-    /// Returns for each figure the one at the root of its fault. If figures blame each other, this
-    /// is the first on the page.
+    /// Returns, for each figure, the index of the figure that caused its error: itself if no
+    /// operand is wrong. If figures are operands of each other, the cause is the first of them.
     fn roots(&self) -> Vec<usize> {
         let cause = |figure: usize| self.of_figure(figure).find_map(|one| self.cause(one));
         let causes: Vec<Option<usize>> = (0..self.found.len()).map(cause).collect();
@@ -362,7 +365,7 @@ impl<'a> FiguresBySpot<'a> {
     }
 }
 
-/// Largest number of steps to a root.
+/// Limit of steps from a figure to the cause of its error.
 const FAR: usize = 100;
 
 fn key(spot: TextSpan) -> (u32, u32) {
@@ -433,14 +436,15 @@ fn alike_together(
     blocks
 }
 
-/// Returns true if a wrong figure has enough digits not to equal another one by chance.
+/// Returns true if a wrong figure has a known correct value, and enough digits not to equal another
+/// figure by chance.
 fn is_telling(finding: &Finding) -> bool {
     let digits = finding.printed.chars().filter(char::is_ascii_digit).count();
     finding.severity <= Severity::WrongFigure && !finding.recomputed.is_empty() && digits >= 3
 }
 
-/// Returns a message without its figures and their units, so that `916MiB/s` and `960MB/s` are
-/// equal.
+/// Returns a message with `0` for each figure and its unit, so that those with `916MiB/s` and
+/// `960MB/s` are equal.
 fn shape(message: &str) -> String {
     let mut shape = String::with_capacity(message.len());
     for c in message.chars() {
@@ -453,7 +457,8 @@ fn shape(message: &str) -> String {
     shape
 }
 
-/// Returns the largest relative error of a printed figure in the block.
+/// Returns the largest relative error of a printed figure in the block; 0 if no correct value is
+/// known.
 fn error(findings: &[Finding], block: &FindingBlock) -> f64 {
     let size = |text: &str| quantities(0, text).first().map(|quantity| quantity.figure.value);
     let off = |finding: &Finding| {

@@ -26,15 +26,15 @@ const NOT_PRINTED: &str = "the output does not report it";
 const BELOW_DIGITS: &str = "printed as 0: it is less than the printed digits can show";
 /// Relative width below which an interval is not stored.
 const EXACT: f64 = 1e-9;
-/// Share of the I/Os that a complete histogram may lack: I/Os in flight when a ramp ended may be in
-/// only one of the two.
+/// Largest relative difference between the I/Os of a complete histogram and their printed number.
+/// I/Os in flight when a ramp ended may be in only one of the two.
 const WHOLE: f64 = 0.01;
 
 #[derive(Debug)]
 pub(super) struct FoundResult {
     pub(super) result: ImportedResult,
     pub(super) histogram: Option<Histogram>,
-    /// Identity of its run in every output that prints it.
+    /// Identity of its run, the same in every output that prints the run.
     pub(super) run: Option<String>,
     /// Line on which its output begins.
     pub(super) output: u32,
@@ -51,8 +51,8 @@ pub(super) struct PageResults {
     pub(super) last: u32,
 }
 
-/// Returns the results on a page of file `file`. Systems that the user did not name are named
-/// later.
+/// Returns the results on a page of the file with number `file`. Systems that the user did not name
+/// are named later.
 pub(super) fn page_results(
     page: &AuditedPage,
     outputs: &[ToolOutput],
@@ -95,7 +95,8 @@ fn name_unknown(found: &mut [FoundResult], page: &AuditedPage) {
     }
 }
 
-/// Returns the key under which a result is a repeat of another.
+/// Returns a key of a result's load, direction and names: results with the same key are runs of the
+/// same load.
 pub(super) fn key(result: &ImportedResult) -> String {
     let names = result.others.iter().map(|other| other.metric.as_str()).collect::<Vec<_>>();
     format!("{}{:?}{:?}{names:?}", result.load.identity(), result.way, result.part)
@@ -325,14 +326,15 @@ fn known_sample(metric: &str, unit: &str, better: Better, figure: PrintedNumber)
     }
 }
 
-/// Returns a sample that points to the histogram of a result.
+/// Returns a sample that points to the histogram of a result, at `offset` in the run's histograms.
 pub(super) fn histogram_sample(offset: u64) -> ImportedSample {
     ImportedSample { histogram: Some(offset), ..empty_sample("latency", "ns", Better::Lower) }
 }
 
 /// Converts fio's bins into a histogram. fio names bins by their middles and makes them 1/64 of
-/// their value wide, as in the engine `fio`: within 1.6 % in ours. An output that is cut off within
-/// its bins gives no histogram: the remaining bins would give other percentiles.
+/// their value wide, so that values are within 1.6 %. Returns `None` if the bins hold another
+/// number of I/Os than the output reports, as in one that is cut off: the remaining bins would give
+/// other percentiles.
 fn histogram(reading: &ToolResult) -> Option<Histogram> {
     let (bins, ios) = (&reading.histogram_ns, reading.ios?.value);
     let count = bins.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count)) as f64;

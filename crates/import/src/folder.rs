@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub enum FolderEntryKind {
     /// A file, or a link to one.
     File,
-    /// An entry that cannot be read: the reason, and what to do.
+    /// An entry that is not read: the reason, and what to do.
     Passed(&'static str),
     Unreadable(io::Error),
 }

@@ -20,7 +20,7 @@ pub(super) struct Intake<'a> {
     /// Files by their numbers.
     files: Vec<TakenFile>,
     all: Vec<FoundResult>,
-    /// Lines of a batch of files, which are stored together: they are not a run before the end.
+    /// Encoded records of a batch of files, which are written together.
     pending: Vec<u8>,
     here: PathBuf,
 }
@@ -100,7 +100,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Returns the path from the root. The current folder is looked up once, not for every file.
+    /// Returns an absolute path. The current folder is looked up once, not for every file.
     fn absolute(&self, path: &Path) -> String {
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         let whole = match is_plain {
@@ -270,7 +270,8 @@ fn without_result(pages: &[String], done: &ImportedRun) -> Failed {
     ))
 }
 
-/// Returns names, only the first few if there are many.
+/// Returns names separated by commas; of more than eight, the first eight and the number of the
+/// others.
 pub fn some_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const MOST: usize = 8;
     let names: Vec<&str> = names.collect();

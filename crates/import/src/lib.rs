@@ -31,12 +31,13 @@ use sources::{ResultOwner, SourceFile, Sources, sources};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Number of files that are in memory at the same time.
+/// Number of files in a batch. The batch is read by all threads, then its files are stored in
+/// order.
 const STRETCH: usize = 256;
-/// Limit of files in a folder: larger ones are disks rather than results, and would fill the
-/// memory. A file that is named is read whatever its size.
+/// Limit in bytes of files in a folder and of standard input: larger ones are disks rather than
+/// results, and would fill the memory. A file that is named is read whatever its size.
 pub const LARGEST: u64 = 2 << 30;
-/// Unread lines that a file's record lists.
+/// Largest number of unread ranges of lines that a file's record lists.
 const MOST_UNREAD: usize = 100;
 
 #[derive(Clone, Debug, Default)]
@@ -54,7 +55,7 @@ pub struct ImportedRun {
     pub folder: PathBuf,
     pub files: usize,
     pub results: usize,
-    /// Systems with results, in their order, each with the number of its results that count.
+    /// Systems in the order of their first results, each with the number of its results that count.
     pub systems: Vec<(String, usize)>,
     /// True if some systems were named by their paths.
     pub by_path: bool,
@@ -64,7 +65,8 @@ pub struct ImportedRun {
     pub again: Vec<String>,
     /// Results of runs that failed: `vm/a.json:12 (vm): error 5, Input/output error`.
     pub failed: Vec<String>,
-    /// Printed rates that contradict their counts.
+    /// Printed rates that contradict their counts: `vm/a.txt:12 (vm): IOPS: 25.0k is printed, but
+    /// 25991 follows from ...`.
     pub slips: Vec<String>,
     /// Files in folders that hold no result.
     pub empty: Vec<String>,
@@ -72,7 +74,7 @@ pub struct ImportedRun {
     pub passed: Vec<String>,
     /// Lines that could not be read, with the reason: `host.txt:12-14: why`.
     pub unread: Vec<String>,
-    /// Results in named files outside the lines of any system.
+    /// Number of results in a file outside the lines of any system: `2 of host.txt`.
     pub strays: Vec<String>,
     /// Lines that were named beyond the end of a file: `1-9999 of host.txt for host: its last is
     /// 60`.
@@ -81,15 +83,17 @@ pub struct ImportedRun {
     pub copied: Vec<String>,
     /// Outputs printed before their run had ended, which are not runs: `3 of host.json`.
     pub snapshots: Vec<String>,
-    /// Page that holds several results of a load that nobody has named.
+    /// First file whose results were given to systems by their line, since it holds several runs of
+    /// one load and only its own name could name the system.
     pub guessed: Option<String>,
 }
 
 /// Reads everything and stores it as one run.
 ///
 /// # Errors
-/// Bad input (2): a page that cannot be read or has no result, an unknown baseline. Nothing is left
-/// after.
+/// Fails if there is nothing to import, if a file cannot be read, if a page that was named has no
+/// result or no result was found at all, for a baseline that is no system, if `stop` is set, if a
+/// reader panics, or if the run cannot be stored. Nothing is stored then.
 pub fn import(asked: &ImportRequest, runs: &Path, stop: &AtomicBool) -> Result<ImportedRun> {
     let Sources { all, passed } = sources(&asked.pages, &asked.named)?;
     if all.is_empty() {
@@ -256,7 +260,7 @@ fn unread_lines(unread: &UnreadRange) -> UnreadLines {
     UnreadLines { from: unread.line, to: unread.last, why: unread.why.clone() }
 }
 
-/// Returns why the system refused, in lower case and without the error number.
+/// Returns why the operating system refused, in lower case and without the error number.
 fn reason(error: &std::io::Error) -> String {
     unreadable(error).map_or_else(|| error.kind().to_string(), str::to_owned)
 }

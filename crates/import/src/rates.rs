@@ -85,8 +85,9 @@ impl Judge<'_> {
         printed.low <= counted.high + room && counted.low <= printed.high + room
     }
 
-    /// Returns the more exact of the two rates. If they contradict each other, returns the counted
-    /// one and records a slip.
+    /// Returns the printed rate, or the counted one if the tool is fio and it is as exact. If they
+    /// contradict each other, returns the counted one and records a slip, in which `by` names the
+    /// counts.
     fn choose_rate(
         &mut self,
         kind: &RateKind,
@@ -121,7 +122,8 @@ fn five_digits(value: f64) -> String {
     format!("{value:.*}", 4usize.saturating_sub(whole))
 }
 
-/// Returns the interval that a figure represents if fio lost its carry.
+/// Returns the interval that a figure represents if fio lost its carry; `None` if its digits rule
+/// that out.
 fn carried(page: &AuditedPage, printed: &PrintedNumber) -> Option<Interval> {
     num2str::lost_carry_interval(page.quote(printed.spot), printed, DigitStyle::LostCarry)
 }

@@ -73,7 +73,8 @@ fn keys(found: &FoundResult) -> Vec<u64> {
     keys
 }
 
-/// Returns true if no figure of two results contradicts the other result.
+/// Returns true if no figure, end time, block size, depth or direction of one result contradicts
+/// the other.
 fn is_same(one: &ImportedResult, other: &ImportedResult) -> bool {
     const CLOCKS_S: i64 = 2;
     let samples =

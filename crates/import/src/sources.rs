@@ -45,7 +45,8 @@ pub struct SourceFile {
 /// Parses `--system NAME=PATH[:FROM-TO]`.
 ///
 /// # Errors
-/// Returns a message for the parser of the command line.
+/// Fails if the name or the path is empty, or for lines from 0 or from a later line to an earlier
+/// one. The message is for the parser of the command line.
 pub fn parse_named(word: &str) -> Result<NamedSource, String> {
     const FORM: &str = "write NAME=PATH, or NAME=PATH:FROM-TO for lines of a file";
     let Some((system, path)) =
@@ -79,7 +80,8 @@ pub struct Sources {
 /// Returns all files that the arguments name.
 ///
 /// # Errors
-/// Fails on a path that does not exist, an empty folder, standard input twice.
+/// Fails on a path that cannot be read or is neither a file nor a folder, a folder without files,
+/// standard input twice, and a file that `named` holds twice, unless the lines differ.
 pub fn sources(pages: &[String], named: &[NamedSource]) -> Result<Sources> {
     let mut all: Vec<SourceFile> = Vec::new();
     let mut passed: Vec<String> = Vec::new();
@@ -121,7 +123,8 @@ pub fn sources(pages: &[String], named: &[NamedSource]) -> Result<Sources> {
     Ok(Sources { all, passed })
 }
 
-/// Returns a path for messages and reports. Its names may be those of somebody else's archive.
+/// Returns a path for messages and reports, with control characters escaped, since its names may be
+/// those of somebody else's archive.
 fn called(path: &Path) -> String {
     escape_line(&path.display().to_string())
 }
@@ -140,7 +143,8 @@ fn source_of(one: &NamedSource, path: PathBuf) -> SourceFile {
     SourceFile { shown: called(&path), path: Some(path), whose, found: one.path.is_dir() }
 }
 
-/// Adds the lines of a file that is named again.
+/// Adds the lines of a file that is named again. Fails if one of the two has no lines, or if they
+/// overlap.
 fn add_lines(source: &mut SourceFile, one: &NamedSource) -> Result<()> {
     let (ResultOwner::Lines(ranges), Some((from, to))) = (&mut source.whose, one.lines) else {
         let why = format!(

@@ -18,8 +18,8 @@ pub(super) struct FileContent {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SystemName {
     pub(super) name: String,
-    /// True if the file's name is part of it. The results in a folder are repeats; those in a file
-    /// may not be.
+    /// True if the file's own name is part of `name`. Only then may several runs of one load in the
+    /// file be of several systems; those in a folder are repeats.
     pub(super) by_file: bool,
 }
 
@@ -58,7 +58,8 @@ struct PathPart {
     is_ending: bool,
 }
 
-/// Returns the parts of a path. `folder` and `file` filter the names of folders and of the file.
+/// Returns the parts of a path that may distinguish systems. `folder` and `file` return what
+/// remains of the name of a folder or of the file; `None` if nothing does.
 fn path_parts(
     path: &[String],
     folder: impl Fn(&str) -> Option<String>,
@@ -75,8 +76,8 @@ fn path_parts(
     folders.chain(file(&stem).map(|text| part(text, true, false))).chain(ending).collect()
 }
 
-/// Does the same as [`distinct_words`] for the name of a file, in which a letter with a number
-/// (`a1`) also names a run.
+/// Does the same as [`distinct_words`] for the name of a file; returns `None` also for a letter
+/// with a number (`a1`), which names a run.
 fn distinct_file(name: &str) -> Option<String> {
     let number = name.strip_prefix(|first: char| first.is_ascii_alphabetic()).unwrap_or("x");
     let is_run = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! Lists the figures of pages for a spreadsheet or for programs: each figure, if it holds, and why.
-//! Written page by page, since the list may be longer than all that is kept in memory.
+//! Lists the figures of pages for a spreadsheet or for programs: each figure, whether it holds, and
+//! why. Written page by page, since the list may be longer than all that is kept in memory.
 
 use super::quote::Quotes;
 use iotax_audit::audit::Audited;
@@ -51,7 +51,7 @@ impl<'a> List<'a> {
     /// Begins the list, as JSON or as CSV.
     ///
     /// # Errors
-    /// Fails if it cannot be written.
+    /// Fails if `out` cannot be written.
     pub fn begin(out: &'a mut dyn Write, json: bool) -> Result<List<'a>> {
         match json {
             true => {
@@ -65,7 +65,7 @@ impl<'a> List<'a> {
     /// Adds the figures of a page.
     ///
     /// # Errors
-    /// Fails if it cannot be written.
+    /// Fails if `out` cannot be written.
     pub fn page(&mut self, audited: &Audited) -> Result<()> {
         let page = &audited.page;
         let mut quotes = Quotes::new(page);
@@ -107,7 +107,7 @@ impl<'a> List<'a> {
     /// Ends the list.
     ///
     /// # Errors
-    /// Fails if it cannot be written.
+    /// Fails if `out` cannot be written.
     pub fn end_list(self) -> Result<()> {
         if self.json { self.out.write_all(b"\n]}\n") } else { Ok(()) }
     }

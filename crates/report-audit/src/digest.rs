@@ -22,7 +22,7 @@ pub struct DigestDocument {
     /// Number of outputs of tools that were read, by the name of their format.
     pub outputs: BTreeMap<&'static str, usize>,
     pub tables: usize,
-    /// Figures by status, in the order of `Status::ALL`.
+    /// Number of figures per status, in the order of `Status::ALL`.
     pub claims: [usize; Status::ALL.len()],
     pub verdict: AuditVerdict,
     pub findings: Vec<DigestEntry>,
@@ -43,8 +43,9 @@ impl DigestDocument {
         self.verdict.blocks.iter().filter(|block| block.severity <= show).collect()
     }
 
-    /// Returns the findings of a root cause: a heading for each group, with its lines (`line 4:
-    /// 21.6 %, not 18.4 % (T1)`) and the index of each finding. Empty groups are left out.
+    /// Returns the further findings of a root cause in groups: the group's heading and, per
+    /// finding, its index and a line (`line 4: 21.6 %, not 18.4 % (T1)`). Empty groups are left
+    /// out.
     pub fn members(
         &self,
         block: &FindingBlock,
@@ -69,7 +70,7 @@ pub struct DigestEntry {
 
 impl DigestEntry {
     /// Returns the lines to quote, with at most this many operands. Each line has its spots, with
-    /// true for the figure itself, which comes first.
+    /// true for the figure itself, which comes first in its line.
     pub fn quoted_lines(&self, operands: usize) -> Vec<Vec<(&ReleasedSpan, bool)>> {
         let operands = self.operands.iter().take(operands).map(|place| (place, false));
         let mut places: Vec<(&ReleasedSpan, bool)> =

@@ -47,7 +47,7 @@ impl Audit {
 
 pub struct AuditRenderer {
     pub name: &'static str,
-    /// Extensions of its files, as for reports.
+    /// Extensions of files for which the renderer is chosen.
     pub endings: &'static [&'static str],
     pub render: fn(&Audit, &View) -> String,
 }

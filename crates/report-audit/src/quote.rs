@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthChar;
 const WHOLE: usize = 600;
 /// Bytes kept on either side of a spot in a longer line.
 const AROUND: usize = 240;
-/// Bytes between the marks of a ruler.
+/// Bytes between the positions of a long line for which counts of characters are cached.
 const MARK: usize = 1 << 9;
 /// Columns of a tab stop.
 const TAB: usize = 4;
@@ -29,7 +29,7 @@ pub struct Excerpt {
     pub cut: (bool, bool),
 }
 
-/// Columns of a spot, from 1; the end is exclusive.
+/// Columns of a spot in characters, from 1; the end is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Columns {
     pub column: usize,
@@ -57,8 +57,8 @@ impl ReleasedSpan {
         &self.excerpt.text[self.span.clone()]
     }
 
-    /// Returns the part of its line that shows it, at most `width` columns wide, and the spans'
-    /// columns there, from 0. A span outside that part has none.
+    /// Returns the part of the line around the figure, at most `width` columns wide, and the
+    /// columns of `spans` in it, from 0. The columns of a span outside that part are empty.
     pub fn window(&self, spans: &[Range<usize>], width: usize) -> (String, Vec<Range<usize>>) {
         let pieces = pieces(&self.excerpt.text);
         let end = pieces.last().map_or(0, |piece| piece.column + piece.width);
@@ -161,8 +161,8 @@ impl<'a> Quotes<'a> {
         (!self.page.is_rendered()).then_some(columns)
     }
 
-    /// Returns the characters and UTF-16 units before a byte. Counts up to every mark of a long
-    /// line are cached, since thousands of spots may lie in one.
+    /// Returns the numbers of characters and of UTF-16 units before a byte. Counts at every
+    /// [`MARK`] bytes of a long line are cached, since thousands of spots may lie in one.
     fn counts_before(&mut self, index: u32, line: &str, byte: usize) -> (usize, usize) {
         if line.len() <= MARK {
             return counts(&line[..byte]);

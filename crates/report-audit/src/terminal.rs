@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthChar;
 
 pub const RENDERER: AuditRenderer = AuditRenderer { name: "terminal", endings: &["txt"], render };
 
-/// Number of lines per page without `-v`.
+/// Largest number of lines per page without `-v`.
 const LINES: usize = 20;
 const OPERANDS: usize = 5;
 /// Number of findings listed per root cause.
@@ -120,7 +120,7 @@ fn more(document: &DigestDocument, rest: &[&FindingBlock], in_short: bool) -> St
     }
 }
 
-/// Returns the worst finding of each page, then the totals.
+/// Returns the verdict on all pages, a line for each page with findings to show, and the totals.
 fn summary_table(audit: &Audit, view: &View, pen: Pen) -> String {
     let pages = words::by_weight(audit, view.show);
     let mut out = pen.wrapped(&words::verdict(audit), "  ");
@@ -134,8 +134,8 @@ fn summary_table(audit: &Audit, view: &View, pen: Pen) -> String {
     out + &totals(audit, pen) + if pages.is_empty() { "" } else { end }
 }
 
-/// Returns the pages without findings, the names of those without figures, and what was not checked
-/// on any page.
+/// Returns the numbers of pages without findings, pages without figures (with their names), and
+/// files that were skipped or not opened, then what was not checked on any page.
 fn totals(audit: &Audit, pen: Pen) -> String {
     let has_figures = |page: &&&DigestDocument| page.verdict.counts.figures > 0;
     let without = audit.documents.iter().filter(|page| page.findings.is_empty());

@@ -1,4 +1,4 @@
-//! Text that all forms share.
+//! Sentences that several renderers share.
 
 use super::digest::{DigestDocument, Skipped};
 use super::{Audit, Severity};

@@ -23,7 +23,8 @@ use iotax_stats::Verdict;
 use iotax_units::{count_noun, show_names};
 use std::collections::BTreeSet;
 
-/// Most lines of the report at 80 columns or more: a terminal's 24, and one.
+/// Largest number of lines of the report at 80 columns or more: the 24 of a usual terminal, and
+/// one.
 pub const LINES: usize = 25;
 
 /// Returns the report of one run; `command` prints the full one (`iotax report ID`).
@@ -57,7 +58,8 @@ pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
     )
 }
 
-/// Returns rows of the places that load a stack together, for as many stacks as have room.
+/// Returns tables of the places that load a stack together, for as many stacks as fit in `room`
+/// lines.
 fn places(findings: &Findings, mut room: usize, width: usize) -> String {
     let crowds = findings.workloads.iter().flat_map(|workload| &workload.crowds);
     let one = |(title, table): (String, TextTable)| {
@@ -71,7 +73,8 @@ fn places(findings: &Findings, mut room: usize, width: usize) -> String {
     crowds.map(|crowd| crowd::places(crowd, true)).filter_map(one).collect()
 }
 
-/// Returns the table alone, with its most informative rows in at most `lines` lines.
+/// Returns only the table of the brief report, with its most informative rows in at most `lines`
+/// lines.
 pub fn informative_table(findings: &Findings, lines: usize, width: usize) -> String {
     OneTable::from_findings(findings)
         .map(|table| table.fitted_rows(lines, width))
@@ -86,8 +89,8 @@ fn indented(text: &str, width: usize) -> String {
     terminal::list("", std::iter::once(text.to_owned()), width).trim_start_matches('\n').to_owned()
 }
 
-/// Returns the head of the report: the run, whether it is emulated, the headline, the check of the
-/// ruler, failed I/Os.
+/// Returns the head of the report: the run, places that are emulated, warnings without which
+/// figures are misread, the headline, and the check of the ruler.
 fn top(findings: &Findings, width: usize) -> String {
     let places = findings.places.iter().filter(|place| place.emulated.is_some());
     let names: BTreeSet<String> = places.map(|place| place.place.to_string()).collect();
@@ -241,8 +244,9 @@ fn is_headline(findings: &Findings, one: &Comparison) -> bool {
     findings.headline_of.as_ref().is_some_and(is_it)
 }
 
-/// Returns a line each for reads and writes, those of the headline first, since it is directly
-/// above.
+/// Returns a sentence each for the reads and the writes of a stack, with the size of its
+/// difference. That of the headline's stack is infinite: its sentences come first, directly below
+/// the headline.
 fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(VerdictSentence, f64)> {
     let of_stacks =
         all.iter().filter(|one| one.role == ComparisonRole::Stack && one.says_directions);
@@ -281,7 +285,7 @@ fn charges<'a>(
     of_stacks.map(of).collect()
 }
 
-/// Returns as many of the texts as have room, and how many are left.
+/// Returns as many of the texts as fit in `room` lines, and how many are left.
 fn fitted_texts(all: &[String], room: usize, width: usize) -> String {
     let texts: Vec<String> = all.iter().map(|text| indented(text, width)).collect();
     let lines = |many: usize| texts[..many].iter().map(|text| lines_of(text)).sum::<usize>();
@@ -301,7 +305,7 @@ fn fitted_texts(all: &[String], room: usize, width: usize) -> String {
 struct OneTable {
     title: Vec<String>,
     table: TextTable,
-    /// Weights of the rows: how much each one shows.
+    /// Weight of each row; rows with a higher one have room first.
     weights: Vec<f64>,
     /// Noun for a row, in the singular and the plural.
     rows: [&'static str; 2],
@@ -389,7 +393,7 @@ impl OneTable {
         format!("\n{title}{table}{left}")
     }
 
-    /// Returns its most informative rows, as many as have room.
+    /// Returns the table with its most informative rows, as many as fit in `room` lines.
     fn fitted_rows(&self, room: usize, width: usize) -> String {
         let mut order: Vec<usize> = (0..self.table.row_count()).collect();
         order.sort_by(|one, other| self.weights[*other].total_cmp(&self.weights[*one]));
@@ -407,7 +411,8 @@ fn titled(workload: &WorkloadFindings) -> String {
     format!("{}: {}", workload.subject, sheet::effort(workload))
 }
 
-/// Returns how far a stack is from the baseline; the baseline itself is always shown.
+/// Returns the size of a stack's difference from the baseline. It is infinite for the baseline,
+/// which is always shown.
 fn weight(workload: &WorkloadFindings, stack: &str) -> f64 {
     workload
         .comparisons
@@ -453,7 +458,8 @@ fn stacks(workload: &WorkloadFindings) -> TextTable {
     table
 }
 
-/// Returns the rows of a mix's table, each with its stack: the whole load, then each direction.
+/// Returns the rows of a mix's table: for each stack its index and row, with `None` for the whole
+/// load, then with each direction.
 fn mix_lines(
     workload: &WorkloadFindings,
 ) -> impl Iterator<Item = (usize, &StackRow, Option<&DirectionRow>)> {
@@ -510,8 +516,8 @@ fn after_wholes(weight: f64) -> f64 {
     -1.0 / (1.0 + weight)
 }
 
-/// Returns the change of the rate of a stack, or of one direction of it. Writes count when they are
-/// acknowledged.
+/// Returns the change of the rate of a stack, or of one direction of it. For writes, this is the
+/// rate at which they are acknowledged.
 fn rate_change_cell(workload: &WorkloadFindings, stack: &str, way: Option<&str>) -> String {
     let Some(one) = workload.comparisons.iter().find(|one| one.stack == stack) else {
         return String::new();
@@ -522,7 +528,8 @@ fn rate_change_cell(workload: &WorkloadFindings, stack: &str, way: Option<&str>)
 }
 
 /// Returns a table of all stacks under all loads. The rows are loads or stacks, whichever are more;
-/// those with the largest differences have room first. The reads and writes of a mix follow it.
+/// those with the largest differences have room first. The reads and writes of a mix follow the
+/// mix.
 fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let rows = workloads.first().map(|one| one.rows.as_slice()).unwrap_or_default();
     let by_load = workloads.len() >= rows.len();
@@ -573,7 +580,7 @@ fn has_baseline(workload: &WorkloadFindings) -> bool {
     workload.rows.iter().any(|row| row.baseline && row.rounds > 0)
 }
 
-/// Names with their weights, and the noun for one and for many.
+/// Names of rows or columns with their weights, and the noun for one and for many.
 type NamedSide = (Vec<(String, f64)>, [&'static str; 2]);
 
 fn grid_of(

@@ -80,8 +80,8 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
         self.direction.map_or(&self.whole.jain, |one| &one.jain)
     }
 
-    /// Returns `2.01 +- 0.03 of 4`: the rate of the many over that of the fewer, and the ratio of
-    /// their numbers.
+    /// Returns `2.01 +- 0.03 of 4`: the rate in many places over that in fewer, and the ratio of
+    /// the numbers of places.
     fn scaling_cell(&self) -> String {
         let Some(scaling) = &self.whole.scaling else { return "-".to_owned() };
         let ratio = self.direction.map_or(Some(&scaling.ratio), |one| one.ratio.as_ref());
@@ -100,11 +100,11 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
     }
 }
 
-/// Number of rows from which a table is long.
+/// Largest number of places that the short table shows one by one.
 const MANY: usize = 8;
 
-/// Returns a row for each place of a stack that is loaded in several, with the title. With `short`,
-/// only the fastest, the median and the slowest of many.
+/// Returns the title and a table with a row for each place of a stack. If `short`, a table of more
+/// than [`MANY`] places has only the fastest, the median and the slowest.
 pub(super) fn places(crowd: &Crowd, short: bool) -> (String, TextTable) {
     let stack = marked_crowd_name(crowd);
     let mut rows: Vec<&PlaceRow> = crowd.rows.iter().collect();

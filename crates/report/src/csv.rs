@@ -38,17 +38,19 @@ const PARTS: [&str; 5] = ["kind", "quantity", "direction", "statistic", "scope"]
 #[derive(Clone, Default)]
 struct MetricParts {
     /// `value`, `ratio` (over that of `against`), `added` (to that of `against`), `share`,
-    /// `published`, `published ratio`.
+    /// `of_baseline` (in a bill), `published`, `published ratio`, `published share`, or `beside
+    /// published` and `beside published ratio` for the measured counterparts.
     kind: &'static str,
-    /// `iops`, `throughput`, `latency`, `cpu per io`, ...
+    /// Quantity of the figure, such as `iops`, `throughput`, `latency` or `cpu per io`.
     quantity: String,
     /// `read` or `write`; empty for all I/Os.
     direction: String,
-    /// `mean`, `p50`, `p99`, ...
+    /// Statistic of the figure, such as `mean`, `p50` or `p99`; empty for a rate.
     statistic: String,
-    /// Empty at the stated depth with an interval of its own. Otherwise `all at once` (the interval
-    /// holds together with those of all comparisons, or of all reads and writes), `matched rate`,
-    /// `bill`, `place NAME`.
+    /// Empty for the workload's own load with an interval of its own. Otherwise a short phrase:
+    /// `all at once` (the interval holds together with those of all comparisons, or of all reads
+    /// and writes), `matched rate`, `bill`, `place NAME`, `slo LEVEL`, `disk PATH on PLACE`, or the
+    /// source of what the drives could do.
     scope: String,
 }
 
@@ -146,8 +148,8 @@ impl CsvLines<'_> {
         let _ = self.writer.write_record(fields.map(|field| safe_cell(field)));
     }
 
-    /// Adds each point's power and simultaneous ratios, and the knee of each stack along each
-    /// curve.
+    /// Adds each point's power, its ratios with intervals that hold for all points at once, and the
+    /// knee of each stack along each curve.
     fn add_sweep(&mut self, sweep: &SweepFindings, workloads: &[WorkloadFindings]) {
         let places: HashMap<&str, [String; SWEEP_COLUMNS.len()]> = workloads
             .iter()
@@ -765,7 +767,8 @@ impl CsvLines<'_> {
         add(against, "beside published ratio", &ratio.measured);
     }
 
-    /// Adds a figure. `about` holds workload, stack, against and metric, which is the quantity.
+    /// Adds a figure. `about` holds workload, stack, against and metric; the metric is also its
+    /// quantity.
     fn add_figure(&mut self, about: [&str; 4], figure: &MeasuredFigure, emulated: Option<&str>) {
         self.add_parted_figure(
             about,
@@ -797,15 +800,16 @@ impl CsvLines<'_> {
     }
 }
 
-/// Makes text from others safe for a spreadsheet: nothing in it acts, and a formula gets a `'` in
-/// front, so that it is shown.
+/// Makes text from others safe for a spreadsheet: control characters are escaped, and a formula
+/// gets a `'` in front, so that it is shown.
 pub fn safe_cell(text: &str) -> String {
     let text = escape_line(text);
     if is_formula(text.trim_start()) { format!("'{text}") } else { text }
 }
 
-/// Returns true if a text begins like a formula. Signed text is one as soon as it calls or asks
-/// something: `-5 %` is not, `-2+3+cmd|' /C calc'!A0` is.
+/// Returns true if a text begins like a formula. Text after a sign is one unless it begins with a
+/// digit and has only letters, digits and plain punctuation: `-5 %` is not, `-2+3+cmd|' /C
+/// calc'!A0` is.
 fn is_formula(text: &str) -> bool {
     let plain = |letter: char| {
         letter.is_alphanumeric() || matches!(letter, ' ' | '\u{a0}' | '.' | ',' | '%' | '/')
@@ -849,7 +853,7 @@ fn counted_figure(count: u64, n: (u64, SampleUnit)) -> MeasuredFigure {
     MeasuredFigure::bare(count as f64, "1", n, "a count")
 }
 
-/// Puts a caution into the note of a figure.
+/// Puts a caution into the note of a figure; one without a value is unchanged.
 fn with_caution(figure: &MeasuredFigure, note: Option<String>) -> MeasuredFigure {
     match (note, figure) {
         (Some(note), MeasuredFigure::Known { .. }) => figure.clone().cautioned(Some(note)),
@@ -857,7 +861,7 @@ fn with_caution(figure: &MeasuredFigure, note: Option<String>) -> MeasuredFigure
     }
 }
 
-/// Puts a note before the reason why a figure has no interval.
+/// Puts a note before the reason why a figure has no interval. Any other figure is unchanged.
 fn with_note(figure: &MeasuredFigure, note: &str) -> MeasuredFigure {
     match figure {
         MeasuredFigure::Known { interval: Interval::Missing { missing }, .. } => {
@@ -891,8 +895,8 @@ fn sweep_point(workload: &WorkloadFindings) -> [String; SWEEP_COLUMNS.len()] {
     })
 }
 
-/// Returns the knee as a figure. Its bounds are those of the points that cannot be distinguished
-/// from it.
+/// Returns the knee as a figure, missing if none lies inside the curve. Its bounds are those of the
+/// points that cannot be distinguished from it.
 fn knee_figure(sweep: &SweepFindings, stack: &StackCurve) -> MeasuredFigure {
     match &stack.knee.place {
         KneePosition::Inside { at, not_told_apart, .. } => {

@@ -98,8 +98,8 @@ fn bound(one: &Efficiency) -> String {
     words.join("; ")
 }
 
-/// Returns one sentence per stack: by the measured bound if there is one, else by its ceiling,
-/// which is the lowest known of the other bounds.
+/// Returns one sentence per stack: on the measured bound if there is one, else on the lowest of the
+/// other bounds.
 pub(super) fn efficiency_sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
     let mut said: Vec<&Efficiency> = Vec::new();
     for one in &workload.efficiency {

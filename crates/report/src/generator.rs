@@ -20,7 +20,7 @@ pub(super) fn is_doubted(findings: &Findings) -> bool {
     findings.warnings.iter().any(|one| ["generator", "littles_law"].contains(&one.kind.as_str()))
 }
 
-/// Returns a row per stack; `None` if nothing about it was recorded.
+/// Returns a row per stack; `None` if nothing about the generator was recorded.
 pub(super) fn generator_table(workload: &WorkloadFindings) -> Option<TextTable> {
     let rows = &workload.rows;
     if rows.iter().all(|row| row.generator.user_share.is_none()) {

@@ -6,18 +6,18 @@ use super::verdicts::VerdictSentence;
 use iotax_analysis::comparison_subject as who_against;
 use iotax_stats::Phrase;
 
-/// Number of results that are grouped; fewer get a sentence each. Their figures read better next to
-/// their names, those of a bill's layers above all.
+/// Least number of results that are grouped; fewer get a sentence each. Their figures read better
+/// next to their names, those of a bill's layers above all.
 pub(super) const FEW: usize = 4;
-/// Number of inconclusive results that are already grouped, as their figures say nothing.
+/// Least number of inconclusive results that are grouped, as their figures say nothing.
 const FEW_OPEN: usize = 2;
-/// Number of exceptions up to which `every stack but ...` is shorter than all names.
+/// Largest number of exceptions in `every stack but ...`; with more, all names are shorter.
 const MOST_EXCEPTIONS: usize = 2;
 
 pub(super) struct One<'a> {
     pub(super) stack: &'a str,
     pub(super) against: &'a str,
-    /// Quantity; conclusions about one quantity are those of one column.
+    /// Quantity that the conclusion is about. Only conclusions about the same one are grouped.
     pub(super) quantity: &'a str,
     pub(super) class: &'static str,
     pub(super) emulated: bool,
@@ -33,8 +33,8 @@ impl One<'_> {
     }
 }
 
-/// Returns the sentences in order; a group takes the position of its first member. Each is about a
-/// stack or a state.
+/// Returns the sentences in order; a group takes the position of its first member. `noun` is what
+/// each conclusion is about: `stack` or `state`.
 pub(super) fn group_sentences(all: &[One], noun: &str) -> Vec<VerdictSentence> {
     sized_sentences(all, noun).into_iter().map(|(said, _)| said).collect()
 }

@@ -19,7 +19,7 @@ pub(super) struct ImportedSection {
 }
 
 pub(super) const FILES: &str = "Imported from";
-/// Number of files that are listed; JSON has all.
+/// Largest number of files that are listed; JSON has all.
 const MOST_FILES: usize = 20;
 const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
 
@@ -90,7 +90,7 @@ fn of_other(one: &OtherResult) -> ImportedSection {
     }
 }
 
-/// Returns the value as it was printed, or the mean with its interval.
+/// Returns a single value in six digits, marked `?`, or a mean with its interval.
 fn value(row: &OtherRow) -> String {
     match row.interval {
         None => format!("{} ?", six_digits(row.value)),
@@ -170,7 +170,8 @@ pub(super) const METHOD: &str = "Nothing was measured here: figures are read fro
     any value that rounds to it. One run each is no verdict, nor are two or three; from four runs of each on they are compared as runs that nothing paired, by how \
     far a system's runs are from each other. Percentiles are not averaged, and copies count once. docs/import.md of iotax says how loads and systems are told apart.";
 
-/// Returns the title of such a run: its systems.
+/// Returns the title of an imported run: the names of its systems, or their number if there are
+/// more than [`MOST_SYSTEMS`].
 pub(super) fn title(found: &ImportedFindings) -> String {
     let of_loads = found.workloads.iter().flat_map(|one| &one.rows).map(|row| row.system.as_str());
     let of_others = found.others.iter().flat_map(|one| &one.rows).map(|row| row.system.as_str());

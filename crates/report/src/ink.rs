@@ -29,13 +29,12 @@ impl Ink {
         }
     }
 
-    /// Returns the text in this colour.
     pub fn on(self, text: &str) -> String {
         format!("{}{text}{END}", self.sequence())
     }
 }
 
-/// Makes text safe for a terminal, and keeps our colours in it.
+/// Makes text safe for a terminal: no control sequence remains but those of [`Ink`].
 pub fn lines_in_colour(text: &str) -> String {
     let ours = || ALL.into_iter().map(Ink::sequence).chain([END]);
     let mut pieces = text.split('\x1b');

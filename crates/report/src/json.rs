@@ -31,7 +31,8 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
     }
 }
 
-/// Returns the text of a document; nothing in it acts on a terminal.
+/// Returns a document as indented JSON, with control characters escaped and a line break at the
+/// end.
 pub fn document_text<T: Serialize + ?Sized>(document: &T) -> String {
     let text = serde_json::to_string_pretty(document);
     // Our own types always serialize; should one ever not, the reason is worth more than a panic.

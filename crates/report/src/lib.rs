@@ -1,9 +1,9 @@
 //! The family of renderers: findings in, text out. A new one is a file and its entry in [`ALL`].
 //! Renderers compute only layout and rounding; all report the same findings.
 //!
-//! Modules: a file for each form (`terminal`, `brief`, `markdown`, `html/`, `json`, `csv`), a file
-//! for each section that the forms share (`verdicts`, `sweep`, `states`, ...), `table` and `number`
-//! layout and digits, `ink` the only colours; `against/` two runs.
+//! Modules: a file for each form (`terminal`, `brief`, `markdown`, `html/`, `json`, `csv`) and for
+//! each section that the forms share (`verdicts`, `sweep`, `states`, ...). `table` does the layout,
+//! `number` the digits, `ink` the only colours; `against/` compares two runs.
 #![forbid(unsafe_code)]
 
 pub mod against;
@@ -46,7 +46,6 @@ pub use table::wrap_words;
 pub const ALL: &[&ReportRenderer] =
     &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &json::RENDERER, &csv::RENDERER];
 
-/// Returns the renderer of this name.
 pub fn by_name(name: &str) -> Option<&'static ReportRenderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)
 }

@@ -45,7 +45,7 @@ fn shape(course: &CourseFinding) -> &'static str {
     }
 }
 
-/// Returns `1,000 I/Os a second +- 0.20 %`.
+/// Returns a value with half the width of its interval in percent: `1,000 I/Os a second +- 0.20 %`.
 fn with_half(figure: &MeasuredFigure, shown: &dyn Fn(f64) -> String) -> String {
     match (figure.value(), figure.bounds()) {
         (Some(value), Some((low, high))) => {
@@ -56,8 +56,8 @@ fn with_half(figure: &MeasuredFigure, shown: &dyn Fn(f64) -> String) -> String {
     }
 }
 
-/// Returns what each course shows, then limits on processors, which no course shows. What the
-/// headline above says of a course is left out.
+/// Returns what each course shows, then limits on processors, which no course shows. If the
+/// headline ends with a course's sentence, only its detail is returned.
 pub(super) fn course_sentences(findings: &Findings, headline: &str) -> Vec<VerdictSentence> {
     let class = |course: &CourseFinding| match course.found {
         Some(CourseShape::Bucket(_)) => "cost",

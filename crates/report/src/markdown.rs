@@ -276,7 +276,8 @@ fn published_section(findings: &Findings) -> String {
     out + &list("", found.sentences.clone())
 }
 
-/// Returns the whole sweep; its points follow one by one, as workloads.
+/// Returns the section of a sweep: its conclusions, and a table per stack and curve. Its points
+/// also have sections of their own, as workloads.
 fn sweep_paragraph(one: &SweepFindings) -> String {
     let mut out = format!("## Sweep: {}\n\n", escape_markdown(&sweep::title(one)));
     out += &list("", one.note.map(str::to_owned).into_iter().collect());

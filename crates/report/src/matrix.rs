@@ -57,7 +57,8 @@ pub(super) fn side_by_side_table(findings: &Findings) -> Option<TextTable> {
     Some(table)
 }
 
-/// Number of loads beyond which they are listed below each other.
+/// Largest number of loads that are columns. More are rows instead, if there are more loads than
+/// stacks.
 const MOST_COLUMNS: usize = 7;
 
 /// A workload, or the reads or writes of a mix.
@@ -67,14 +68,14 @@ pub(super) struct MatrixLoad<'a> {
 }
 
 impl<'a> MatrixLoad<'a> {
-    /// Returns the whole, then its directions.
+    /// Returns the whole load, then the reads and the writes of a mix.
     pub(super) fn all_of_workload(workload: &'a WorkloadFindings) -> Vec<MatrixLoad<'a>> {
         let ways = workload.rows.iter().find(|row| !row.directions.is_empty());
         let ways = ways.iter().flat_map(|row| &row.directions).map(|one| Some(one.direction));
         std::iter::once(None).chain(ways).map(|way| MatrixLoad { workload, way }).collect()
     }
 
-    /// Returns the name with the unit that a probe counts, if its figures have none.
+    /// Returns the load's name, with what a probe counts if its rate has no other unit than 1/s.
     pub(super) fn name_with_unit(&self) -> String {
         let MatrixLoad { workload, way } = self;
         let counted = workload.probe.as_ref().filter(|_| workload.rate_unit == "1/s");
@@ -85,7 +86,7 @@ impl<'a> MatrixLoad<'a> {
         }
     }
 
-    /// Returns the name of a row; a direction is below its whole.
+    /// Returns the name of the load's row; that of a direction is indented below the whole load.
     pub(super) fn row_name(&self) -> String {
         self.way.map_or_else(|| self.name_with_unit(), direction_row_name)
     }
@@ -96,8 +97,9 @@ pub(super) fn direction_row_name(direction: &str) -> String {
 }
 
 /// Returns the table of the networks between places: for every probe a row for each place that it
-/// runs in, and a column for each place that answers. The second part rates each figure among those
-/// of its probe, from 0 to 1. Returns `None` for a single pair.
+/// runs in, and a column for each place that answers. The second part holds, by column and row,
+/// each figure as a share of its probe's best, from 0 to 1. Returns `None` for a single pair of
+/// places, or if not all rows are of pairs.
 pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<f64>>>)> {
     let first = findings.workloads.first()?;
     let ends: Vec<&[Place; 2]> = first.rows.iter().filter_map(|row| row.ends.as_ref()).collect();
@@ -163,7 +165,7 @@ fn row_between<'a>(workload: &'a WorkloadFindings, ends: [&Place; 2]) -> Option<
     workload.rows.iter().find(|row| row.ends.as_ref().is_some_and(|[from, to]| [from, to] == ends))
 }
 
-/// Returns the rate of a row, with the remark that must go with it.
+/// Returns the rate of a row, with the share that was lost on the network if it matters.
 fn cell_of(workload: &WorkloadFindings, row: &StackRow) -> String {
     Shown::from_figure(sheet::quoted_rate(workload, row)).cell() + &probes::loss(row)
 }

@@ -66,7 +66,7 @@ fn unit_of(figure: &MeasuredFigure) -> &'static str {
     }
 }
 
-/// Returns the weakness of a figure, or the reason why it is missing.
+/// Returns why a figure has no interval, has to be read with caution, or is missing.
 pub(super) fn remark(figure: &MeasuredFigure) -> Option<&str> {
     match figure {
         MeasuredFigure::Known { interval: Interval::Missing { missing }, .. } => Some(missing),

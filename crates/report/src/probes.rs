@@ -58,7 +58,7 @@ fn runs(workload: &WorkloadFindings) -> Option<TextTable> {
     workload.rows.iter().any(|row| row.runs.is_some()).then_some(table)
 }
 
-/// A figure of a row, if it has that one.
+/// Function that picks one figure of a row's network, if it was measured.
 type OfNetwork = for<'a> fn(&'a StackRow, &'a NetworkRow) -> Option<&'a MeasuredFigure>;
 
 /// Returns a row per stack; `None` if no network was measured.

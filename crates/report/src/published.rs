@@ -63,7 +63,8 @@ fn name(one: &PublishedFinding) -> String {
     format!("{}{baseline}{emulated}", one.stack)
 }
 
-/// Returns the figure as it was printed; a share is in its own column.
+/// Returns the figure as it was printed; `-` if only its share was published, which is in its own
+/// column.
 fn printed_figure(one: &PublishedFinding) -> String {
     match one.published {
         MeasuredFigure::Known { .. } => one.printed.clone(),
@@ -71,7 +72,8 @@ fn printed_figure(one: &PublishedFinding) -> String {
     }
 }
 
-/// Returns `94.0 ? %`: without an interval, as for every published figure; a bound is shown as one.
+/// Returns the published ratio, `94.0 ? %`, which has no interval; `< 0.1 %` if only an upper bound
+/// was published.
 fn ratio(one: &RatioBeside) -> String {
     let shown = share_of_baseline(&one.published);
     match (one.rounding, shown.digits()) {

@@ -44,7 +44,6 @@ fn head(column: &RatioColumn) -> String {
     format!("{}{emulated}", column.head)
 }
 
-/// Content that a line shows for its row.
 #[derive(Clone, Copy, PartialEq)]
 enum RatioContent {
     Value,
@@ -93,7 +92,7 @@ impl<'a> RatioLine<'a> {
     }
 }
 
-/// Returns why figures are emulated, and which shares are of a limit.
+/// Returns why figures are emulated, and which figures a limit masks.
 fn remarks(asked: &RatioTable) -> Vec<String> {
     let emulated = asked.emulated.iter().map(|reason| match reason.starts_with("emulated") {
         true => reason.clone(),

@@ -17,8 +17,8 @@ impl Default for PageContext {
 
 pub struct ReportRenderer {
     pub name: &'static str,
-    /// Endings of the files it is written to, without a dot and in small letters; the usual one
-    /// first.
+    /// Endings of files for which the renderer is chosen, without a dot and in small letters; the
+    /// usual one first.
     pub endings: &'static [&'static str],
     /// Makes the text of one run or of several, in the order given.
     pub render: fn(&[Findings], &PageContext) -> String,

@@ -47,7 +47,8 @@ pub(super) fn title(findings: &Findings) -> String {
     }
 }
 
-/// Returns the heads of the columns of rows, each with its rank.
+/// Returns the heads of the columns for these rows, each with its rank: columns of the highest rank
+/// are left out first if room is short.
 fn stack_columns<'a>(
     rows: impl Iterator<Item = &'a StackRow> + Clone,
     probe: Option<&ProbeReport>,
@@ -104,8 +105,8 @@ fn stack_figure<'a>(
     }
 }
 
-/// Returns the heads of the columns of latencies, with the ranks of mean, p50, p99 and p99.9. A
-/// requested percentile stays as long as p99 does.
+/// Returns the heads of the columns of latencies, each with its rank. `ranks` are those of mean,
+/// p50, p99 and p99.9; any other percentile has that of p99.
 pub(super) fn latency_columns<'a>(
     latencies: impl Iterator<Item = &'a LatencyFigures>,
     ranks: [u8; 4],
@@ -116,7 +117,7 @@ pub(super) fn latency_columns<'a>(
     names.into_iter().map(|name| (name.clone(), rank(&name))).collect()
 }
 
-/// Returns the name of a row with its marks, including those of its figures.
+/// Returns the name of a row with its marks, and with the share lost on a network if it matters.
 pub(super) fn name_with_loss(row: &StackRow) -> String {
     name_with_marks(row) + &probes::loss(row)
 }
@@ -127,7 +128,7 @@ pub(super) fn name_with_marks(row: &StackRow) -> String {
     format!("{}{baseline}{emulated}", row.stack)
 }
 
-/// Returns the rate that is usually quoted.
+/// Returns the rate of a row as it is usually quoted for the workload: throughput or IOPS.
 pub(super) fn quoted_rate<'a>(
     workload: &WorkloadFindings,
     row: &'a StackRow,
@@ -180,7 +181,7 @@ pub(super) const EMPTY: &str = "ended before the first whole round: there are no
 
 pub(super) const TARGETS: &str = "Disks one by one";
 
-/// Returns one row per target; `None` if no stack has several.
+/// Returns one row per disk of stacks whose load has several; `None` if there is no such stack.
 pub(super) fn targets(workload: &WorkloadFindings) -> Option<TextTable> {
     let all = workload.rows.iter().flat_map(|row| row.targets.iter().map(move |one| (row, one)));
     let all: Vec<(&StackRow, &TargetRow)> = all.collect();
@@ -280,7 +281,8 @@ fn latency_table(
 
 pub(super) const LATENCY_CHANGES: &str = "Change of latency";
 
-/// Returns ratios of percentiles, one line per direction; `None` if there are none.
+/// Returns the changes of latency percentiles, one line per stack and direction; `None` if there
+/// are none.
 pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Option<TextTable> {
     let mut table = TextTable::named_table("change of latency");
     let mut seen: Vec<&'a Comparison> = Vec::new();
@@ -340,7 +342,8 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
         self.direction.map_or(&self.whole.added_latency, |one| &one.added_latency)
     }
 
-    /// Returns the change in points of the baseline's rate.
+    /// Returns the change of the rate in percentage points of the baseline's; `-` for one
+    /// direction.
     fn points(&self) -> String {
         match (self.direction, &self.whole.of_baseline) {
             (None, figure @ MeasuredFigure::Known { .. }) => change_in_percent(figure).cell(),
@@ -394,7 +397,8 @@ fn reserve(line: &BillLine) -> String {
     }
 }
 
-/// Returns in full why a line of a bill has no conclusion; a line without a figure has its remark.
+/// Returns in full why lines of a bill have no conclusion. Lines without a figure are left out,
+/// since [`remarks`] has their reason.
 pub(super) fn reserves(bill: &Bill) -> Vec<String> {
     let said = |line: &&BillLine| {
         let about = |text: &str| format!("{}: {text}", line.layer);
@@ -453,7 +457,7 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
     engines(workload).into_iter().chain(said).collect()
 }
 
-/// Returns rates above the offered one, with the reason if the record has it.
+/// Names the stacks whose rate was above the offered one, with the reason if the record has it.
 fn caught_up(workload: &WorkloadFindings) -> Vec<String> {
     let rows = workload.matched.iter().flat_map(|matched| &matched.rows);
     let of = |caught_up: bool| {
@@ -535,7 +539,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Returns remarks on the figures of a stack at the matched rate, each with its subjects.
+/// Returns remarks on the figures of a stack at the matched rate, each with the figures' names.
 fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<String>> {
     let several = row.latency.len() > 1;
     let figures = row.latency.iter().flat_map(|latency| {
@@ -662,7 +666,8 @@ pub(super) fn traffic(findings: &Findings) -> impl Iterator<Item = String> {
     findings.traffic.iter().map(said)
 }
 
-/// Returns what the verdicts on writes cover, then the debts, one line per stack.
+/// Returns what the verdicts on writes cover, then how long stacks waited for earlier writes and
+/// what these left. Stacks whose sentences differ only in numbers share a line.
 pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
     let regime = workload.writes.iter().flat_map(|writes| writes.sentences.clone());
     let owed: Vec<(&str, String)> = workload
@@ -679,8 +684,8 @@ pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
     regime.chain(alike::grouped(&texts).into_iter().map(line)).collect()
 }
 
-/// Returns what the gate waited for before the slices of a stack; `None` if it never waited and
-/// nothing was left.
+/// Returns how long the slices of a stack waited for earlier writes, and what was left of these;
+/// `None` if they never waited and nothing was left.
 fn owed_words(row: &StackRow) -> Option<String> {
     let debt = row.debt.as_ref()?;
     let gave_up =
@@ -704,7 +709,7 @@ fn owed_words(row: &StackRow) -> Option<String> {
     })
 }
 
-/// Shortest time that is printed, in seconds.
+/// Shortest wait that is reported, in seconds.
 const TELLING_S: f64 = 0.005;
 
 fn of_stacks(names: &[&str], stacks: usize) -> String {

@@ -21,8 +21,8 @@ pub(super) fn state_sentences(array: &ArrayStates) -> Vec<VerdictSentence> {
     rebuilds.chain(all.into_iter().filter(|said| said.class != "absent")).collect()
 }
 
-/// Returns the three figures of each state; `None` if the baseline is the healthy array, whose
-/// table has them already.
+/// Returns the table of rates, latencies and CPU times of each state; `None` if the baseline is the
+/// healthy array, whose table has them already.
 pub(super) fn state_table(array: &ArrayStates) -> Option<TextTable> {
     verdicts::table_of(&comparisons(array), &charges(array), |one| state_name(array, one))
 }

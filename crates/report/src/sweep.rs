@@ -37,7 +37,7 @@ impl<'a> PartRow<'a, SweptStack, PointDirection> {
         costs.iter().find(|cost| cost.quantity == quantity)
     }
 
-    /// Returns a cell that applies to the whole point and is shown once.
+    /// Returns a cell of the whole point; empty in the lines of its directions.
     fn whole_cell(&self, cell: impl Fn(&SweptStack) -> String) -> String {
         if self.direction.is_none() { cell(self.whole) } else { String::new() }
     }
@@ -58,7 +58,8 @@ pub(super) fn curve_stack_name(sweep: &SweepFindings, curve: &Curve, stack: &Sta
     format!("{}{baseline}{emulated}{}", stack.stack, curve_words(sweep, curve))
 }
 
-/// Returns ` at bs 64k` for a grid.
+/// Returns ` at bs 64k`, the value of the second parameter of a sweep; empty if there is only one
+/// parameter.
 pub(super) fn curve_words(sweep: &SweepFindings, curve: &Curve) -> String {
     let word = sweep.curve_word.as_deref().unwrap_or_default();
     curve.at.as_ref().map(|at| format!(" at {word} {}", at.shown)).unwrap_or_default()

@@ -4,7 +4,8 @@
 use iotax_units::harmless::escape_line;
 use unicode_width::UnicodeWidthStr;
 
-/// A column: a head, cells, and a rank (0 always stays).
+/// A column. If room is short, columns of the highest rank are left out first; those of rank 0
+/// always stay.
 #[derive(Clone, Debug)]
 pub struct TextColumn {
     pub head: String,
@@ -36,8 +37,8 @@ impl<'a, W, D> PartRow<'a, W, D> {
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
-/// Parts of the width that names of rows may take: a half, or a third if more columns have room
-/// then.
+/// Parts of the width that the names of rows may take: a half, or a third if more important columns
+/// have room then.
 const NAME_PARTS: [usize; 2] = [2, 3];
 /// Rank up to which a column is worth a name in several lines.
 const IMPORTANT: u8 = 2;
@@ -48,7 +49,7 @@ const NARROWEST_NAME: usize = 12;
 pub struct LeftOut {
     /// Heads of the columns left out, by the name of their table.
     heads: Vec<(String, Vec<String>)>,
-    /// Columns of a terminal that has room for them all.
+    /// Width at which all tables have room for all their columns.
     needs: usize,
 }
 
@@ -76,7 +77,7 @@ impl LeftOut {
         self.heads.iter().map(|(_, heads)| heads.len()).sum()
     }
 
-    /// Returns a sentence; `None` if all had room.
+    /// Returns a sentence with the columns left out; `None` if all had room.
     pub(super) fn to_sentence(&self, width: usize) -> Option<String> {
         let lists = self.heads.iter().filter(|(_, heads)| !heads.is_empty());
         let lists: Vec<String> =
@@ -103,7 +104,7 @@ impl TextTable {
         if self.name.is_empty() { head } else { self.name }
     }
 
-    /// Adds a column; when room is short, columns of the highest rank go first.
+    /// Adds a column. If room is short, columns of the highest rank are left out first.
     pub fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
         let cells = cells.iter().map(|cell| escape_line(cell)).collect();
         self.columns.push(TextColumn { head: escape_line(head), rank, cells });
@@ -158,7 +159,7 @@ impl TextTable {
         kept.in_parts(width)
     }
 
-    /// Returns the columns of the narrowest terminal that has room for all.
+    /// Returns the least width at which no column is left out.
     fn needed_width(&self) -> usize {
         // Bisection, since others' names may be long.
         let (mut too_narrow, mut wide) = (0, total_width(&self.columns));
@@ -172,7 +173,7 @@ impl TextTable {
         wide
     }
 
-    /// Returns the columns that have room.
+    /// Returns the columns that fit into `width`, with the names of rows wrapped.
     fn laid(&self, width: usize) -> Vec<TextColumn> {
         let mut best: Vec<TextColumn> = Vec::new();
         for part in NAME_PARTS {
@@ -332,7 +333,7 @@ fn fold_name(name: &str, most: usize) -> String {
     lines.iter().map(|line| line.trim_end().replace('\u{a0}', " ")).collect::<Vec<_>>().join("\n")
 }
 
-/// Splits a word that is longer than a line.
+/// Splits a word into pieces of at most `most` characters.
 fn split_at_most(word: &str, most: usize) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     letters.chunks(most.max(1)).map(|piece| piece.iter().collect()).collect()

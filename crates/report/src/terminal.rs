@@ -16,7 +16,7 @@ use iotax_units::show_time;
 
 pub const RENDERER: ReportRenderer = ReportRenderer { name: "terminal", endings: &["txt"], render };
 
-/// Width below which nothing can be laid out.
+/// Least width, in columns, that is laid out for; a narrower terminal gets lines that are too long.
 pub const NARROWEST: usize = 40;
 
 fn render(findings: &[Findings], page: &PageContext) -> String {
@@ -70,7 +70,8 @@ fn render_one(findings: &Findings, page: &PageContext) -> String {
     out
 }
 
-/// Returns the headline or its replacement, and the check of the ruler.
+/// Returns the headline, or why there is none, and the check of the ruler (a stack that only checks
+/// the measuring).
 pub(super) fn head(findings: &Findings, width: usize) -> String {
     let said = findings.headline.clone().or_else(|| findings.no_headline.as_deref().map(capital));
     let said: String = said.map(|line| wrap_words(&line, width, "  ")).unwrap_or_default();
@@ -242,8 +243,8 @@ fn in_states(workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) 
     out + &list("", workload.clusters.iter().map(|one| one.sentence.clone()), width)
 }
 
-/// Returns the three figures. Sentences about many stacks leave their figures to the table, which
-/// then drops none of the three.
+/// Returns the table of rates, latencies and CPU times. Sentences about many stacks leave their
+/// figures to the table, which then drops none of the three, however narrow it is.
 fn three_figures(table: &TextTable, width: usize, left_out: &mut LeftOut) -> String {
     const FIGURES: u8 = 1;
     if table.row_count() < grouped::FEW {
@@ -275,7 +276,8 @@ fn published_lines(findings: &Findings, width: usize, left_out: &mut LeftOut) ->
     out + &list("", said, width)
 }
 
-/// Returns the whole sweep; its points follow one by one, as workloads.
+/// Returns the section of a sweep: its conclusions, and a table per stack and curve. Its points
+/// also have sections of their own, as workloads.
 fn sweep_text(one: &SweepFindings, width: usize, left_out: &mut LeftOut) -> String {
     let mut out =
         format!("\n{}", wrap_words(&format!("Sweep: {}", sweep::title(one)), width, "  "));

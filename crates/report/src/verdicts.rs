@@ -20,7 +20,7 @@ pub(super) struct VerdictSentence {
     pub(super) text: String,
 }
 
-/// Returns the class of a verdict's direction.
+/// Returns the class of a verdict: `cost`, `gain`, `none` or `open`.
 pub(super) fn class_of(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Costs { .. } => "cost",
@@ -71,7 +71,8 @@ pub(super) fn service_levels_in_brief(workload: &WorkloadFindings) -> Vec<Verdic
     all
 }
 
-/// Returns how many I/Os of each stack take longer than percentiles of the baseline's.
+/// Returns sentences on the share of each stack's I/Os that take longer than a percentile of the
+/// baseline's.
 pub(super) fn tails(workload: &WorkloadFindings) -> Vec<String> {
     let tails = workload.comparisons.iter().flat_map(|one| &one.tails);
     tails.filter_map(|one| one.sentence.clone()).collect()
@@ -98,8 +99,8 @@ pub(super) fn rates(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
     grouped::group_sentences(&workload.comparisons.iter().map(of_rate).collect::<Vec<_>>(), "stack")
 }
 
-/// Returns the sentences for any comparisons with one stack. `named` gives the name of each, and
-/// `noun` says what they are.
+/// Returns the sentences for comparisons with one stack. `named` returns the name that a stack has
+/// in them, and `noun` is what these are: `stack` or `state`.
 pub(super) fn sentences_of<'a>(
     rates: &[&'a Comparison],
     charges: &[&'a Charges],
@@ -189,7 +190,8 @@ fn charges_of<'a>(
     grouped::group_sentences(&charges.iter().map(one).collect::<Vec<_>>(), noun)
 }
 
-/// Returns the three figures of each comparison; `None` if they would only repeat the one sentence.
+/// Returns the table of rates, latencies and CPU times of each comparison; `None` if it would only
+/// repeat the one sentence.
 pub(super) fn three_figures_table(workload: &WorkloadFindings) -> Option<TextTable> {
     let comparisons: Vec<&Comparison> = workload.comparisons.iter().collect();
     let table = table_of(&comparisons, &workload.charges.iter().collect::<Vec<_>>(), |one| {
@@ -198,7 +200,8 @@ pub(super) fn three_figures_table(workload: &WorkloadFindings) -> Option<TextTab
     (comparisons.len() > 1 || table.columns.len() > 2).then_some(table)
 }
 
-/// Returns a table of any comparisons with one stack, each under its own name.
+/// Returns a table with a row per comparison with one stack; `named` returns a row's name. `None`
+/// if there is no comparison or no figure.
 pub(super) fn table_of(
     comparisons: &[&Comparison],
     all_charges: &[&Charges],
@@ -270,7 +273,8 @@ impl<'a> RateLine<'a> {
     }
 }
 
-/// Picks the cell of one direction, or of the whole load; `None` if there is no figure.
+/// Function that returns the cell of one direction, or of the whole load; `None` if there is no
+/// figure.
 type PickCell<'a> = Box<dyn Fn(&Charges, Option<&str>) -> Option<String> + 'a>;
 
 fn mean_latency(charges: &Charges, way: Option<&str>) -> Option<String> {
@@ -295,7 +299,8 @@ fn cpu(shown: Shown, charges: &Charges, way: Option<&str>) -> Option<String> {
     judged_charge(shown, &charges.cpu).filter(|_| way.is_none())
 }
 
-/// Returns a figure of a charge, marked if nothing follows from it.
+/// Returns a figure of latency or CPU time, marked if nothing follows from it; `None` if there is
+/// no value.
 fn judged_charge(shown: Shown, charge: &ChargeFinding) -> Option<String> {
     shown.digits().is_some().then(|| shown.judged_cell(charge.verdict.is_resolved()))
 }
@@ -311,7 +316,7 @@ pub(super) fn matched_title(matched: &MatchedFindings) -> String {
     format!("{} ({})", matched.subject, matched.origin)
 }
 
-/// Returns the latencies of each stack if all get the same load, for the first direction.
+/// Returns the rate and the latencies of each stack under the same load, for each direction.
 pub(super) fn matched_table(matched: &MatchedFindings) -> TextTable {
     let mut table = TextTable::named_table("under the same load");
     let marked = |row: &MatchedRow| {

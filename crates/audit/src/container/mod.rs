@@ -8,7 +8,8 @@ use crate::page::AuditedPage;
 pub use html::is_html;
 pub use plain::is_utf16;
 
-/// Reads the bytes of a file of this name. The page lists the parts that could not be read.
+/// Function that makes a page from a file's name and bytes. The page lists the parts that could not
+/// be read.
 pub type ReadPage = fn(&str, Vec<u8>) -> AuditedPage;
 
 pub const ALL: [(&str, ReadPage); 2] = [("HTML", html::read), ("plain text", plain::read)];

@@ -33,8 +33,9 @@ pub(super) fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     page
 }
 
-/// Decodes bytes as UTF-16 or UTF-8: by their byte order mark, by the encoding that they declare,
-/// else by a guess. Returns the text, and the encoding's name if some bytes could not be decoded.
+/// Decodes bytes: as UTF-16 if their zeros show it, as UTF-8 if they are valid, else by their byte
+/// order mark, by `declared`, or by a guess. Returns the text without a byte order mark, and the
+/// encoding's name if some bytes could not be decoded.
 pub(super) fn decode(
     bytes: Vec<u8>,
     declared: Option<&'static Encoding>,
@@ -60,14 +61,14 @@ pub fn is_utf16(bytes: &[u8]) -> bool {
     sixteen(bytes).is_some()
 }
 
-/// Detects UTF-16 by its byte order mark, else by its bytes.
+/// Detects UTF-16 by its byte order mark, else by its zeros.
 fn sixteen(bytes: &[u8]) -> Option<&'static Encoding> {
     let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
     marked.filter(|encoding| *encoding != encoding_rs::UTF_8).or_else(|| wide(bytes))
 }
 
-/// Detects UTF-16 without a byte order mark: in Latin text, one byte of each two is always zero and
-/// the other never is.
+/// Detects UTF-16 by its zeros: in Latin text, one byte of most pairs is zero and the other never
+/// is.
 fn wide(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let zeros = |odd: usize| head.iter().skip(odd).step_by(2).filter(|byte| **byte == 0).count();
@@ -78,8 +79,7 @@ fn wide(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Returns the beginning of a text, to examine its letters: UTF-16 is decoded, everything else is
-/// unchanged.
+/// Returns the first `looked_at` bytes as text: UTF-16 is decoded, all else is read as UTF-8.
 pub(super) fn head(bytes: &[u8], looked_at: usize) -> Cow<'_, str> {
     let head = &bytes[..bytes.len().min(looked_at)];
     match sixteen(head) {
@@ -88,7 +88,8 @@ pub(super) fn head(bytes: &[u8], looked_at: usize) -> Cow<'_, str> {
     }
 }
 
-/// Returns true if bytes are not UTF-8, and have more control characters than any text.
+/// Returns true if bytes are UTF-32, or if they are neither UTF-8 nor UTF-16 and over 2 % of the
+/// first ones are control characters.
 fn binary(bytes: &[u8]) -> bool {
     const SHARE: usize = 50;
     const UTF_32: [[u8; 4]; 2] = [[0xff, 0xfe, 0, 0], [0, 0, 0xfe, 0xff]];
@@ -110,7 +111,8 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
     detector.guess(None, Utf8Detection::Allow)
 }
 
-/// Lists the first lines in which something could not be decoded.
+/// Lists the lines in which something could not be decoded: the first eight, then the others as one
+/// range.
 pub(super) fn undecodable(page: &AuditedPage, encoding: &str) -> Vec<UnreadRange> {
     const MOST_LISTED: usize = 8;
     let broken: Vec<usize> =

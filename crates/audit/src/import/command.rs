@@ -18,8 +18,8 @@ const WRAPPERS: &str = "sudo time nohup env exec numactl taskset nice ionice chr
 /// Limit of lines; longer commands are cut.
 const MOST_LINES: usize = 200;
 
-/// Returns the text after the program's name, if only a prompt, its path, wrappers with their
-/// options, and assignments precede it.
+/// Returns the text after `fio `, if only a prompt, its path, wrappers with their options, and
+/// assignments precede it.
 fn after_fio(line: &str) -> Option<&str> {
     let (before, after) = line.split_once("fio ")?;
     let own = before.rsplit(['$', '#', '%', '>', ';', '&', '|']).next()?;
@@ -37,6 +37,7 @@ fn after_fio(line: &str) -> Option<&str> {
 }
 
 /// Returns an option without its dashes, which typesetting may have made longer (`–direct=1`).
+/// `None` for a word without dashes.
 fn option_name(word: &str) -> Option<&str> {
     let bare = word.trim_start_matches(['-', '\u{2013}', '\u{2014}', '\u{2212}']);
     (bare.len() < word.len() && bare.starts_with(|letter: char| letter.is_ascii_alphabetic()))
@@ -77,8 +78,8 @@ fn options(words: &[&str]) -> JobOptions {
 }
 
 /// Returns the settings of each job. A `--name` begins a job, which inherits the options of every
-/// earlier `--name=global`. Options before the first name belong to its job. A single option is not
-/// a load.
+/// earlier `--name=global`. Options before the first name belong to its job. Empty if there are
+/// fewer than two options: that is not a load.
 fn jobs(line: usize, options: &JobOptions) -> Vec<FioJobLine> {
     let mut jobs: Vec<(&str, JobOptions)> = vec![("", JobOptions::new())];
     for (key, value) in options {

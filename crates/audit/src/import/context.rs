@@ -1,11 +1,12 @@
-//! Finds the command of an output: the last one before it, if the output's figures fit
-//! such a command.
+//! Finds the command line of an output of fio: the last one before it, if the output's jobs have
+//! its names and directions.
 
 use super::fio::{Fio, FioForm, FioJobLine, FioReport, snapshots};
 use super::format::{ToolOutput, ToolReport};
 use super::workload::ResultDirection;
 
-/// Gives outputs of fio without their first lines the settings of the command before them.
+/// Copies the settings of the last command to each text output of fio after it that has none, if
+/// all its jobs fit these settings.
 pub(super) fn attribute(outputs: &mut [ToolOutput]) {
     let mut asked: Vec<FioJobLine> = Vec::new();
     for output in &mut *outputs {
@@ -23,7 +24,7 @@ pub(super) fn attribute(outputs: &mut [ToolOutput]) {
     give_heads_on(outputs);
 }
 
-/// Passes heads on: fio prints its head once per text, and later outputs of the same run share it.
+/// Copies settings and version to the later outputs of a run, since fio prints them once per run.
 fn give_heads_on(outputs: &mut [ToolOutput]) {
     for (at, later) in snapshots::followers(outputs).into_iter().enumerate() {
         let ToolReport::Fio(before) = &outputs[at].said else { continue };
@@ -42,7 +43,7 @@ fn lacks_its_head(fio: &Fio) -> bool {
     fio.asked.is_empty() && fio.form == FioForm::Text
 }
 
-/// Returns the settings of a job: those with its name and directions.
+/// Returns the settings among `asked` with the name and the directions of a job.
 fn asked_of<'a>(job: &FioReport, asked: &'a [FioJobLine]) -> Option<&'a FioJobLine> {
     let fits = |asked: &&FioJobLine| {
         asked.name == job.name && asked.rw.as_deref().is_some_and(|rw| goes(rw, job))

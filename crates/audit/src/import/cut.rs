@@ -1,5 +1,5 @@
-//! Splits a line for a reader: words, figures after labels, each with its spot. Parts are slices of
-//! the line, so a text and its spot are never kept apart.
+//! Splits a line for an importer: words, and figures after labels, each with its spot. Parts are
+//! slices of the line, so a text and its spot are never kept apart.
 
 use super::workload::OtherToolResult;
 use crate::number::{PrintedNumber, leading, rounded};
@@ -20,9 +20,9 @@ impl<'a> UnnumberedLine<'a> {
         UnnumberedLine { index, prefix, text }
     }
 
-    /// Returns line `index` of a page whose lines begin with a number of their own. A page takes
-    /// such numbers for a listing's if several of these lines follow one another. The whole line is
-    /// kept if only `next` would be left.
+    /// Returns line `index` of an output whose lines may begin with a number of their own. A page
+    /// takes such numbers for a listing's if several of these lines follow one another; the number
+    /// is kept if `next` follows it.
     pub(super) fn with_number(
         page: &'a AuditedPage,
         index: usize,
@@ -46,9 +46,9 @@ impl<'a> UnnumberedLine<'a> {
         TextSpan::new(self.index, self.prefix + start..self.prefix + start + part.len())
     }
 
-    /// Returns the figure at the beginning of a part of the line (after spaces and tabs), and the
-    /// text after it. The spot covers its digits. `None` if the digits continue as a version, a
-    /// date or a grouped number.
+    /// Returns the figure at the beginning of a part of the line (after spaces and tabs),
+    /// multiplied by `scale`, and the text after it. The spot covers its digits. `None` if the
+    /// digits continue as a version, a date or a grouped number.
     pub(super) fn leading_number(
         &self,
         part: &'a str,
@@ -71,7 +71,7 @@ impl<'a> UnnumberedLine<'a> {
         rest.is_empty().then_some(figure)
     }
 
-    /// Returns a whole word as a count, which is exact.
+    /// Returns the count, which is exact, that a word of only digits is; `None` for any other word.
     pub(super) fn whole_count(&self, word: &'a str) -> Option<PrintedNumber> {
         let (value, bytes, decimals) = leading(word)?;
         let whole =
@@ -79,7 +79,8 @@ impl<'a> UnnumberedLine<'a> {
         whole.then(|| exact(self.spot(word), value))
     }
 
-    /// Returns the figures of a line, if it matches a pattern of `patterns.txt`.
+    /// Returns the figures of a line if it matches a pattern of `patterns.txt`: `#` is a figure,
+    /// `@` the unit of bytes of the figure before it, and `*` any text.
     pub(super) fn fits(&self, pattern: &str) -> Option<Vec<PrintedNumber>> {
         const SIGNS: [char; 3] = ['#', '@', '*'];
         let (mut rest, mut any) = (self.text, false);
@@ -111,9 +112,9 @@ impl<'a> UnnumberedLine<'a> {
     }
 }
 
-/// Walks over lines from one on. Skips a limited number of consecutive lines that are not part of
-/// the output (`false`), and stops at one that ends it (`None`). Returns the index after the last
-/// line of the output.
+/// Calls `take` with each line from `from` on. Stops when it returns `None`, or `false` (not a line
+/// of the output) for more than `most` consecutive lines. Returns the index after the last line of
+/// the output.
 pub(super) fn walk(
     page: &AuditedPage,
     from: usize,
@@ -139,7 +140,7 @@ pub(super) fn as_count(figure: PrintedNumber) -> PrintedNumber {
     exact(figure.spot, figure.value)
 }
 
-/// Returns the bytes of a prefix (`Mb`, `KiB`, `b`; 1024-based), and the text after it.
+/// Returns the bytes of a unit (`Mb`, `KiB`, `b`; 1024-based), and the text after it.
 fn prefixed_bytes(rest: &str) -> Option<(f64, &str)> {
     let power = "KMGT".find(rest.get(..1)?).map_or(0, |at| at + 1);
     let rest = &rest[usize::from(power > 0)..];

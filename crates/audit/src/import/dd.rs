@@ -25,7 +25,8 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-/// Words of that line in the languages of GNU dd. Some languages put the word before the bytes.
+/// Words for "copied" in the last line of GNU dd, in its languages. Some languages put the word
+/// before the bytes.
 const COPIED: &str = "copied copiad copiés copié copiats kopiert kopieret kopierade gekopieerd skopiowano zkopírováno \
                       skopírovan kopioitu copiati copiat kopyalandı másolva скопировано скопійовано копиран 复制 複製 コピー 복사 \
                       transferred";
@@ -39,7 +40,8 @@ const LONGEST: usize = 300;
 /// Names of the sizes in brackets, in units of 1000 and of 1024.
 const SIZES: [&str; 2] = ["the size in brackets", "the other size in brackets"];
 
-/// Returns the last text of a line that progress overwrote.
+/// Returns the text after the last carriage return: what is visible of a line that progress
+/// overwrote.
 fn last_drawn(line: &str) -> &str {
     line.rsplit('\r').next().unwrap_or(line)
 }
@@ -62,8 +64,9 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     ImportedOutputs::sheets(vec![sheet], end)
 }
 
-/// Returns true if a result right after another belongs to the same copy: it has more bytes, and
-/// more time if records show that the first was not only progress.
+/// Returns true if a result right after another belongs to the same copy. It has more bytes and
+/// more time; if the first has no records, and may be progress, at least as many bytes and as much
+/// time.
 fn goes_on(before: &Sheet, later: &Sheet) -> bool {
     let both = |name: &str| Some((before.figure_by_name(name)?, later.figure_by_name(name)?));
     let Some(((bytes, more), (time, longer))) = both(BYTES).zip(both(TIME)) else { return false };
@@ -100,7 +103,7 @@ fn result(page: &AuditedPage, first: usize) -> Option<Sheet> {
     Some(sheet)
 }
 
-/// Reads `33+0 records in`, in any language.
+/// Reads the whole and the partial records of `33+0 records in`, in any language.
 fn records(line: &UnnumberedLine) -> Option<[PrintedNumber; 2]> {
     let text = Some(line.text).filter(|text| text.len() <= LONGEST)?;
     let mut words = text.split_whitespace().filter(|word| word.contains('+'));
@@ -172,7 +175,8 @@ const UNITS: [[&str; 6]; 3] = [
     ["B/s", "KB/s", "MB/s", "GB/s", "TB/s", "PB/s"],
 ];
 
-/// Reads `930 MB/s`, `33 MiB`, `12.2GB/s` (without a space: 1024-based, from busybox).
+/// Reads `33 MiB`, or a rate if `name` is [`BANDWIDTH`]: `930 MB/s`, `12.2GB/s` (without a space:
+/// 1024-based, from busybox). Returns the text after it, too.
 fn read_dd_size<'a>(
     line: &UnnumberedLine<'a>,
     text: &'a str,

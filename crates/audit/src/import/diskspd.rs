@@ -1,5 +1,5 @@
-//! DiskSpd's text, 2.0 to 2.2: one sheet per time span, and one per line of its tables, whose bytes
-//! are over the time of the span.
+//! DiskSpd's text, 2.0 to 2.2. One sheet per time span, and one per line of its tables, whose rates
+//! are per time of the span.
 
 use super::cut::{MIB, UnnumberedLine, as_count, parse_binary_size, walk};
 use super::format::{Format, ImportedOutputs};
@@ -41,7 +41,7 @@ const COLUMNS: [SheetField; 4] = [
 
 const LATENCY: SheetField = ms(MEAN);
 
-/// Limit of unknown lines of the profile between two known ones, and of blank lines.
+/// Limit of consecutive unknown lines in the profile (`Input parameters:`), and of blank lines.
 const STRANGE: usize = 12;
 
 #[derive(Default)]
@@ -57,13 +57,14 @@ struct DiskspdReader {
     targets: Vec<DiskspdTarget>,
     sheets: Vec<Sheet>,
     span: Option<Sheet>,
-    /// Tables of the span, each with its threads and their total.
+    /// Tables of the span in the order of [`TABLES`], each with the lines of its threads and their
+    /// total.
     tables: [Option<(Vec<Sheet>, Option<Sheet>)>; 3],
     /// Index of the current table; `title` is that of the next.
     table: usize,
     title: Option<usize>,
-    /// Percent (0 for the minimum, 100 for the maximum), and nanoseconds of reads, writes and both;
-    /// `None` before their head.
+    /// Rows of the table of percentiles: percent (0 for the minimum, 100 for the maximum), and
+    /// nanoseconds of reads, writes and both. `None` before the table's head.
     tiles: Option<Vec<(f64, [Option<PrintedNumber>; 3])>>,
     /// True if the profile has been read; a second profile begins the next output.
     profile: bool,

@@ -9,7 +9,7 @@ use crate::json::JsonNode;
 use crate::page::{AuditedPage, UnreadRange};
 use std::ops::Range;
 
-/// Format that is recognised by lines.
+/// Format of a tool's output that is recognised by a line at which it may begin.
 pub struct Format {
     pub name: &'static str,
     /// Small output of one of our runs. Tests check that it is found and read.
@@ -54,14 +54,14 @@ pub struct ToolOutput {
     pub said: ToolReport,
 }
 
-/// Content of a tool's output, one variant per tool, whether it came as text, JSON or CSV.
+/// Content of a tool's output, whether it came as text, JSON or CSV.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolReport {
     Fio(Box<Fio>),
     /// Settings of jobs, from a command line of fio.
     Asked(Vec<FioJobLine>),
     Iperf3(Box<Iperf3>),
-    /// Output of a tool that prints figures after labels.
+    /// Output of any other tool: sheets of figures after labels.
     Sheets(Vec<Sheet>),
 }
 

@@ -21,8 +21,8 @@ pub(crate) const RBD: Format = Format {
     read: |page, line| read(page, line, RBD.name),
 };
 
-/// Reads an output of one result that has only lines of the patterns. It ends at a last line, at a
-/// line with a figure that is known already, or at a foreign line.
+/// Reads an output of one result whose lines all match patterns of the tool. It ends at the pattern
+/// marked as last, before a line whose figure it already has, or before a line of no pattern.
 fn read(page: &AuditedPage, line: usize, tool: &str) -> Option<ImportedOutputs> {
     let patterns = patterns(tool);
     let find = |at: usize| fitting(patterns, &UnnumberedLine::from_page(page, at));

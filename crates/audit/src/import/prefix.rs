@@ -85,8 +85,9 @@ fn prefix_of_output(page: &AuditedPage, at: usize, begins: impl Fn(&str) -> bool
     cuts.iter().rev().find(|end| begins(&line[**end..])).map(|end| &line[..*end])
 }
 
-/// Returns the bytes of a prefix before a line; the prefix may appear twice. A line that is only
-/// the prefix counts whole. Digits of a time may differ, those of a name may not.
+/// Returns the length of `prefix` before a line, doubled if it appears twice; for a line that is
+/// only the prefix, the whole length. In a prefix with a time, digits may differ. `None` if the
+/// line lacks the prefix.
 fn length_before(line: &str, prefix: &str) -> Option<usize> {
     let is_time = prefix
         .as_bytes()
@@ -108,7 +109,8 @@ fn length_before(line: &str, prefix: &str) -> Option<usize> {
     Some(prefix.len() * if twice { 2 } else { 1 })
 }
 
-/// Removes the escape sequences that colour a text; `None` if it has none.
+/// Removes the escape sequences that set colours or erase a line. `None` if the text has no escape
+/// sequence.
 pub(crate) fn without_colours(text: &str) -> Option<String> {
     let mut parts = text.split("\u{1b}[");
     let mut plain = parts.next()?.to_owned();

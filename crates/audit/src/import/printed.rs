@@ -8,7 +8,8 @@ use crate::page::{AuditedPage, TextSpan};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WholeNumber {
     Exact,
-    /// The value is truncated: anything from the printed number to below the next.
+    /// The value is truncated: it is from the printed number up to, but not including, the next
+    /// whole one.
     Cut,
 }
 
@@ -47,8 +48,8 @@ impl<'p> PrintedFigures<'p> {
         self.page.spot(byte..byte + 1).index()
     }
 
-    /// Returns the figure of a number, also of one in quotes. `None` for anything else, and for a
-    /// number that the end of the text may have cut.
+    /// Returns the figure of a number, also of one in quotes, multiplied by `scale`. `None` for
+    /// anything else, and for a number that the end of the text may have cut.
     pub(crate) fn node_figure(
         &self,
         node: Option<&JsonNode>,
@@ -83,7 +84,8 @@ impl<'p> PrintedFigures<'p> {
         self.node_figure(node, scale, WholeNumber::Exact)
     }
 
-    /// Returns a whole number, as the tool truncated it.
+    /// Returns the figure of a number that the tool truncated if it is whole, multiplied by
+    /// `scale`.
     pub(crate) fn cut(&self, node: Option<&JsonNode>, scale: f64) -> Option<PrintedNumber> {
         self.node_figure(node, scale, WholeNumber::Cut)
     }

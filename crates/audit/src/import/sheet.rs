@@ -1,4 +1,5 @@
-//! Output of most tools: figures after labels, as sheets of one result each.
+//! Output of most tools: figures after labels, as sheets. A sheet has the figures of one result, or
+//! of a part of it such as an interval.
 
 use super::cut::{UnnumberedLine, exact};
 use super::workload::{OtherToolResult, OutputFigure, ResultDirection, ToolResult, Workload};
@@ -25,7 +26,7 @@ pub(crate) fn make_named_figure(
     NamedFigure { name, unit, figure }
 }
 
-/// Names of figures in every tool's results.
+/// Names of figures that the importers of all tools use.
 pub(crate) const IOPS: &str = "the IOPS";
 pub(crate) const BANDWIDTH: &str = "the bandwidth";
 pub(crate) const IOS: &str = "the I/Os";
@@ -34,7 +35,8 @@ pub(crate) const TIME: &str = "the time";
 pub(crate) const MEAN: &str = "the mean latency";
 pub(crate) const MOST: &str = "the greatest latency";
 
-/// A figure of a line: its name, what it measures, its unit, and the value of a printed 1.
+/// A figure of a line: its name, what it measures, its printed unit, and the factor from that to
+/// the unit in which figures are stored.
 pub(crate) type SheetField = (&'static str, Metric, &'static str, f64);
 
 pub(super) const fn ms(name: &'static str) -> SheetField {
@@ -45,10 +47,11 @@ pub(super) const fn ms(name: &'static str) -> SheetField {
 pub(crate) struct Pattern {
     /// The line, as each version prints it ([`UnnumberedLine::fits`]).
     texts: Vec<&'static str>,
-    /// The figures in order, each with how its digits are read: `asked` (a setting), `exact`,
-    /// `cut`, `either`.
+    /// The figures in order, each with how it is read: `asked` (a setting), `exact`, `cut`
+    /// (truncated), `either` (truncated or rounded), or rounded if empty.
     places: Vec<(SheetField, &'static str)>,
-    /// Other facts about the line: a direction, words of the load, or that it is the last line.
+    /// Further facts about the line: a direction, settings of the load (`bs=4096`), or `last` if
+    /// the output ends with it.
     beside: Vec<&'static str>,
 }
 
@@ -129,7 +132,7 @@ pub(crate) enum SheetSpan {
     #[default]
     Whole,
     Interval(u32),
-    /// Average of intervals, with the first and the last.
+    /// Average from the first to the last of these intervals.
     Average(u32, u32),
 }
 
@@ -137,7 +140,8 @@ pub(crate) enum SheetSpan {
 pub struct Sheet {
     pub(crate) line: usize,
     pub(crate) workload: Workload,
-    /// I/O direction; `None` if the sheet is not about I/O, but a part of something else.
+    /// I/O direction of the result; `Both` also if it is not I/O. `None` if the sheet is not a
+    /// result of its own, such as an interval.
     pub(crate) way: Option<ResultDirection>,
     pub(crate) figures: Vec<(Metric, NamedFigure)>,
     pub(crate) percentiles: Vec<(f64, PrintedNumber)>,
@@ -170,7 +174,8 @@ impl Sheet {
         self.get(name).map(|named| named.figure)
     }
 
-    /// Records a figure, once per name. Counts are exact.
+    /// Records a figure unless there is one of this name. Numbers of I/Os (`Metric::Issued`) become
+    /// exact.
     pub(crate) fn add_sheet_figure(&mut self, metric: Metric, mut named: NamedFigure) {
         if metric == Metric::Issued {
             named.figure = exact(named.figure.spot, named.figure.value);
@@ -228,8 +233,8 @@ impl Sheet {
         *place = Some(value);
     }
 
-    /// Returns some of the figures under other names, as a result of one direction that repeats
-    /// them.
+    /// Returns a result of one direction that repeats figures of this sheet. `names` holds the name
+    /// of each here and there; figures that are missing here are left out.
     pub(crate) fn partial_sheet(
         &self,
         way: ResultDirection,

@@ -20,7 +20,7 @@ pub(crate) const FORMAT: Format = Format {
 const RUNNING: &str = "Running the test with following options:";
 
 /// Heads of sections, at which a partly pasted output may begin. Each occurs once per output,
-/// except the rates of 1.1.
+/// except `Throughput:`, which 1.1 may print twice.
 const HEADS: &[&str] = &[
     "CPU speed:",
     "SQL statistics:",

@@ -1,6 +1,6 @@
 //! UnixBench 4 and 5: the list of results (`... 24052320.3 lps (10.0 s, 7 samples)`) and the tables
-//! of index values of a run. Each line gives a sheet: of the list, of a table, or of a final score,
-//! which ends its table.
+//! of index values of a run. Each line gives a sheet: a result of the list, a row of a table, or a
+//! table's final score.
 
 use super::cut::{UnnumberedLine, other, walk};
 use super::format::{Format, ImportedOutputs};

@@ -83,8 +83,8 @@ fn columns(first: &str, second: &str) -> Columns {
     both.map(of).collect()
 }
 
-/// Returns the columns of a line without a head by their number: those of 5.04.06 and of 5.04.07,
-/// with CPU and without.
+/// Returns the columns of a line without a head, by their number: 10 in version 5.04.06 and 11 in
+/// 5.04.07, and 2 more with CPU.
 fn columns_of(count: usize) -> Option<Columns> {
     let left_out = match count {
         10 | 12 => &WAYS_MOST[..],
@@ -204,7 +204,8 @@ fn started(rest: &str) -> Workload {
     }
 }
 
-/// Splits sheets into runs, at their average or before the next first interval.
+/// Splits sheets into runs: after an average, before a first interval, and where the run's name
+/// changes.
 pub(crate) fn split_runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
     sheets.chunk_by(|one, next| {
         !matches!(one.span, SheetSpan::Average(..))

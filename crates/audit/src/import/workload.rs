@@ -20,7 +20,7 @@ pub enum ResultDirection {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     pub rw: Option<String>,
-    /// Bytes of an I/O; `None` if they vary.
+    /// Bytes per I/O; `None` if they vary or are not stated.
     pub bs: Option<u64>,
     pub iodepth: Option<u64>,
     pub numjobs: Option<u64>,
@@ -44,9 +44,9 @@ pub struct ToolResult {
     pub runtime_ns: Option<PrintedNumber>,
     pub mean_ns: Option<PrintedNumber>,
     pub percentiles_ns: Vec<(f64, PrintedNumber)>,
-    /// All latencies, as nanoseconds and count; empty if they are not printed.
+    /// Histogram of latencies: nanoseconds and number of I/Os per bin. Empty if it is not printed.
     pub histogram_ns: Vec<(u64, u64)>,
-    /// Further results that are not I/O: name, printed unit, true if more is better, figure.
+    /// Further results that are not I/O.
     pub others: Vec<OtherToolResult>,
     /// Options that change the load: `rate_iops=1000`, `rw=randread:8`, `bsrange=4096-65536`.
     pub caps: Vec<String>,
@@ -55,15 +55,15 @@ pub struct ToolResult {
     pub settings: Option<Vec<String>>,
     /// Reason why the run failed: `error 5, Input/output error`.
     pub failed: Option<String>,
-    /// Identity of the run, wherever it is printed: the time of its average, the ports of its
-    /// connection.
+    /// Identity of the run, from which one that is printed twice is recognised: the time of its
+    /// average, the ports of its connection.
     pub run: Option<String>,
 }
 
 /// A result other than I/O: a score, a rate of copies, a network's throughput.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherToolResult {
-    /// `Dhrystone 2 using register variables`.
+    /// Name as printed: `Dhrystone 2 using register variables`.
     pub name: String,
     pub unit: String,
     pub more_is_better: bool,

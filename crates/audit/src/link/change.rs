@@ -1,6 +1,6 @@
-//! The one form of sentence that is judged: "from A to B, P %", with both ends and their change
-//! next to each other and no third figure. With looser forms, one accusation in six was right on
-//! other people's pages.
+//! The one form of sentence that is checked: "from A to B, P %", with both ends and their change
+//! next to each other and no further figure. With looser forms, only one finding in six was right
+//! on pages that others published.
 
 use super::words::{CHANGES, FROM, GAIN, GLUE, LOSS, OF_OTHERS, SETTINGS, TIMES, TO, is, says};
 use super::{DerivedLink, LinkEnds, LinkForm, LinkReason, comparable, is_ratio};
@@ -57,14 +57,15 @@ fn is_change(line: &str, sentence: &Sentence, first: &Quantity, between: &str) -
         || is(&between, TO) && last_word(before).is_some_and(|word| is(&word.to_lowercase(), FROM))
 }
 
-/// Returns true if only words of a change follow a figure, up to a full stop or bracket.
+/// Returns true if only words of a change follow a figure, up to the next bracket or punctuation
+/// mark.
 fn ends_after(line: &str, sentence: &Sentence, last: &Quantity) -> bool {
     let after = line.get(last.figure.spot.end as usize..sentence.bytes.end).unwrap_or("");
     let ends = [')', ']', ',', ';', ':', '，', '）', '。', '(', '、'];
     is_glue(after.split(ends).next().unwrap_or(""))
 }
 
-/// Returns true if a text has only words of a change, words that join it to its ends, and signs.
+/// Returns true if a text has only words for a change, linking words, and signs.
 fn is_glue(text: &str) -> bool {
     let lower = text.to_lowercase();
     let signs =
@@ -83,8 +84,8 @@ fn last_word(text: &str) -> Option<&str> {
     text.get(text.len() - if is_sign { last.len_utf8() } else { word.len() }..)
 }
 
-/// Returns true if the pair is a result. Rates are; times are if the sentence says what took them;
-/// block sizes are settings.
+/// Returns true if a pair of figures is a result: rates are, times if the sentence says what took
+/// them, and plain numbers from 2100 on that are no powers of two with a prefix (sizes).
 fn is_result(pair: &[Quantity; 2], sentence: &str) -> bool {
     let is_size = |one: &Quantity| {
         one.scale > 1.0
@@ -99,8 +100,8 @@ fn is_result(pair: &[Quantity; 2], sentence: &str) -> bool {
         }
 }
 
-/// Returns the two as figures of one unit: `100 to 115 MB/s`, `100 to 115k IOPS`. The first may be
-/// in thousands or not.
+/// Returns the two figures in one unit: `100 to 115 MB/s`, `100 to 115k IOPS`. A first figure
+/// without a unit is returned with the prefix of the second and without.
 fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
     let given = |bare: Quantity, other: &Quantity, scale: f64| Quantity {
         figure: bare.figure.scaled(scale),
@@ -116,8 +117,8 @@ fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
     scales.map(|scale| [given(first, &second, scale), second]).into()
 }
 
-/// Returns every way to compute the change. The base of rates is the first end, that of times
-/// either end.
+/// Returns every way to compute the change. The base is the first end; for times and multiples also
+/// the second.
 fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<LinkEnds> {
     let ends = |form, numerator, denominator| LinkEnds { derived, form, numerator, denominator };
     let turned = first.unit == NumberUnit::Nanoseconds || derived.unit == NumberUnit::Times;
@@ -128,7 +129,7 @@ fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<LinkEnds>
     forms.collect()
 }
 
-/// Returns the reading that the words suggest, if none gives the figure: the change of the first
+/// Returns the reading for a printed figure that no reading gives: the change relative to the first
 /// end.
 fn meant([first, second]: &[Quantity; 2], derived: Quantity) -> LinkEnds {
     let grew = second.figure.value > first.figure.value;

@@ -19,8 +19,8 @@ impl LinkForm {
     pub const ALL: [LinkForm; 5] =
         [LinkForm::Share, LinkForm::Loss, LinkForm::Gain, LinkForm::Change, LinkForm::Multiple];
 
-    /// Returns the quotient of the operands, in percent or times. `None` if the divisor may be
-    /// zero.
+    /// Returns the ratio that this form computes from the operands, in percent if that is `unit`,
+    /// else as a factor. `None` if the divisor may be zero.
     pub fn quotient(
         self,
         numerator: Interval,

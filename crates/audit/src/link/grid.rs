@@ -1,5 +1,5 @@
 //! Figures next to each other, however they are laid out: the cells of a table, the items of a
-//! list, lines of one shape, one line. Every identity reads grids.
+//! list, lines of one shape, one line. Rules that check products and ratios read them in this form.
 
 use super::words::{List, lists};
 use crate::number::{NumberHedge, NumberUnit, Quantity, quantities};
@@ -65,9 +65,9 @@ impl GridCells<'_> {
     }
 }
 
-/// Limit of columns: no identity examines a wider grid, which is data.
+/// Limit of columns; a wider table is data, and further columns are left out.
 const MOST: usize = 500;
-/// Length beyond which a line is a paragraph.
+/// Length in bytes above which a line is a paragraph, whose figures are left out.
 const LONGEST: usize = 300;
 /// Limit of lines of one shape in a grid.
 const MOST_ROWS: usize = 60;
@@ -227,8 +227,8 @@ impl GridRun {
     }
 }
 
-/// Returns the figures of a line without those that number it: `Run 1: 512 MB/s`, `2. with a
-/// cache`.
+/// Returns the figures of a line, also with a unit that precedes them. Leaves out those that number
+/// the line (`Run 1: 512 MB/s`, `2. with a cache`) and shares of what follows (`95 % of 32 s`).
 fn results(at: usize, text: &str) -> Vec<Quantity> {
     let mut figures = quantities(at, text);
     let numbers = |figure: &Quantity| {
@@ -275,8 +275,8 @@ fn is_command(text: &str) -> bool {
         || text.contains("://")
 }
 
-/// Returns true if two lines of one shape have the same units, apart from ratios, which a base does
-/// not have.
+/// Returns true if two lines have figures of the same units in the same order. Ratios do not count,
+/// since the line of the base has none, unless a line has nothing else.
 fn alike(one: &GridLine, other: &GridLine) -> bool {
     let units = |line: &GridLine| -> Vec<NumberUnit> {
         let units = line.figures.iter().map(|figure| figure.unit);

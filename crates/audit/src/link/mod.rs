@@ -33,7 +33,7 @@ pub struct LinkEnds {
 pub struct DerivedLink {
     pub ends: LinkEnds,
     pub why: LinkReason,
-    /// Subject for sentences: row and column of the table.
+    /// Subject of the figure, for messages: row and column of the table, or `the change of ...`.
     pub of: String,
     /// Names of the two operands on the page.
     pub names: [String; 2],
@@ -53,14 +53,15 @@ pub enum LinkReason {
     Held(usize),
     /// The head or the sentence gives the names of both operands.
     Named,
-    /// A sign in brackets after a figure marks a change of the first one.
+    /// A sign or a word marks percentages in brackets as changes from the first figure.
     Signed,
-    /// The sentence has both operands next to it.
+    /// The sentence has both operands next to the figure.
     Told,
 }
 
 impl LinkEnds {
-    /// Returns the result of the printed operands, in the unit of the derived figure.
+    /// Returns the result of the printed operands, in the unit of the derived figure. `None` if the
+    /// divisor may be zero.
     pub fn recomputed(&self) -> Option<Interval> {
         self.result(self.numerator.interval(), self.denominator.interval())
     }

@@ -11,7 +11,8 @@ pub(super) fn names_it(text: &[String], name: &[String], but: &[String]) -> bool
     name.iter().any(|part| text.contains(part) && !but.contains(part))
 }
 
-/// Returns words in lower case, and pairs of adjacent Chinese characters.
+/// Returns the words of a text in lower case, without single letters and numbers, and its pairs of
+/// adjacent Chinese characters.
 pub fn name_words(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut word = String::new();

@@ -7,12 +7,12 @@ use crate::finding::Slip;
 use crate::number::{Interval, Quantity};
 use crate::slip;
 
-/// Returns true if a ratio differs from the result of its operands by one such slip.
+/// Returns true if a ratio differs from the result of its operands by one slip of the pen.
 pub(crate) fn is_slip(ends: &LinkEnds) -> bool {
     ends.recomputed().is_some_and(|given| is_near(&ends.derived, given))
 }
 
-/// Returns true if a figure is outside `given` by one such slip.
+/// Returns true if one slip of the pen explains why a figure is outside `given`.
 pub(crate) fn is_near(printed: &Quantity, given: Interval) -> bool {
     let interval = printed.interval();
     if interval.middle() == 0.0 || given.low.signum() != given.high.signum() {
@@ -40,8 +40,8 @@ fn digits(value: f64) -> Vec<u8> {
     (value as u64).to_string().into_bytes()
 }
 
-/// Returns true if changing one digit, or swapping two adjacent ones, brings it between the two
-/// ends.
+/// Returns true if changing one digit of the number `own`, or swapping two adjacent ones, brings it
+/// between `low` and `high`.
 fn are_near(own: &[u8], low: f64, high: f64) -> bool {
     let value = own.iter().fold(0.0, |all, digit| all * 10.0 + f64::from(digit - b'0'));
     let fits = |change: f64| change != 0.0 && (low - 0.5..=high + 0.5).contains(&(value + change));

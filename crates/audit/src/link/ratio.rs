@@ -1,7 +1,7 @@
-//! Links ratios and changes of a grid to their two ends. A reading says which columns, or which row
-//! as the base, and which form. Each is weighed by how unlikely it is that its cells fit by chance,
-//! and by what heads say. The best reading of each column is used if it outweighs all readings that
-//! were tried.
+//! Links ratios and changes of a grid to their two operands. A reading states the columns of the
+//! operands, or the row of the base, and the form. Each is weighed by how unlikely it is that its
+//! cells fit by chance, and by what heads say. The best reading of each column is used if its
+//! weight exceeds what chance gives with so many readings.
 
 use super::grid::{Grid, GridColumn, GridHead};
 use super::names::names_it;
@@ -37,7 +37,8 @@ const MOST_VALUES: usize = 12;
 struct RatioReading<'a> {
     form: LinkForm,
     trials: Vec<RatioTrial<'a>>,
-    /// The sequences and their base, if the base is in a column.
+    /// Index of the sequences in their pool and the rule for the base, if the base is in the column
+    /// of the figures.
     source: Option<(usize, RatioBase)>,
     prior: f64,
     /// True if the head names both operands in this form, which suffices for a table of one row.
@@ -112,8 +113,9 @@ struct EnoughCells {
     held: usize,
 }
 
-/// Weighs readings of the same figures and keeps the best, if it suffices, together with the rows
-/// that were not weighed.
+/// Weighs readings of the same figures and adds the links of the best to `found`, if it suffices.
+/// `rest` returns the ratios of the rows that were not weighed, `name` the subject and the
+/// operands' names of a ratio.
 fn settle_readings<'r>(
     mut readings: Vec<RatioReading<'r>>,
     enough: EnoughCells,
@@ -232,8 +234,8 @@ fn derived_as(grid: &Grid, column: usize) -> Option<(NumberUnit, RatioEvidence)>
     found
 }
 
-/// Returns true if percentages in lines of text may be changes: they are few, and in brackets or
-/// next to a word of change. A log has columns of them.
+/// Returns true for a table, and for lines of text whose percentages may be changes: they are in at
+/// most two columns, and in brackets or next to a word of change.
 fn may_compare(grid: &Grid) -> bool {
     let ratios = (0..grid.heads.len()).filter(|at| grid.column(*at).flatten().any(is_ratio));
     let count = ratios.clone().count();
@@ -345,7 +347,7 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
     }
 }
 
-/// Returns the bits in favour of two columns, for any form.
+/// Returns the bits in favour of the columns `of` as operands, for any form.
 fn prior(
     grid: &Grid,
     derived: usize,
@@ -432,12 +434,12 @@ fn rough(grid: &Grid, column: usize) -> Vec<Option<Quantity>> {
     figures
 }
 
-/// Returns true if a label summarises all other rows.
+/// Returns true if the words of a label show that its row summarises all others: a mean, a sum.
 fn is_of_many(lists: List) -> bool {
     lists & (MEAN | SUM | MEDIAN | MOST | LEAST) != 0 && lists & METRICS == 0
 }
 
-/// Figures along a column or a row, each with its ratio to the base.
+/// Figures down a column, each with its ratio to the base.
 struct Sequence<'a> {
     items: Vec<RatioItem<'a>>,
     head: &'a GridHead,
@@ -448,8 +450,7 @@ struct Sequence<'a> {
 }
 
 impl Sequence<'_> {
-    /// Returns true if the head or the signs mark the ratios as changes. In a table, brackets
-    /// suffice.
+    /// Returns true if the head or signs mark the ratios as changes; always true in a table.
     fn is_marked(&self) -> bool {
         let says = self.head.lists & (RATIO | CHANGE | GAIN | LOSS | VERSUS) != 0;
         let signed = self.head.text.trim_end().ends_with(['+', '-'])
@@ -468,7 +469,8 @@ struct RatioItem<'a> {
     lists: List,
 }
 
-/// Sequences that are weighed together, per column of figures that they may relate to.
+/// Sequences by the column of figures that their ratios may relate to. Those of one column are
+/// weighed together.
 type SequencePool<'a> = Vec<Vec<Sequence<'a>>>;
 
 /// Adds the links of sequences down the columns. Shares are paired with the figures before them,
@@ -522,7 +524,7 @@ fn own_figure(grid: &Grid, share: usize) -> Option<usize> {
     grid.heads.iter().position(|head| head.source == source && head.slot == GridColumn::Figure)
 }
 
-/// Rule that picks the base of an item.
+/// Rule that picks the figure to which a ratio relates.
 #[derive(Clone, Copy, PartialEq)]
 enum RatioBase {
     First,
@@ -577,7 +579,7 @@ fn is_whole(ratio: &Quantity) -> bool {
     ratio.figure.value == one || ratio.figure.value == 0.0
 }
 
-/// Finds ratios of figures to a base in their own column or row.
+/// Finds ratios of figures to a base in the same column.
 fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
     let ratio = pool.iter().flatten().flat_map(|one| &one.items).find_map(|item| item.ratio);
     let Some(unit) = ratio.map(|ratio| ratio.unit) else { return };
@@ -636,8 +638,8 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
 }
 
 /// Reads changes in brackets after their own figures, relative to the first figure, which has none:
-/// `95,000`, `82,000 (-14%)`. Signs or words mark them. Half of them must hold, or two lines must
-/// share a label.
+/// `95,000`, `82,000 (-14%)`. Signs or words mark them. At least half of them must hold, except for
+/// two lines with the same label.
 fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>> {
     let mut trials = Vec::new();
     for (index, sequence) in sequences.iter().enumerate() {
@@ -669,7 +671,8 @@ fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>
     })
 }
 
-/// Reads shares of a whole table relative to its only cell with 100 %.
+/// Returns the readings of a table's ratios relative to one of its cells with 100 %. At most four
+/// such cells are tried.
 fn against_one_cell<'a>(
     sequences: &'a [Sequence],
     at: usize,

@@ -1,6 +1,6 @@
 //! Relations between one output's figures, each checked within its rounding. If some fail, the
-//! figure that no relation confirms is reported: figures that are printed in two places and
-//! disagree with a third are not blamed.
+//! figure that the fewest relations confirm is reported: two figures that agree with each other and
+//! not with a third are not blamed.
 
 use crate::evidence::EvidenceSink;
 use crate::finding::{Finding, Severity, Slip};
@@ -10,7 +10,7 @@ use crate::page::{AuditedPage, TextSpan};
 use crate::slip;
 use std::collections::{HashMap, HashSet};
 
-/// Figures of a relation, the target first, each with its value from the others.
+/// Figures of a relation, the target first, each with the value that the others give.
 type RelationFigures = Vec<(NamedFigure, Interval)>;
 
 pub(super) struct Ledger<'a> {
@@ -22,11 +22,11 @@ pub(super) struct Ledger<'a> {
     bounded: Vec<PrintedNumber>,
 }
 
-/// Uncertainty of binary floating point; no printed figure has that many digits.
+/// Relative uncertainty of binary floating point; no printed figure has that many digits.
 const ROUNDING: f64 = 1e-12;
-/// Result for operands of an arithmetic that cannot be inverted.
+/// Value of an operand that cannot be computed from the other figures.
 const UNKNOWN: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
-/// Number of operands that a finding shows.
+/// Largest number of operands that a finding shows.
 const MOST_OPERANDS: usize = 8;
 const MOST_WORDS: usize = 4;
 
@@ -35,9 +35,9 @@ impl<'a> Ledger<'a> {
         Ledger { page, rule, failed: Vec::new(), held: Vec::new(), bounded: Vec::new() }
     }
 
-    /// Checks that `target = factor * block * product of operands to their powers (1 or -1)`,
-    /// within the share `slack`. Makes no statement if an operand may be a zero divisor or a figure
-    /// is negative.
+    /// Checks that `target = factor * block * product of operands to their powers (1 or -1)`, up to
+    /// a relative error of `slack`. Makes no statement if an operand may be a zero divisor or a
+    /// figure is negative.
     pub fn product(
         &mut self,
         target: NamedFigure,
@@ -79,7 +79,7 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    /// Checks that `target = sum of operands`, within the share `slack` of the sum.
+    /// Checks that `target = sum of operands`, up to a relative error of `slack`.
     pub fn sum(&mut self, target: NamedFigure, operands: &[NamedFigure], slack: f64) {
         if operands.is_empty() {
             return;
@@ -101,7 +101,8 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    /// Checks that a figure lies within bounds, which makes it plausible at best.
+    /// Checks that a figure lies within bounds, which makes it plausible at best. `from` are the
+    /// figures that give the bounds, `by` returns the arithmetic.
     pub fn check_bounds(
         &mut self,
         target: NamedFigure,
@@ -128,7 +129,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Checks that figures do not fall, within the share `slack`.
+    /// Checks that no figure is below the one before it by more than the share `slack` of that.
     pub fn rising(&mut self, figures: &[NamedFigure], slack: f64) {
         for (at, pair) in figures.windows(2).enumerate() {
             let (below, above) = (pair[0], pair[1]);
@@ -170,8 +171,8 @@ impl<'a> Ledger<'a> {
         self.bounded.iter().filter(fine).for_each(|figure| sink.plausible(self.rule, figure));
     }
 
-    /// Returns the wrong figure of a failed relation: the one that fails more often than it holds;
-    /// of several the target.
+    /// Returns the index of the figure to blame for a failed relation: the one with the most failed
+    /// relations, less those that hold. If several have as many, it is the target.
     fn blamed(&self, said: &RelationFigures, votes: &HashMap<TextSpan, i64>) -> usize {
         let score = |at: usize| votes.get(&said[at].0.figure.spot).copied().unwrap_or_default();
         let mut best = 0;
@@ -250,7 +251,8 @@ fn with_unit(digits: &str, unit: &str) -> String {
     format!("{digits}{blank}{unit}")
 }
 
-/// Returns the product of all operands but one.
+/// Returns `factor` times all operands, to their powers, except the one at `but`. `None` if a
+/// divisor may be zero.
 fn product(factor: f64, operands: &[(NamedFigure, i32)], but: Option<usize>) -> Option<Interval> {
     let mut all = Interval::exact(factor);
     for (_, (operand, power)) in operands.iter().enumerate().filter(|(at, _)| Some(*at) != but) {

@@ -2,7 +2,7 @@
 //! found to hold; it decides itself when to stay silent. Later rules see the corrections of earlier
 //! ones.
 //!
-//! A new rule is a check, called from [`CHECKS`] or by its neighbour there, and a paragraph of
+//! A new rule is a check, called from [`CHECKS`] or by a check that is there, and a paragraph of
 //! `rules.txt`.
 
 mod fio;
@@ -28,7 +28,7 @@ const CHECKS: &[fn(&Evidence, &mut EvidenceSink)] = &[
 ];
 
 /// Runs every rule, and passes each settled figure to `settles`. Findings are in the order of the
-/// page; repeated findings of one rule about one figure are merged.
+/// page; of equal ones only the first is kept.
 pub fn check(evidence: &Evidence, settles: &mut dyn FnMut(SettledFigure)) -> Vec<Finding> {
     let mut sink = EvidenceSink::handing_on(settles);
     CHECKS.iter().for_each(|check| check(evidence, &mut sink));

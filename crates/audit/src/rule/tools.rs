@@ -112,7 +112,8 @@ impl Relation {
     }
 }
 
-/// Converts a row of iperf3; only the ends of its time are printed.
+/// Converts a row of iperf3 to a sheet, whose time is that between the printed ends. `None` if
+/// figures are missing, for results of UDP, and for less than 0.1 s.
 fn of_row(row: &IperfRow) -> Option<Sheet> {
     let (bytes, rate, [Some(from), Some(to)]) = (row.bytes?, row.rate?, row.time) else {
         return None;
@@ -128,7 +129,7 @@ fn of_row(row: &IperfRow) -> Option<Sheet> {
     (time.value >= 1e8 && !of_udp).then_some(sheet)
 }
 
-/// Relates the figures of a sheet that sums others.
+/// Checks that the figures of a sheet are the sums of those in `parts`.
 fn totals(total: &Sheet, parts: &[Sheet], ledger: &mut Ledger) {
     for name in [BYTES, IOS, BANDWIDTH, IOPS] {
         let rows: Option<Vec<NamedFigure>> = parts.iter().map(|row| row.get(name)).collect();

@@ -12,7 +12,7 @@ const NOTHING: &[&str] = &[
     "无", "…", "...",
 ];
 
-/// Reads the cell with the text at `spot`; `None` if the text has no value.
+/// Reads the cell with the text at `spot`; `None` for an empty cell or one such as `-` and `n/a`.
 pub(super) fn read_cell(spot: TextSpan, text: &str, style: Style) -> Option<TableCell> {
     if NOTHING.contains(&text) {
         return None;
@@ -198,7 +198,7 @@ impl CellWalk<'_> {
     }
 }
 
-/// Returns true for characters that may be part of a figure's text.
+/// Returns true for characters next to a figure that do not change its meaning.
 fn harmless(letter: char) -> bool {
     // Other symbols, such as emoji, say nothing about a figure.
     letter.is_whitespace()
@@ -206,7 +206,8 @@ fn harmless(letter: char) -> bool {
         || "*`~≈<>≤≥+±_\\\"'^.,↑↓▲▼⬆⬇✅🏆/→⇒|;:@=-–—−".contains(letter)
 }
 
-/// Returns the bytes of the HTML tag at the beginning of a text.
+/// Returns the length of the HTML tag at the beginning of a text, which begins with `<`; 0 if it is
+/// no tag.
 pub(super) fn tag(text: &str) -> usize {
     let named = text[1..].starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '/');
     if named { text.find('>').map_or(0, |end| end + 1) } else { 0 }

@@ -10,7 +10,7 @@ use iotax_units::grouped;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Cells in lines, from a shape; the first cell of each line is its label.
+/// Cells in lines, as the shapes of tables find them; the first cell of each line is its label.
 pub(super) struct Grid {
     pub lines: Range<usize>,
     pub heads: Vec<Vec<String>>,
@@ -23,7 +23,8 @@ pub(super) struct RuledLine {
     pub cells: Vec<TextSpan>,
 }
 
-/// Returns the spot of a piece of a line, without the characters at its edges.
+/// Returns the spot of a piece of a line, without the characters at its edges for which `edge`
+/// returns true.
 pub(super) fn trimmed(
     line: usize,
     text: &str,
@@ -41,7 +42,8 @@ impl Grid {
         self.heads.iter().map(Vec::len).chain(rows).max().unwrap_or(0)
     }
 
-    /// Returns why it is not read although it is a table.
+    /// Returns why the table is not read: it has too many rows or columns, or its rows are much
+    /// shorter than its head. `None` if it can be read.
     pub fn refusal(&self) -> Option<String> {
         let (rows, width) = (self.rows.len(), self.width());
         let filled: usize = self.rows.iter().map(|row| row.cells.len()).sum();
@@ -64,7 +66,7 @@ impl Grid {
         }
     }
 
-    /// Returns it as a table; `None` if it is empty.
+    /// Returns the cells as a table; `None` if there are none besides labels.
     pub fn to_page_table(&self, page: &AuditedPage, title: Option<String>) -> Option<PageTable> {
         let width = self.width();
         let mut heads = join_heads(&self.heads, width);
@@ -224,7 +226,7 @@ fn all_rates(rows: &[Vec<Option<TableCell>>], head: Option<Measure>) -> bool {
 }
 
 /// Returns true if the cells have only percentages, each below a figure that is not a percentage
-/// and has none. In a row with its own label they must be in brackets.
+/// and has no share yet. In a row with its own label they must be in brackets.
 fn shares_of(above: &TableRow, cells: &[Option<TableCell>], named: bool) -> bool {
     let fits = |(above, share): (&Option<TableCell>, &Option<TableCell>)| match (above, share) {
         (_, None) => true,

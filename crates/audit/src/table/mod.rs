@@ -40,7 +40,8 @@ struct TableQuery<'a> {
     end: usize,
 }
 
-/// Tables that a shape found, and the index of the first line at which it must be tried again.
+/// Tables that a shape found, and the index of the first line at which the shape must be tried
+/// again.
 struct FoundTables {
     grids: Vec<Grid>,
     end: usize,
@@ -81,11 +82,12 @@ pub struct TableRow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableCell {
     pub spot: TextSpan,
-    /// The first figure that is not a share in brackets.
+    /// The figure; `None` if there is none, or if there are several of equal rank, such as a range.
     pub figure: Option<Quantity>,
     /// Share in brackets after the figure, or in the row below: `8.40 Gbps (101%)`.
     pub share: Option<Box<Quantity>>,
-    /// Further figures: `102MiB/s (107MB/s)`.
+    /// Further figures: that in brackets in `102MiB/s (107MB/s)`, a deviation, both ends of a
+    /// range.
     pub more: Box<[Quantity]>,
 }
 
@@ -139,8 +141,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Tries every shape at a line. Returns the line after the result, or that line if there is
-    /// none.
+    /// Tries every shape at a line. Returns the line after the tables found, or the line itself if
+    /// there are none.
     fn try_shapes(&mut self, ask: &TableQuery, settled: &mut [usize]) -> usize {
         for (shape, settled) in ALL.iter().zip(settled) {
             if *settled > ask.at || !(shape.begins)(self.page.line_text(ask.at)) {

@@ -191,7 +191,9 @@ impl PipeRun<'_> {
         grids
     }
 
-    /// Returns the lines of cells directly above a rule and as wide, with the index of the first.
+    /// Returns the heads above a rule: the page's index of the first line and the texts of all
+    /// lines, which have as many cells as the rule. None is above line `top` of the run. `None` if
+    /// there are no such lines or the box is a drawing.
     fn heads(&self, top: usize, rule: usize, boxed: bool) -> Option<(usize, Vec<Vec<String>>)> {
         let columns = self.cells(rule - 1)?.len();
         let fits = |at: &usize| self.cells(*at).is_some_and(|cells| cells.len() == columns);

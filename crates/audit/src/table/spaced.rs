@@ -10,7 +10,7 @@ use std::ops::Range;
 
 const LONGEST: usize = 400;
 
-/// Returns true if the line may be a row: at least two words begin with a digit.
+/// Returns true if the line may be a row: at least two words begin with a digit, `~` or `(`.
 pub(super) fn begins(line: &str) -> bool {
     let figure = |pair: &&[u8]| {
         b" \t".contains(&pair[0]) && (pair[1].is_ascii_digit() || b"~(".contains(&pair[1]))

@@ -51,7 +51,7 @@ fn stacked_cell_text(page: &AuditedPage, line: usize) -> &str {
     page.line_text(line).trim()
 }
 
-/// Returns the line of the previous cell, if only a limited number of blank lines is between them.
+/// Returns the line of the cell before `line`, if one to [`BLANK`] blank lines are between them.
 fn previous_cell(ask: &TableQuery, line: usize) -> Option<usize> {
     let low = line.saturating_sub(BLANK + 1).max(ask.floor);
     let found = (low..line).rev().find(|at| !stacked_cell_text(ask.page, *at).is_empty())?;

@@ -63,7 +63,7 @@ fn bracket(head: &str) -> Option<(&str, &str)> {
     Some((before, inside.trim()))
 }
 
-/// Returns the value of a printed 1, if a multiple is given without a unit.
+/// Returns the factor that a text such as `k`, `тыс.` or `in thousands` states without a unit.
 fn multiple(text: &str) -> Option<f64> {
     let factor = match text {
         "k" | "K" | "千" | "x1000" | "×1000" | "x 1000" | "× 1000" | "'000" | "000s"
@@ -98,7 +98,8 @@ fn last_word(head: &str) -> Option<Measure> {
     }
 }
 
-/// Returns the unit of a head. A short one counts only alone or in brackets.
+/// Returns the unit that a text is, unless it may mean something else. Short units count only if
+/// the text is `alone` in a head or in brackets.
 fn trusted(text: &str, alone: bool) -> Option<Measure> {
     let read = measure(text)?;
     // `min` means the least of something; `B`, `x` and `M` are names.

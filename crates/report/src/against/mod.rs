@@ -19,7 +19,6 @@ pub struct ComparisonRenderer {
 pub const ALL: &[&ComparisonRenderer] =
     &[&terminal::RENDERER, &markdown::RENDERER, &json::RENDERER];
 
-/// Returns the renderer of this name.
 pub fn by_name(name: &str) -> Option<&'static ComparisonRenderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)
 }

@@ -16,7 +16,7 @@ pub(super) fn legend() -> String {
     )
 }
 
-/// A column of figures of a stack.
+/// Function that picks the figure of a column for a stack.
 type Pick = fn(&StackChange) -> Option<&MeasuredFigure>;
 /// Columns: head, rank, and the function that picks the figure.
 const COLUMNS: &[(&str, u8, Pick)] = &[
@@ -120,8 +120,8 @@ pub(super) fn verdicts(workload: &WorkloadChange) -> Vec<String> {
     workload.stacks.iter().flat_map(of_stack).collect()
 }
 
-/// Returns which of the two figures the verdicts are about: one line for all stacks that share the
-/// reason.
+/// Returns which change the verdicts are about, the direct one or that of the ratio to the run's
+/// own baseline: one line for all stacks with the same reason.
 pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
     let mut about: BTreeMap<(bool, &str), Vec<&str>> = BTreeMap::new();
     for stack in &workload.stacks {
@@ -136,8 +136,8 @@ pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
     about.iter().map(|((_, why), names)| format!("judged: {} {why}", names.join(", "))).collect()
 }
 
-/// Returns why figures are missing or weak, one line per reason. A baseline without a baseline is
-/// not worth a remark.
+/// Returns why figures are missing or weak, one line per reason. Missing ratios to the baseline are
+/// left out, since the baseline itself has none.
 pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
     let mut about: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for stack in &workload.stacks {

@@ -361,7 +361,8 @@ fn in_states(array: &ArrayStates, zone: f64) -> Markup {
     }
 }
 
-/// Draws comparisons with one stack, each by its name.
+/// Draws the intervals of rates compared with one stack. `zone`, in percent, is shaded; `named`
+/// returns a row's name.
 fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) -> String) -> Markup {
     let row =
         |one: &Comparison, note: String, verdict: &Verdict, ratio: &MeasuredFigure| IntervalRow {
@@ -393,14 +394,14 @@ fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) ->
     }
 }
 
-/// Head and figure of a kind of charge.
+/// Head of a drawing, and the function that picks its figure.
 type PickCharge = (&'static str, fn(&Charges) -> &ChargeFinding);
 const LATENCY: PickCharge =
     ("Mean latency under the same load, against", |charges| &charges.latency);
 const CPU: PickCharge = ("CPU time per I/O, against", |charges| &charges.cpu);
 
-/// Draws only intervals: for a stack without one, the sentences say why and the table has the
-/// value.
+/// Draws the intervals of latencies or CPU times. Stacks without an interval are left out: the
+/// sentences say why, and the table has the value.
 fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f64) -> Markup {
     let row = |one: &Charges, note: String, charge: &ChargeFinding| IntervalRow {
         name: one.stack.clone(),
@@ -479,7 +480,8 @@ fn table_markup(table: &TextTable, total: usize) -> Markup {
 /// Number of shades in the style sheet.
 const SHADES: f64 = 5.0;
 
-/// Returns a table whose cells are shaded by how good they are, from 0 to 1.
+/// Returns a table whose cells are shaded. `heat` holds, by column and row, how good each is, from
+/// 0 to 1.
 fn heat_map(table: &TextTable, heat: &[Vec<Option<f64>>]) -> Markup {
     let Some((names, columns)) = table.columns.split_first() else { return html! {} };
     let shade = |good: f64| format!("heat{:.0}", (good * SHADES).ceil().clamp(1.0, SHADES));
@@ -549,8 +551,8 @@ fn marks() -> Markup {
     }
 }
 
-/// Returns the figures. The marks are explained below them, unless they were explained above all
-/// figures.
+/// Returns the tables of a workload's figures. Their marks are explained, too, unless they are
+/// already (`explained`).
 fn figures(workload: &WorkloadFindings, explained: bool) -> Markup {
     html! {
         h3 { "Figures" }

@@ -32,7 +32,7 @@ pub(super) struct Scale {
     step: f64,
 }
 
-/// Limit of bars; longer ones are cut off with the axis.
+/// Limit of bars in percent; longer ones are cut off with the axis.
 const FARTHEST: f64 = 1e4;
 
 impl Scale {
@@ -60,7 +60,7 @@ impl Scale {
     }
 }
 
-/// Returns 1, 2 or 5 times a power of ten.
+/// Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `rough`.
 pub(super) fn nice_step(rough: f64) -> f64 {
     let power = 10f64.powf(rough.max(1e-3).log10().floor());
     [1.0, 2.0, 5.0]
@@ -114,7 +114,7 @@ pub(super) fn axis(scale: Scale) -> Markup {
     }
 }
 
-/// Keeps the outer labels inside the drawing.
+/// Returns the anchor of a tick's label, which keeps the outer labels inside the drawing.
 fn anchor(tick: f64, scale: Scale) -> &'static str {
     match () {
         () if tick <= scale.from => "start",
@@ -130,7 +130,7 @@ pub(super) struct Curve<'a> {
 
 const HEIGHT: f64 = 300.0;
 const TOP: f64 = 10.0;
-/// Share of the width left of the first percentile, used for the labels of the latencies.
+/// Percent of the width to the left of the first percentile, for the labels of the latencies.
 const LEFT: f64 = 12.0;
 const MARKS: [(f64, &str); 6] =
     [(0.0, "0"), (0.5, "50"), (0.9, "90"), (0.99, "99"), (0.999, "99.9"), (0.9999, "99.99 %")];
@@ -166,7 +166,7 @@ pub(super) fn latencies(curves: &[Curve], words: &str) -> Markup {
 const SEGMENTS: usize = 240;
 const COURSE_HEIGHT: f64 = 180.0;
 
-/// Draws what came through in a course of load over time, and the line of its limiter.
+/// Draws how much a course of load completed over time, and the line of the limiter that was found.
 pub(super) fn course(course: &CourseFinding) -> Markup {
     let seconds = course.seconds.max(1e-9);
     let most = course.points.last().map_or(1.0, |point| point.1.max(1e-9));

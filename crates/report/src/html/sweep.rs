@@ -44,8 +44,9 @@ fn conclusions(one: &SweepFindings) -> Markup {
     }
 }
 
-/// Returns one drawing for all stacks, or for a grid one for each stack with a line per curve; no
-/// more lines than styles.
+/// Returns the drawings of cost and of throughput: one for all stacks, or in a sweep over two
+/// parameters one per stack, with a line for each value of the second. A drawing has at most as
+/// many lines as there are styles.
 fn drawings(one: &SweepFindings, zone: f64) -> Markup {
     let lines = drawn_lines(one);
     let baseline =
@@ -79,7 +80,8 @@ fn drawings(one: &SweepFindings, zone: f64) -> Markup {
     }
 }
 
-/// Returns the stack of a drawing; each drawing of a grid has one stack.
+/// Returns `: STACK` for a drawing of a sweep over two parameters, which has one stack; empty for
+/// others.
 fn of_stack(one: &SweepFindings, group: &[DrawnLine]) -> String {
     match (&one.curve_word, group.first()) {
         (Some(_), Some(line)) => format!(": {}", line.stack.stack),
@@ -118,7 +120,8 @@ fn drawn_line<'a>(
 }
 
 impl DrawnLine<'_> {
-    /// Returns the points of the line; `None` if no point can be drawn.
+    /// Returns the points of the line, at the positions that `ranges` returns (across, up); `None`
+    /// if no point can be drawn.
     fn series(&self, ranges: impl Fn(&SweptStack) -> Option<(Range, Range)>) -> Option<Series> {
         let is_knee = |point: &SweptStack| matches!(&self.stack.knee.place, KneePosition::Inside { at, .. } if *at == point.at);
         let dot = |point: &SweptStack| {
@@ -131,13 +134,14 @@ impl DrawnLine<'_> {
     }
 }
 
-/// Returns a figure with an interval, each value scaled.
+/// Returns a figure and its bounds, each scaled; `None` if there is no interval.
 fn range(figure: &MeasuredFigure, scale: impl Fn(f64) -> f64) -> Option<Range> {
     let (low, high) = figure.bounds()?;
     Some(Range { low: scale(low), value: scale(figure.value()?), high: scale(high) })
 }
 
-/// Returns the change of the acknowledged rate in percent over the swept value.
+/// Returns the swept value, and the change of the rate in percent. Writes count when they are
+/// acknowledged.
 fn cost(point: &SweptStack) -> Option<(Range, Range)> {
     let change = range(&point.costs.first()?.ratio, |ratio| 100.0 * (ratio - 1.0))?;
     Some((Range::point(point.at.value as f64), change))

@@ -39,14 +39,14 @@ impl Range {
 
 const HEIGHT: f64 = 300.0;
 const TOP: f64 = 14.0;
-/// Left end, as a share of the width, of the range in which points lie; labels are to the left of
+/// Left end, in percent of the width, of the range in which points lie; labels are to the left of
 /// it.
 const LEFT: f64 = 14.0;
 const RIGHT: f64 = 96.0;
 /// Widths in pixels of a drawing on the narrowest phone and on a desktop: labels must not collide
 /// on either.
 const WIDTHS: [f64; 2] = [300.0, 1030.0];
-/// Pixels of a letter, and of a line of text.
+/// Width of a letter in pixels; [`LINE`] is the height of a line of text.
 const LETTER: f64 = 6.6;
 const LINE: f64 = 13.0;
 /// Pixels by which series are shifted, so that their bars do not hide each other.
@@ -60,7 +60,7 @@ struct Log {
 }
 
 impl Log {
-    /// Returns a scale that holds all ranges with a margin, and is never empty.
+    /// Returns a scale that holds all ranges with a margin, the factor `air`, and is never empty.
     fn holding(ranges: impl Iterator<Item = Range> + Clone, air: f64) -> Log {
         let low = ranges
             .clone()
@@ -79,7 +79,8 @@ impl Log {
         ((value.max(self.low) / self.low).ln() / (self.high / self.low).ln()).clamp(0.0, 1.0)
     }
 
-    /// Returns 1, 2 and 5 of each decade, only as many as keep this share between them.
+    /// Returns 1, 2 and 5 of each decade, without those that are closer than `apart`, a share of
+    /// the axis, to the one before.
     fn ticks(&self, apart: f64) -> Vec<f64> {
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         let all = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(decade)));
@@ -88,7 +89,7 @@ impl Log {
     }
 }
 
-/// Keeps the elements that have at least this distance from the one before.
+/// Keeps the elements whose position `at` is at least `apart` from that of the last one kept.
 fn thinned<T>(all: Vec<T>, at: impl Fn(&T) -> f64, apart: f64) -> Vec<T> {
     let mut kept: Vec<T> = Vec::new();
     for one in all {
@@ -111,13 +112,14 @@ fn up(share: f64) -> f64 {
     HEIGHT - (HEIGHT - TOP) * share
 }
 
-/// An unfinished drawing: the positions of its points, and the ticks of its axes.
+/// Scales and ticks of a drawing.
 struct SweepFrame {
     x: Log,
     y: Upright,
     x_ticks: Vec<(f64, String)>,
     y_ticks: Vec<(f64, String)>,
-    /// True if points of several series share a horizontal position.
+    /// True if points of several series share a horizontal position, so that the series are
+    /// shifted.
     aside: bool,
 }
 
@@ -257,7 +259,7 @@ impl SweepFrame {
         }
     }
 
-    /// Places labels: knees first, then the values of other points, each only if there is room.
+    /// Draws the labels of points: knees first, then the others, each only if there is room.
     fn labels(&self, series: &[Series]) -> Markup {
         let all = || series.iter().flat_map(|one| &one.points);
         let dots: Vec<Label> = all().map(|dot| self.blot(dot)).collect();

@@ -11,7 +11,7 @@ use encoding_rs::Encoding;
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
 const LOOKED_AT: usize = 64 << 10;
-/// Number of tags that identify a page without `<html>`, in the part that is examined.
+/// Least number of tags, in the bytes examined, that makes a text without `<html>` a page.
 const TAGS: usize = 10;
 
 pub fn is_html(bytes: &[u8]) -> bool {
@@ -44,7 +44,7 @@ pub fn is_html(bytes: &[u8]) -> bool {
             && tags(head) >= TAGS
 }
 
-/// A tag or a text, with its first and last line.
+/// Tag or text, with its first and last line, from 1.
 struct PlacedNode {
     pub token: Token<usize>,
     pub line: usize,

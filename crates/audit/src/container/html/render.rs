@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 type NumberedLine = (u32, String);
 
-/// Elements whose content nobody sees.
+/// Elements whose content is not shown or is not text.
 const DROPPED: &str = "script style title template noscript svg math select iframe";
 /// Elements that begin and end a paragraph, including cells of tables that lay out a page.
 const PARAGRAPHS: &str = "p div section article main aside header footer blockquote ul ol dl figure figcaption hr form fieldset details summary address body table tr td th";
@@ -19,11 +19,12 @@ fn is_of(list: &str, name: &[u8]) -> bool {
     list.split(' ').any(|one| one.as_bytes() == name)
 }
 
-/// Limits of a cell: one with more lines or bytes belongs to a page's layout.
+/// Largest number of lines of a table's cell, and in [`CELL_BYTES`] of bytes. A larger cell shows
+/// that the table lays out the page.
 const CELL_LINES: usize = 6;
 const CELL_BYTES: usize = 400;
 
-/// Returns the lines that a page shows, and the part that was lost.
+/// Returns the lines that a page shows, and the lines lost after an element that is never closed.
 pub(super) fn rendered_lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRange>) {
     let all = placed(text);
     let mut renderer = HtmlRenderer::default();
@@ -31,8 +32,8 @@ pub(super) fn rendered_lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRan
     (renderer.shown, renderer.lost)
 }
 
-/// Returns how many tokens a table has. `None` for a table that serves layout: it contains
-/// listings, headings or tables.
+/// Returns the number of tokens before the end tag of a table. `None` for a table that lays out the
+/// page: it contains another table, or a cell with a listing or heading.
 fn table_token_count(tokens: &[PlacedNode]) -> Option<usize> {
     let mut in_cell = false;
     for (at, placed) in tokens.iter().enumerate() {
@@ -48,13 +49,13 @@ fn table_token_count(tokens: &[PlacedNode]) -> Option<usize> {
 
 #[derive(Default)]
 struct HtmlRenderer {
-    /// Current line, and the last line of the token.
+    /// First line of the current token in the source; `last` is its last line.
     line: u32,
     last: u32,
     shown: Vec<NumberedLine>,
     current: String,
     current_line: u32,
-    /// `- ` or `## ` for the next text.
+    /// Mark to put before the next text: `- ` or `## `.
     mark: &'static str,
     listing: usize,
     /// True if a listing's first line end is still to be dropped.
@@ -190,7 +191,7 @@ impl HtmlRenderer {
         }
     }
 
-    /// Ends the line and leaves one empty.
+    /// Ends the line and, outside listings, adds an empty line unless the last one is empty.
     fn paragraph(&mut self) {
         self.break_line();
         let blank = self.shown.last().is_none_or(|(_, line)| line.is_empty());
@@ -199,7 +200,8 @@ impl HtmlRenderer {
         }
     }
 
-    /// Renders a table; `None` if it serves layout.
+    /// Renders the content of a table. `None` if it has a single column, or if a large cell shows
+    /// that it lays out the page.
     fn render_table(&mut self, tokens: &[PlacedNode]) -> Option<()> {
         let (mut layout, mut lost) = (false, None);
         let cell = |tokens: &[PlacedNode]| -> Rc<str> {

@@ -5,7 +5,7 @@ use super::PlacedNode;
 use html5gum::{StartTag, Token};
 use std::rc::Rc;
 
-/// Limit of columns; further ones are cut.
+/// Limit of columns; further ones are dropped.
 const MOST_COLUMNS: usize = 512;
 /// Limit of the copies that spans make beyond the number of cells. Otherwise a few bytes could
 /// request millions.
@@ -31,8 +31,8 @@ pub(super) struct HtmlRow {
 }
 
 impl HtmlRows {
-    /// Reads the content of a table that begins at a line. `cell` makes the cells; content outside
-    /// cells is returned too.
+    /// Reads the content of a table that begins at line `line`. `cell` returns the text of a cell.
+    /// Nodes outside cells, such as those of a caption, are returned beside the rows.
     pub fn read_rows(
         tokens: &[PlacedNode],
         mut line: usize,

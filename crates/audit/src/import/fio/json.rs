@@ -1,5 +1,5 @@
-//! fio's JSON and JSON+, 2.1 to 3.4x, of one machine and of clients. Up to 2.21 latencies are in
-//! microseconds and `io_bytes` in KiB; divided values there are truncated, not rounded.
+//! fio's JSON and JSON+, 2.1 to 3.4x, of one machine and of clients. Before 2.99 latencies are in
+//! microseconds, before 2.21 `io_bytes` is in KiB; divided values there are truncated, not rounded.
 
 use super::options::{self, JobOptions};
 use super::{
@@ -59,7 +59,7 @@ fn is_output(node: &JsonNode) -> bool {
         || jobs().is_some_and(|jobs| jobs.elements().first().is_some_and(is_job))
 }
 
-/// Returns true for a single job, if the page has only that.
+/// Returns true for the object of a job, which a page may show without the rest of the output.
 fn is_job(node: &JsonNode) -> bool {
     let one_way = |way: &JsonNode| way.get("bw").is_some() || way.get("io_bytes").is_some();
     node.get("jobname").is_some() && WAYS.iter().any(|(key, _)| node.get(key).is_some_and(one_way))
@@ -193,7 +193,8 @@ impl FioJsonReader<'_> {
         job.directions.push(made);
     }
 
-    /// Returns true if `io_bytes` is in KiB, as up to 2.20; since then `io_kbytes` is next to it.
+    /// Returns true if `io_bytes` is in KiB, as before 2.21, and false if it is in bytes. `None` if
+    /// neither the keys nor the version show it.
     fn io_in_kibibytes(&self, node: &JsonNode) -> Option<bool> {
         let new = ["io_kbytes", "bw_bytes", "clat_ns", "slat_ns", "lat_ns"];
         match self.fio.version {
@@ -288,8 +289,8 @@ fn bins(node: &JsonNode, of: &str) -> Vec<(u64, u64)> {
 }
 
 /// Returns how many jobs a report sums: 1 or `numjobs`, whichever matches the total time of all
-/// threads divided by the runtime. fio does not print whether a report is of a group, and a group
-/// may hold several sections.
+/// threads divided by the runtime; `None` if neither does. fio does not print whether a report is
+/// of a group, and a group may hold several sections.
 fn jobs_of(job: &FioReport, threads_ms: f64) -> Option<u64> {
     let numjobs = job.option("numjobs").map_or(Some(1), |text| text.parse().ok());
     let runtimes = job.directions.iter().filter_map(|one| one.runtime_ms);

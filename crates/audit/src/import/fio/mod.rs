@@ -1,5 +1,5 @@
 //! fio's output in one form, read from normal text, JSON and terse output. Figures are in I/Os per
-//! second, bytes per second, bytes, milliseconds of the run, nanoseconds of latencies, percent.
+//! second, bytes per second, bytes or percent, runtimes in milliseconds, latencies in nanoseconds.
 
 pub mod json;
 pub mod num2str;
@@ -35,14 +35,13 @@ impl FioVersion {
     }
 }
 
-/// Form of a printed output: text is rounded, JSON is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FioForm {
     #[default]
     Text,
     Json,
     Terse,
-    /// Result lines from a text, pasted without their job.
+    /// Result lines of normal text, pasted without the line of their job.
     Excerpt,
 }
 
@@ -58,7 +57,8 @@ pub struct Fio {
     pub(crate) statuses: Vec<GroupStatus>,
 }
 
-/// `name: (g=0): rw=randrw, bs=(R) 4096B-4096B, ..., ioengine=libaio, iodepth=1`.
+/// Settings of a job, as in `name: (g=0): rw=randrw, bs=(R) 4096B-4096B, ..., ioengine=libaio,
+/// iodepth=1` or as its options state them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioJobLine {
     pub name: String,
@@ -90,7 +90,7 @@ pub struct FioReport {
     /// JSON's `job_start` (from 3.36 on): time of the start, in milliseconds since 1970.
     pub(crate) began_ms: Option<u64>,
     pub(crate) pid: Option<u64>,
-    /// Options of the job; in JSON, `job options` and the global ones.
+    /// Options of the job, which only JSON prints: the global ones, then `job options`.
     pub(crate) options: Vec<(String, String)>,
     pub(crate) directions: Vec<Direction>,
     pub(crate) cpu: Option<FioCpu>,
@@ -108,7 +108,8 @@ pub(crate) struct IssuedLine {
     pub(crate) dropped: [Option<PrintedNumber>; 3],
 }
 
-/// `cpu : usr=44.65%, sys=45.51%, ctx=703251`.
+/// Line `cpu : usr=44.65%, sys=45.51%, ctx=703251`: shares of CPU time in percent, and the number
+/// of context switches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FioCpu {
     pub(crate) user: PrintedNumber,
@@ -123,7 +124,7 @@ pub(crate) struct Direction {
     pub(crate) iops: Option<PrintedNumber>,
     /// Bytes per second, printed 1024-based; JSON's `bw_bytes`.
     pub(crate) bandwidth: Option<PrintedNumber>,
-    /// Bytes per second, printed 1000-based next to the other; JSON's `bw` in KiB/s next to
+    /// Bytes per second, printed 1000-based next to `bandwidth`; JSON's `bw` in KiB/s next to
     /// `bw_bytes`.
     pub(crate) bandwidth_decimal: Option<PrintedNumber>,
     /// Total bytes, printed 1024-based; JSON's `io_bytes`.
@@ -153,13 +154,13 @@ pub(crate) struct FioLatency {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Percentiles {
-    /// `clat`, `lat` or `slat`.
+    /// Name of the latency that they describe: `clat`, `lat` or `slat`.
     pub(crate) of: &'static str,
     pub(crate) points: Vec<(f64, PrintedNumber)>,
 }
 
-/// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB),
-/// run=300001-300001msec`.
+/// Line of the run status: `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s),
+/// io=29.8GiB (31.0GB), run=300001-300001msec`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GroupStatus {
     pub(crate) group: Option<u64>,
@@ -181,8 +182,8 @@ pub(crate) fn index_of(way: ResultDirection) -> usize {
     }
 }
 
-/// Largest number of jobs that fio runs (`REAL_MAX_JOBS`). More belong to no run, and each job is
-/// searched among all.
+/// Largest number of jobs that fio runs (`REAL_MAX_JOBS`), and of settings that are kept: each job
+/// is searched among all of them.
 pub(crate) const MOST_JOBS: usize = 4096;
 
 impl Fio {

@@ -30,8 +30,8 @@ impl DigitStyle {
 
 const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// Prints `number` as a correct fio does: in at most this many digits (the point counts), with its
-/// prefix of 1024 or 1000.
+/// Prints `number` as a correct fio does: in at most `digits` digits (the point counts), with the
+/// prefix of 1024 if `binary`, else of 1000.
 pub(crate) fn print(number: u64, digits: usize, binary: bool, unit: &str) -> String {
     let thousand = if binary { 1024 } else { 1000 };
     let (mut left, mut remainder, mut power) = (number, None, 0);
@@ -59,8 +59,8 @@ fn length(number: u64) -> usize {
     number.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-/// Returns the other value of a printed number if its carry may have been lost: `25.0k` is also
-/// printed for 25,950 to 25,999. `None` if its digits or the version rule that out.
+/// Returns the values that a printed number also stands for if its carry was lost: 25,950 to 25,999
+/// for `25.0k`. `None` if its digits or the version rule that out.
 pub fn lost_carry_interval(
     printed: &str,
     figure: &PrintedNumber,

@@ -30,7 +30,8 @@ pub(crate) fn settings_from_options(name: &str, line: usize, options: &JobOption
     }
 }
 
-/// Returns the minimum and maximum sizes of reads, writes and trims from `4k`, `4k,8k`, `4k-64k`.
+/// Returns the minimum and maximum sizes, in bytes, of reads, writes and trims from `4k`, `4k,8k`,
+/// `4k-64k`. `range` counts before `fixed`.
 pub(super) fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u64)>; 3] {
     let Some(text) = range.or(fixed) else { return [None; 3] };
     let mut parts = text.split(',').map(|part| {

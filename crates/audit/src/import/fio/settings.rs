@@ -11,7 +11,7 @@ const OF_WORKLOAD: &str = "rw bs bsrange iodepth numjobs ioengine rwmixread rwmi
 const OF_LOAD: &str = "rate rate_iops rate_min rate_iops_min rate_process thinktime thinktime_blocks thinktime_spin \
                        latency_target latency_window latency_percentile max_latency bssplit";
 
-/// Options that name things or change only the report. They alone are never compared.
+/// Options that name things or change only the report. They are never compared.
 const REPORTING: &str = "name description filename directory filename_format hostname port \
                          group_reporting unified_rw_reporting per_job_logs write_bw_log write_lat_log write_iops_log \
                          write_hist_log log_avg_msec log_window_value log_hist_msec log_hist_coarseness log_max_value \

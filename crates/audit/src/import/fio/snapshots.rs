@@ -8,11 +8,12 @@ use crate::number::PrintedNumber;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// Largest gap between the clock and the runtimes if both are in milliseconds.
+/// Uncertainty of the time between two outputs if both print it in milliseconds.
 const FINE_MS: f64 = 20.0;
-/// Largest gap if the time is in seconds, which fio truncates.
+/// Uncertainty of the time between two outputs if they print it in seconds, which fio truncates.
 const COARSE_MS: f64 = 1000.0;
-/// Runs of one length differ by less than this.
+/// Least rise of the runtime that shows two outputs to be of one run: separate runs of one length
+/// differ by less.
 const RISE_MS: f64 = 500.0;
 
 /// Returns, for each output of a page in order, true if a later output of the same run has
@@ -109,7 +110,8 @@ fn began_once(before: &Fio, later: &Fio) -> bool {
     passed >= 0.0 && (no_room || together)
 }
 
-/// Returns the milliseconds from one output to the other, and their uncertainty.
+/// Returns the milliseconds from one output to the other and their uncertainty; `None` if an output
+/// does not print its time.
 fn passed_ms(before: &Fio, later: &Fio) -> Option<(f64, f64)> {
     let fine = |fio: &Fio| fio.jobs.iter().filter_map(|job| job.printed_ms).max();
     if let (Some(before), Some(later)) = (fine(before), fine(later)) {
@@ -124,7 +126,7 @@ fn longest_ms(fio: &Fio) -> f64 {
     ways.filter_map(|way| way.runtime_ms).map(|figure| figure.value).fold(0.0, f64::max)
 }
 
-/// Returns the seconds since 1970 of a printed time, by the clock of the machine.
+/// Returns the seconds since 1970 of a printed time, as if the machine's local time were UTC.
 fn seconds(text: &str) -> Option<i64> {
     Some(printed_time(text)?.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second())
 }

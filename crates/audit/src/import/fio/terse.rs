@@ -20,7 +20,7 @@ pub(crate) const FORMAT: Format = Format {
 const KIB: f64 = 1024.0;
 const US: f64 = 1e3;
 
-/// Least number of values in a line of fio's terse output.
+/// Least number of values of a line that counts as fio's even if it cannot be read.
 const LEAST: usize = 60;
 
 fn begins(line: &str) -> bool {
@@ -64,7 +64,8 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     (at > first).then(|| ImportedOutputs { said: ToolReport::Fio(Box::new(fio)), end: at, unread })
 }
 
-/// Reads a job; `None` if a value that must be a percentage is not one.
+/// Reads a job with results of the directions `ways`. `rich` is false for the layout of fio 1.x.
+/// Returns `None` if a value that must be a percentage is not one.
 fn job(line: UnnumberedLine, at: usize, ways: &[ResultDirection], rich: bool) -> Option<FioReport> {
     let mut values = TerseValues { line, rest: line.text.split(';') };
     let version = values.next_text();
@@ -110,7 +111,8 @@ impl<'p> TerseValues<'p> {
         self.line.whole_count(text)
     }
 
-    /// Returns a figure: decimals count as rounded, whole numbers as truncated.
+    /// Returns a figure, multiplied by `unit`. Decimals count as rounded, whole numbers as
+    /// truncated.
     fn cut(&self, text: &'p str, unit: f64) -> Option<PrintedNumber> {
         let count = self
             .line
@@ -136,7 +138,8 @@ impl<'p> TerseValues<'p> {
         [min, max, mean].iter().flatten().any(|one| one.value > 0.0).then_some(latency)
     }
 
-    /// Reads `99.000000%=1286`; a percentile that was not requested is `0%=0`.
+    /// Reads a percentile, `99.000000%=1286`. Returns `Some(None)` for `0%=0`, one that was not
+    /// requested, and `None` for anything else.
     fn point(&mut self) -> Option<Option<(f64, PrintedNumber)>> {
         let (percent, value) = self.next_text().split_once("%=")?;
         Some(percent.parse().ok().filter(|percent| *percent > 0.0).zip(self.cut(value, US)))

@@ -22,8 +22,8 @@ pub(crate) const FORMAT: Format = Format {
 /// Limit of foreign lines within a job's results: noise of a console, a page's watermark.
 const NOISE: usize = 2;
 
-/// Limit of examined lines of heads and progress without a result. After more, the lines count as
-/// output anyway.
+/// Number of lines of heads and progress that count as output even if no result follows. Fewer
+/// without a result are not an output.
 const LONELY: usize = 32;
 
 fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {

@@ -1,5 +1,5 @@
 //! iperf3's output in one form, read from text and JSON: tests of streams with their intervals and
-//! final results. Figures are in bytes, bits per second, seconds, milliseconds of jitter.
+//! final results. Figures are in bytes, bits per second or seconds; jitter is in milliseconds.
 
 pub mod json;
 pub mod text;
@@ -18,11 +18,12 @@ pub struct Iperf3 {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IperfTest {
     pub(crate) line: usize,
-    /// Text before the lines of the test: `s1:`.
+    /// Name of the instance that printed the test, `s1`; `None` if there is only one.
     pub(crate) speaker: Option<String>,
     pub version: Option<String>,
     pub(crate) bidirectional: bool,
-    /// True if the columns count datagrams rather than retransmissions.
+    /// True if the columns count datagrams, false if retransmissions; `None` if the head is missing
+    /// or shows neither.
     pub(crate) udp: Option<bool>,
     /// Number of streams requested each way.
     pub(crate) streams: Option<u64>,
@@ -64,7 +65,7 @@ pub(crate) struct IperfRow {
     pub(crate) jitter_ms: Option<PrintedNumber>,
     pub(crate) datagrams: Option<PrintedNumber>,
     pub(crate) lost_share: Option<PrintedNumber>,
-    /// True if the row lies in the omitted time.
+    /// True for a row of the first seconds that iperf3 was told to omit.
     pub(crate) omitted: bool,
 }
 
@@ -88,8 +89,8 @@ impl IperfRow {
 }
 
 impl IperfTest {
-    /// Returns the result of each direction: the sum, or the only stream. The receiver's count is
-    /// preferred.
+    /// Returns the result of each direction: the sum, or the only stream. Of two ends, the
+    /// receiver's count is preferred. A direction with several streams and no sum has no result.
     pub(crate) fn results(&self) -> Vec<&IperfRow> {
         let mut roles: Vec<Option<&'static str>> = Vec::new();
         for row in &self.ends {

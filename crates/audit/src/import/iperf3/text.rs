@@ -1,5 +1,5 @@
 //! iperf3's normal text, 3.0 to 3.17, of client and server: whole or only its rows, of one process
-//! or of several whose lines begin with the name of the printer.
+//! or of several, whose lines begin with a name (`s1: `).
 
 use super::{Iperf3, IperfEnd, IperfRow, IperfStream, IperfTest, ROLES};
 use crate::import::cut::{UnnumberedLine, exact};
@@ -83,14 +83,16 @@ struct IperfTextReader<'p> {
 }
 
 impl<'p> IperfTextReader<'p> {
-    /// Returns the speaker of a line, if there are several.
+    /// Returns the name of the instance that printed a line, such as `s1`; `None` if the line has
+    /// none.
     fn speaker(&self, line: usize) -> Option<&'p str> {
         let name =
             self.page.line_text(line)[..self.page.bare_line(line).1].trim().trim_end_matches(':');
         name.starts_with('s').then_some(name)
     }
 
-    /// Returns the test of a line; a new one if the last test of its speaker is `over`.
+    /// Returns the last test of the instance that printed a line; a new test if there is none or it
+    /// is `over`.
     fn test(&mut self, at: usize, over: impl Fn(&IperfTest) -> bool) -> &mut IperfTest {
         let speaker = self.speaker(at);
         let known = self.tests.iter().rposition(|test| test.speaker.as_deref() == speaker);
@@ -254,7 +256,8 @@ fn number_word(line: &UnnumberedLine, word: &str) -> Option<PrintedNumber> {
     (bytes == word.len()).then_some(figure)
 }
 
-/// Reads a number with its unit. Printed numbers are rounded, also those without decimals.
+/// Takes a number and its unit from the front of `words`. Printed numbers are rounded, also those
+/// without decimals; zero is exact.
 fn amount(
     line: &UnnumberedLine,
     words: &mut &[&str],
@@ -271,7 +274,7 @@ fn bytes_of(unit: &str) -> Option<f64> {
     power(unit.strip_suffix("Bytes")?, 1024.0)
 }
 
-/// Returns the factor of a unit of rates: bits per second are 1000-based, bytes per second
+/// Returns the factor from a unit of rates to bits per second: bits are 1000-based, bytes
 /// 1024-based.
 fn rate_of(unit: &str) -> Option<f64> {
     let amount = unit.strip_suffix("/sec")?;

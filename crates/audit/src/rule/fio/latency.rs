@@ -29,7 +29,7 @@ fn described_latency<'a>(
     Some((percentiles, latency.as_ref()))
 }
 
-/// Checks that no part of a latency is longer than the whole.
+/// Reports a completion latency that is above the whole latency. Returns `None` if there is none.
 fn part_above_whole(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     let (clat, lat) = (run.direction.clat?, run.direction.lat?);
     let pairs = [

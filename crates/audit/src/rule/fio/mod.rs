@@ -12,7 +12,8 @@ use crate::import::workload::ResultDirection;
 use crate::number::{Interval, PrintedNumber};
 use crate::page::AuditedPage;
 
-/// Runs F1 to F5, N2, N3, then the rules on latencies, loads and the course of runs.
+/// Runs the rules on rates (F1 to F6, N2, N3), latencies (F8, F9), loads (F23, F25) and the end of
+/// runs (F28).
 pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     rates::check(evidence, sink);
     [latency::check_parts, latency::order]
@@ -37,7 +38,8 @@ struct JobDirection<'a> {
 /// Limit of clients' jobs that are examined.
 const MOST_CLIENTS: usize = 1000;
 
-/// Returns every direction of every job of every output.
+/// Returns every direction of every job of fio's outputs, except outputs that a later one of the
+/// same run supersedes.
 fn job_directions<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = JobDirection<'a>> {
     let page = evidence.page;
     evidence.fio().flat_map(move |fio| {
@@ -72,13 +74,14 @@ impl<'a> JobDirection<'a> {
         nothing(issued.short[at]) && nothing(issued.dropped[at]) && nothing(self.job.error)
     }
 
-    /// Returns the number of I/Os of a job that ended well, if each moved all requested bytes.
+    /// Returns the printed number of I/Os issued in this direction. `None` if the job had an error,
+    /// if an I/O was short or dropped, or if reads and writes are reported as one.
     fn issued(&self) -> Option<PrintedNumber> {
         let issued = self.job.issued?.total[index_of(self.direction.way)];
         issued.filter(|_| self.is_whole() && self.direction.way != ResultDirection::Both)
     }
 
-    /// Returns the bytes of each I/O, if all have one size.
+    /// Returns the size in bytes of an I/O; `None` if sizes vary or are not stated.
     fn block_size(&self) -> Option<f64> {
         self.fio.block_size(self.job, self.direction.way).map(|bytes| bytes as f64)
     }
@@ -115,7 +118,8 @@ enum Agreement {
     Disagrees,
 }
 
-/// Compares a printed figure of a version of fio with its recomputed value.
+/// Compares a printed figure with its recomputed value. `era` is the way in which this version of
+/// fio prints digits.
 fn agrees(
     page: &AuditedPage,
     figure: &PrintedNumber,

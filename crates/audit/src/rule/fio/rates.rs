@@ -53,7 +53,7 @@ fn lost_carry(
     finding.recomputed(sound).slip(Slip::FioCarry)
 }
 
-/// A figure, and its value from others.
+/// A printed figure, and the value that other figures give for it.
 struct RateCheck<'a> {
     rule: &'static str,
     of: (&'a AuditedPage, &'a Fio),
@@ -61,7 +61,7 @@ struct RateCheck<'a> {
     recomputed: Interval,
     by: String,
     operands: Vec<TextSpan>,
-    /// True if another value confirms the figure.
+    /// True if another value confirms the figure, so that a difference is not reported.
     excused: bool,
 }
 
@@ -76,7 +76,7 @@ impl<'a> RateCheck<'a> {
         RateCheck { rule, of, figure, recomputed, by, operands: Vec::new(), excused: false }
     }
 
-    /// Returns true if the figure is only slightly off, as it is after short blocks or blocks
+    /// Returns true if the figure is off by at most 2 %, as it is after short blocks or blocks
     /// counted twice.
     fn is_near(&self) -> bool {
         self.figure.interval().overlaps_with(self.recomputed.wider(0.02))
@@ -174,8 +174,9 @@ impl<'a> JobDirection<'a> {
         [self.direction.io, self.direction.io_decimal]
     }
 
-    /// Returns the bytes of all I/Os that a job issued. Each job may have one shorter block at the
-    /// end of a file, and I/Os in flight at the end of a ramp count once.
+    /// Returns the least and the most bytes of all I/Os that a job issued in this direction. Each
+    /// job may have one shorter block at the end of a file, and I/Os in flight at the end of a ramp
+    /// count once.
     fn issued_bytes(&self) -> Option<Interval> {
         let size = self.block_size().filter(|_| self.direction.way != ResultDirection::Trim)?;
         let (bytes, jobs) = (self.issued()?.value * size, self.job.jobs.unwrap_or(1) as f64);
@@ -184,7 +185,7 @@ impl<'a> JobDirection<'a> {
     }
 }
 
-/// I/Os that a direction of one or several jobs issued, with the printed bandwidths and totals.
+/// I/Os that one or several jobs issued in one direction, with the printed bandwidths and totals.
 struct IssuedByJob<'a> {
     of: (&'a AuditedPage, &'a Fio),
     bytes: Interval,
@@ -204,7 +205,8 @@ fn issued<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = IssuedByJob<'a>> 
     job_directions(evidence).filter(JobDirection::is_text).filter_map(of_run).chain(of_groups)
 }
 
-/// Returns the run status lines of groups of jobs.
+/// Returns the run status lines of groups of jobs, with their page and output; only normal text has
+/// them.
 fn statuses<'a>(
     evidence: &Evidence<'a>,
 ) -> impl Iterator<Item = ((&'a AuditedPage, &'a Fio), &'a GroupStatus)> {

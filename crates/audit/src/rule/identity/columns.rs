@@ -17,7 +17,8 @@ pub(super) enum ColumnKind {
     Depth,
 }
 
-/// Returns what a figure of a grid measures.
+/// Returns what a figure of a grid measures; `None` if its unit, head and label do not show one of
+/// these kinds.
 pub(super) fn column_kind(grid: &Grid, row: usize, column: usize) -> Option<ColumnKind> {
     let figure = grid.quantity_at(row, column)?;
     let (head, label) = (grid.heads[column].lists, grid.label_lists[row]);
@@ -145,8 +146,8 @@ pub(super) fn row_block_size<'g>(
     own().or_else(of_column).or_else(|| block_size(&grid.title))
 }
 
-/// Returns the value that all sentences and commands of a page share: the only depth, the only
-/// block size.
+/// Returns the only value that `value_of` finds in the first 2000 lines outside tables and outputs:
+/// the depth or the block size of the whole page. `None` if it finds none or different ones.
 pub(super) fn only_value(evidence: &Evidence, value_of: fn(&str) -> Option<f64>) -> Option<f64> {
     let lines = evidence
         .text_lines()

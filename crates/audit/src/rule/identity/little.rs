@@ -9,17 +9,16 @@ use crate::number::{Interval, Quantity};
 use crate::page::AuditedPage;
 use crate::rule::table::like;
 
-/// Largest relative difference between rows that agree.
+/// Largest relative difference between the I/Os in flight and the depth in a row that agrees.
 const SLACK: f64 = 0.03;
-/// Factor of the stated depth that cannot be in flight; rounding and ramps account for up to a
-/// tenth.
+/// Multiple of the depth that cannot be in flight; rounding and ramps account for up to a tenth.
 const IMPOSSIBLE: f64 = 1.1;
 
-/// Least factor that is reported; a smaller one may come from a ramp, or from a pause between two
-/// I/Os.
+/// Least factor between the I/Os in flight and the depth that is reported; a smaller one may come
+/// from a ramp, or from a pause between two I/Os.
 const FAR: f64 = 1.15;
 
-/// Limit of rows that are examined for a depth of their own.
+/// Number of rows whose I/Os in flight are tried as the depth of all rows.
 const MOST_DEPTHS: usize = 500;
 
 struct LittleRow<'a> {
@@ -92,7 +91,8 @@ fn held(rows: &[LittleRow]) -> usize {
     rows.iter().filter(|row| row.agrees()).count()
 }
 
-/// Returns rows without a stated depth, grouped by pair of columns, with the depth of most rows.
+/// Infers the depth of rows without a stated one. Rows of the same columns get the depth that most
+/// of them fit; they are dropped if fewer than three fit (two, if there are three).
 fn agreed(open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>> {
     let mut all = Vec::new();
     for mut rows in by_columns(open) {
@@ -109,7 +109,8 @@ fn agreed(open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>> {
     all
 }
 
-/// Judges the rows of a table; `borne_out` is true if most rows of the page agree.
+/// Reports the rows of a table that do not hold, and marks the others. `borne_out` is true if most
+/// rows of the page agree with their depth.
 fn judge_rows(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut EvidenceSink) {
     let held = held(rows);
     let all_others = held + 1 >= rows.len();
@@ -132,7 +133,8 @@ fn judge_rows(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mu
     }
 }
 
-/// Returns true if one of the two differs from the result of the other by one slip.
+/// Returns true if one slip of the pen, in the rate or in the latency, explains why the row
+/// disagrees.
 fn is_slip(row: &LittleRow) -> bool {
     let needed = |other: Interval| {
         Interval::exact(row.depth * 1e9).ratio_to(other).map(|given| given.wider(0.005))

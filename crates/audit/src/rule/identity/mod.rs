@@ -1,5 +1,5 @@
 //! Identities: relations that figures next to each other must satisfy, in tables, lists and lines
-//! alike. A ratio against its two ends is found by [`crate::link`] and judged in
+//! alike. Ratios and their operands are found by [`crate::link`] and checked in
 //! [`super::table::ratios`].
 
 mod columns;

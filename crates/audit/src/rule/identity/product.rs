@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 
 /// Relative difference from rounding before the figures came into a table.
 const SLACK: f64 = 0.0025;
-/// Largest relative difference in a single line, whose figures may be of two measurements.
+/// Largest relative difference that is not reported unless other rows prove the block size: the
+/// figures may be of two measurements.
 const LOOSE: f64 = 0.02;
 /// Returns usual block sizes, 512 B to 8 MiB without the rare 1 and 2 KiB, for pages that do not
 /// state theirs.
@@ -24,7 +25,7 @@ fn usual_sizes() -> impl Iterator<Item = f64> {
     (9..=23).filter(|power| ![10, 11].contains(power)).map(|power| 2f64.powi(power))
 }
 
-/// Limit of rows that are examined for a size of their own.
+/// Number of rows whose quotient is tried as the block size of all rows.
 const MOST_OTHERS: usize = 8;
 
 /// A rate and a bandwidth with one block size.
@@ -33,7 +34,7 @@ struct RatePair<'a> {
     bandwidth: &'a Quantity,
     /// Block size in bytes, or in bits for a bandwidth in bits.
     size: f64,
-    /// Size as written, if it is 1000-based.
+    /// Size with `KB` or `MB` taken as 1000-based; `None` for other units.
     literal: Option<f64>,
     /// True if the size is written as `4K`, which everybody takes as 1024-based.
     bare_k: bool,
@@ -101,7 +102,8 @@ fn of_grid<'a>(
     (stated, open)
 }
 
-/// Returns pairs without a stated size, grouped by pair of columns, with the size of most rows.
+/// Infers the block size of pairs without a stated one. Pairs of the same columns get the size that
+/// most of them fit; they are dropped if fewer than two thirds fit.
 fn inferred(open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>> {
     let mut all = Vec::new();
     for mut pairs in by_columns(open) {
@@ -138,8 +140,9 @@ fn inferred(open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>> {
     all
 }
 
-/// Returns the possible factors of a printed prefix of bytes: 1000-based, 1024-based, or thousands
-/// of KiB, as some scripts print it.
+/// Returns the factors by which a printed bandwidth may have to be multiplied: 1 if its prefix is
+/// meant as it is read, else that of a prefix that is meant as 1024-based, or as thousands of KiB,
+/// as some scripts print it.
 fn factors(bandwidth: &Quantity) -> [f64; 3] {
     let decimal =
         bandwidth.base == PrefixBase::Decimal && bandwidth.unit == NumberUnit::BytesPerSecond;
@@ -147,14 +150,13 @@ fn factors(bandwidth: &Quantity) -> [f64; 3] {
     [1.0, 1.024f64.powi(power), 1.024f64.powi(power.min(1))]
 }
 
-/// Returns true if a pair agrees with the printed prefix read as the base with that index in
-/// [`factors`].
+/// Returns true if a pair agrees with factor number `base` of [`factors`].
 fn agrees(pair: &RatePair, base: usize) -> bool {
     agrees_by(pair, pair.size, factors(pair.bandwidth)[base])
 }
 
-/// Returns true if the pair agrees. Figures may have been truncated: fio prints 84 I/Os per second
-/// for 84.7.
+/// Returns true if the rate times `size` is the bandwidth times `factor`. Figures may have been
+/// truncated: fio prints 84 I/Os per second for 84.7.
 fn agrees_by(pair: &RatePair, size: f64, factor: f64) -> bool {
     uncut(pair.rate).scaled(size).wider(SLACK).overlaps_with(uncut(pair.bandwidth).scaled(factor))
 }
@@ -186,7 +188,8 @@ fn judge_pairs(page: &AuditedPage, pairs: &[RatePair], sink: &mut EvidenceSink) 
     }
 }
 
-/// Returns true if one of the two differs from the result of the other by one slip.
+/// Returns true if one slip of the pen, in the rate or in the bandwidth, explains why the pair
+/// disagrees.
 fn is_slip(pair: &RatePair, factor: f64) -> bool {
     let RatePair { rate, bandwidth, size, .. } = *pair;
     let factors = if pair.stated { factors(bandwidth).to_vec() } else { vec![factor] };
@@ -206,7 +209,8 @@ fn held(pair: &RatePair, factor: f64, sink: &mut EvidenceSink) {
 }
 
 impl RatePair<'_> {
-    /// Returns the relative difference between the printed bandwidth and that from the rate.
+    /// Returns the relative difference between the printed bandwidth, times `factor`, and the rate
+    /// times the block size.
     fn off(&self, factor: f64) -> f64 {
         (self.bandwidth.figure.value * factor / (self.rate.figure.value * self.size) - 1.0).abs()
     }

@@ -26,7 +26,8 @@ pub fn like(printed: &str, quantity: &Quantity, value: f64) -> String {
     format!("{}{number}{}", &printed[..start], printed[start..].trim_start_matches(digits))
 }
 
-/// Returns the values of a printed figure that may have been truncated: `76` for 76.7.
+/// Returns the values that a printed figure may stand for, rounded or truncated: `76` also for
+/// 76.7.
 pub fn uncut(quantity: &Quantity) -> Interval {
     let Interval { low, high } = quantity.interval();
     Interval { low, high: high + 0.5 * (high - low) }

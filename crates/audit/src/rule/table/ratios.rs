@@ -132,7 +132,8 @@ fn another_form_gives_it(link: &DerivedLink) -> bool {
         .is_some_and(|given| given.overlaps_with(link.derived.interval()))
 }
 
-/// Recomputes a ratio with a wrong operand. A ratio that is itself wrong is reported as such.
+/// Reports a ratio that was computed from a wrong operand, unless the ratio is reported as wrong
+/// itself.
 fn propagated(page: &AuditedPage, link: &DerivedLink, sink: &mut EvidenceSink) {
     let (spot, operands) = (link.derived.figure.spot, [&link.numerator, &link.denominator]);
     let wrong = operands.iter().any(|operand| sink.correction(operand.figure.spot).is_some());

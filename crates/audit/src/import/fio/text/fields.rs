@@ -68,7 +68,8 @@ pub(super) fn scaled_number(line: &UnnumberedLine, text: &str, old: bool) -> Opt
     Some(figure)
 }
 
-/// Reads a time in nanoseconds. Only a prefix may follow the unit: `129MiB/s` is not a time.
+/// Reads a time and returns it in nanoseconds; `unit_ns` is the line's unit. Only a prefix may
+/// follow the number: `129MiB/s` is not a time.
 pub(super) fn time(line: &UnnumberedLine, text: &str, unit_ns: f64) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let unit = Some(&text[bytes..]).filter(|unit| unit.len() <= 1)?;

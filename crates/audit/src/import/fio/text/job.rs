@@ -162,8 +162,8 @@ fn bracketed(text: &str) -> impl Iterator<Item = &str> {
     text.split('(').skip(1).map_while(|part| Some(part.split_once(')')?.0))
 }
 
-/// Splits `29.8GiB/300001msec`, `49/37694388`, `2457MiB/s-2457MiB/s` at the slash that is not part
-/// of a rate.
+/// Splits `29.8GiB/300001msec`, `49/37694388`, `2457MiB/s-2457MiB/s` at the slash or dash between
+/// the figures, which is not the slash of a rate.
 fn halves(text: &str) -> (&str, Option<&str>) {
     let part =
         |(at, sign): &(usize, char)| matches!(sign, '/' | '-') && !text[*at..].starts_with("/s");

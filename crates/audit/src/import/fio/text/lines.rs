@@ -36,8 +36,8 @@ impl FioLineKind {
     }
 }
 
-/// Beginnings of lines (a blank matches any number of blanks or none), text that they contain, and
-/// their kind.
+/// Beginnings of lines (separated by `;`; a blank matches any number of blanks or none), text that
+/// the lines contain, and their kind.
 const LINES: &[(&str, &str, FioLineKind)] = &[
     ("|", "th=[", FioLineKind::Percentiles),
     ("hostname=", "fio=fio-", FioLineKind::Client),

@@ -15,8 +15,8 @@ pub(super) fn slip_of(link: &DerivedLink, recomputed: Interval) -> Option<Slip> 
     slip.or(is_turned(link, other(link.form)).then_some(Slip::WrongBase))
 }
 
-/// Returns true if a ratio of times, in a column of other ratios, states an improvement and is
-/// inverted.
+/// Returns true if a ratio of times is inverted because its column states improvements: other
+/// ratios in the column hold and are not of times.
 pub(super) fn better_is_less(link: &DerivedLink, links: &[DerivedLink]) -> bool {
     (is_turned(link, other(link.form)) || is_turned(link, link.form))
         && of_time(link)
