@@ -8,8 +8,8 @@ use crate::stack::{Face, LayerRole};
 
 pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 
-/// Option for a socket that another process serves. The layer below provides it, so nobody needs to
-/// write it.
+/// Option that names a vhost-user socket that another process serves. The layer or medium below
+/// sets it, so nobody needs to write it.
 pub const SOCKET: &str = "socket";
 
 pub const NET: &str = "net";
