@@ -107,7 +107,8 @@ impl Fault {
         }
     }
 
-    /// Returns `unknown WHAT "word"` with the nearest known word, or all of them.
+    /// Returns `unknown WHAT "word"`, with a hint that lists the known words and suggests the
+    /// nearest.
     pub fn unknown(what: &str, word: &str, known: &[&str]) -> Self {
         let near = nearest(word, known).map(|near| format!("did you mean \"{near}\"? "));
         let hint = format!("{}known are {}", near.unwrap_or_default(), known.join(", "));
@@ -140,7 +141,8 @@ impl TextFault {
     }
 }
 
-/// Returns the known word that a mistyped one most likely meant.
+/// Returns the known word that a mistyped one most likely meant; `None` if no known word is
+/// similar.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let short: String = word.to_lowercase().chars().take(64).collect();
     known
@@ -158,7 +160,7 @@ pub fn column_of(text: &str, byte: usize) -> usize {
     text.char_indices().take_while(|(at, _)| *at < byte).count() + 1
 }
 
-/// Index of the lines of a file. The position of every word of the file is looked up.
+/// Index of a file's lines, with which the position of any byte is found quickly.
 pub struct LineStarts<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -170,7 +172,7 @@ impl<'a> LineStarts<'a> {
         LineStarts { text, starts: std::iter::once(0).chain(after).collect() }
     }
 
-    /// Returns line and column of a byte, both from 1.
+    /// Returns line and column of a byte, both from 1; the column is in characters.
     pub fn position(&self, byte: usize) -> (usize, usize) {
         let byte = if self.text.is_char_boundary(byte) { byte } else { self.text.len() };
         let line = self.starts.partition_point(|start| *start <= byte);
@@ -190,7 +192,7 @@ pub fn excerpt(text: &str, span: &Range<usize>) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub file: String,
-    /// Line and column, from 1.
+    /// Line and column, from 1; `None` on the command line.
     pub at: Option<(usize, usize)>,
 }
 
@@ -201,7 +203,7 @@ impl Default for Origin {
 }
 
 impl Origin {
-    /// Returns the command line, which has no lines.
+    /// Returns the origin of what is written on the command line.
     pub fn command_line() -> Self {
         Origin { file: COMMAND_LINE.to_owned(), at: None }
     }

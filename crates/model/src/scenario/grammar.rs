@@ -7,7 +7,7 @@ use super::error::{Fault, TextFault};
 use std::fmt;
 use std::ops::Range;
 
-/// Largest number of copies on one machine; more are a slip of the pen.
+/// Largest N of a layer's `xN`; a larger one is surely a typing error.
 pub(super) const MOST_COPIES: u32 = 256;
 
 type ParsedStack<T> = Result<T, TextFault>;
@@ -457,7 +457,7 @@ impl<'a> Scan<'a> {
         self.at += rest.len() - rest.trim_start().len();
     }
 
-    /// Takes `sign` and the blanks before it, or nothing.
+    /// Skips blanks and takes `sign`; takes nothing and returns false if another sign follows.
     fn after_blanks(&mut self, sign: char) -> bool {
         let before = self.at;
         self.blanks();
@@ -483,7 +483,8 @@ fn ends_word(c: char) -> bool {
     c.is_whitespace() || matches!(c, ',' | '|' | '[' | ']' | '(' | ')' | '"')
 }
 
-/// Returns a word so that the grammar reads it back: in quotes if necessary.
+/// Returns a word as the grammar reads it: in quotes if it is empty or contains a sign of the
+/// grammar or one of `also`.
 pub fn quote(word: &str, also: &[char]) -> String {
     let bare = !word.is_empty()
         && !word.starts_with('@')
