@@ -19,7 +19,8 @@ pub struct Tool {
     pub capacity: Capacity,
     /// Bytes of each member that the tool keeps for itself.
     pub reserve: u64,
-    /// True if the tool gives blocks that were never written.
+    /// True if blocks of a new volume were never written, so that they are written once before
+    /// measuring.
     pub unwritten: bool,
     /// True if the members may be files.
     #[serde(default)]
@@ -61,14 +62,14 @@ pub enum Capacity {
 pub enum MemberShare {
     /// The bytes of all members but this many, which may fail.
     AllBut(u32),
-    /// The bytes of half the members: each has a copy, which the tool knows.
+    /// The bytes of half the members: all data have two copies, whose places the tool knows.
     Half,
     /// The bytes of one member: all have the same data.
     One,
 }
 
 impl MemberShare {
-    /// Parses `sum`, `sum-1`, `half`, `smallest`.
+    /// Parses `sum`, `sum-1`, `half` or `smallest`; `None`: another word.
     pub fn parse(word: &str) -> Option<MemberShare> {
         match word {
             "smallest" => Some(MemberShare::One),

@@ -54,10 +54,8 @@ impl ReadyScenario {
         if self.absent.is_empty() { Failed::need(all) } else { Failed::input(all) }
     }
 
-    /// Returns what is lacking for a run that can wait, if a reboot supplies all of it.
-    ///
-    /// # Errors
-    /// As [`ReadyScenario::met`].
+    /// Returns what is lacking if a reboot supplies all of it, so that the run can wait for it;
+    /// `None`: nothing is lacking.
     pub fn waits_for(&self, scenario: &Scenario) -> Result<Option<String>> {
         let by_reboot = self.absent.is_empty() && self.also.is_empty();
         match self.missing_summary(scenario) {
@@ -72,8 +70,8 @@ impl ReadyScenario {
 /// Checks everything that a scenario names; `report` gets a sentence when that takes long.
 ///
 /// # Errors
-/// Bad input, with what is lacking if something does not exist that may come with it; a file system
-/// that is too full.
+/// Bad input, such as a target that may not be used as meant or a file system without enough room.
+/// If devices do not exist or consents are missing as well, the error lists all of these.
 pub fn ready(scenario: &Scenario, report: &mut dyn FnMut(String)) -> Result<ReadyScenario> {
     let requested = guest::requested(scenario)?;
     let layout = layout(scenario);
@@ -115,9 +113,9 @@ pub fn ready(scenario: &Scenario, report: &mut dyn FnMut(String)) -> Result<Read
     Ok(ready)
 }
 
-/// Returns the parts for guests. KVM that was demanded and is not there counts as lacking like
-/// other needs. A drive that does not exist could be given away if it did. Neither prevents the
-/// other checks.
+/// Returns the parts for guests. KVM that was demanded and is not there is added to `also`, like
+/// other needs. A drive that does not exist is assumed to be one that can be given to a guest.
+/// Neither prevents the other checks.
 fn parts(
     requested: Requested,
     scenario: &Scenario,

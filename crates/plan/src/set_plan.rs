@@ -60,8 +60,8 @@ impl SetPlan {
         all.filter(|(_, paths): &(Place, Vec<PathBuf>)| !paths.is_empty()).collect()
     }
 
-    /// Returns the steps that make what serves a stack's I/O: its layers, its guests and what is
-    /// below them.
+    /// Returns the ids of the steps that make what serves a stack's I/O: its layers, its guests and
+    /// what is below them.
     pub fn steps_serving(&self, stack: usize) -> Vec<StepId> {
         let Some((_, exposed)) = self.targets.iter().find(|(index, _)| *index == stack) else {
             return Vec::new();
@@ -83,6 +83,7 @@ pub struct LabPlan {
 pub struct PlanBounds {
     /// Bytes that every stack of the scenario offers: the region that all of them are measured on.
     pub region: u64,
-    /// Bytes that `max_written` leaves for the load; `None`: it was not given.
+    /// Bytes that `max_written` leaves for the load; `None`: it was not given, or the size of a
+    /// medium is not known yet.
     pub left_to_write: Option<u64>,
 }

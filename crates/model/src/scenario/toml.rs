@@ -702,8 +702,8 @@ fn rename_drafts(
     })
 }
 
-/// Replaces the file's medium with that of `NAME=MEDIUM`. Returns a path with the position at which
-/// it is written.
+/// Replaces a device's medium by that of `NAME=MEDIUM`. Returns its path, if it has one, and where
+/// that is written.
 fn other_medium(
     text: &str,
     devices: &mut BTreeMap<String, Medium>,

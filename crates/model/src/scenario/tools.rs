@@ -105,7 +105,7 @@ struct OptionWire {
     default: Option<Spanned<String>>,
 }
 
-/// A fault with the bytes of the value that it is about.
+/// Result whose error is a fault and the byte range, in the file, of the value that it is about.
 type At<T> = Result<T, (Range<usize>, Fault)>;
 
 fn hint<T>(span: Range<usize>, why: impl Into<String>, hint: impl Into<String>) -> At<T> {

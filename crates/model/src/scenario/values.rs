@@ -100,7 +100,7 @@ pub(super) fn parse_cpus(word: &str, _: Dialect) -> Result<Vec<u32>, Fault> {
         .map_err(|clause| Fault::hint(clause, "write numbers and ranges from 0 on, as 0-3,5"))
 }
 
-/// Parses a policy; true if each thread has its own processor.
+/// Parses `cpus_allowed_policy`; true if each thread has its own processor (`split`).
 pub(super) fn parse_policy(word: &str, _: Dialect) -> Result<bool, Fault> {
     match word {
         "shared" => Ok(false),
@@ -132,7 +132,8 @@ pub(super) fn parse_level(word: &str, _: Dialect) -> Result<u8, Fault> {
     }
 }
 
-/// Parses fio's words for the memory of I/Os, two of which iotax supports.
+/// Parses fio's words for the memory of I/O buffers: `malloc` and `mmap`, which mean the same here,
+/// and `mmaphuge`. The other kinds are refused.
 pub(super) fn parse_iomem(word: &str, _: Dialect) -> Result<Iomem, Fault> {
     match word {
         "malloc" | "mmap" => Ok(Iomem::Malloc),

@@ -103,7 +103,7 @@ pub const WORDS: &[WordDef] = &[
     WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
 
-/// Returns the word that a word or its alias means.
+/// Returns the name in [`WORDS`] of a word or alias; `None`: it is unknown.
 pub fn canonical(word: &str) -> Option<&'static str> {
     WORDS.iter().find(|def| def.name == word || def.aliases.contains(&word)).map(|def| def.name)
 }
@@ -181,7 +181,7 @@ impl JobWords {
         words
     }
 
-    /// Returns the words with one value of a list in its place.
+    /// Returns the words with one value in place of a word's list.
     pub(super) fn with_item(&self, name: &str, item: &SweepItem) -> JobWords {
         let mut words = self.clone();
         if let Some(written) = words.values.get_mut(name) {
@@ -192,10 +192,10 @@ impl JobWords {
         words
     }
 
-    /// Returns the combined meaning of the words.
+    /// Returns the job that the words describe together.
     ///
     /// # Errors
-    /// Returns the first word that has no meaning, with its position.
+    /// Returns the first word whose value is refused or contradicts another, with its position.
     pub fn draft(&self, dialect: Dialect) -> Result<JobDraft, InputError> {
         let read = WordReader { words: self, dialect };
         let rw = read.get("rw", parse_rw)?.unwrap_or(if dialect == Dialect::Fio {

@@ -39,9 +39,9 @@ impl TomlSource<'_> {
         Ok(names)
     }
 
-    /// Returns a declared place. It is a host if it has the word `ssh` or that of a manager of
-    /// virtual machines, a guest without a disk if it has `vm`, otherwise a lab. This host needs no
-    /// declaration.
+    /// Returns a declared place and what is said about it. It is a host if it has the key `ssh` or
+    /// that of a manager of virtual machines, a guest without a disk if it has `vm`, otherwise a
+    /// lab. `None`: it is this host, which needs no declaration and can only have facts.
     fn read_place(
         &self,
         name: &str,
