@@ -35,7 +35,7 @@ pub enum RunRecord {
     #[serde(rename = "volume")]
     Layer(LayerUp),
     Serving(Serving),
-    /// A worker was prepared on a stack.
+    /// A load generator was prepared on a stack.
     Worker(WorkerUp),
     /// Design of a workload's measurement: length and order of its slices.
     Design(DesignUp),
@@ -59,7 +59,7 @@ pub enum RunRecord {
     /// A durability trial: the acknowledged writes, a kill, and what was found of the writes.
     Trial(trial::DurabilityTrial),
     PathLimits(course::PathLimits),
-    /// A course of load that shows a limit.
+    /// A course of load, in which a limit may show.
     Course(course::LimitCourse),
     Verified(verification::Verification),
     /// A file that results were imported from.
@@ -70,7 +70,7 @@ pub enum RunRecord {
     Resumed {
         at: String,
     },
-    /// A visit of a set was measured to its end with a workload.
+    /// A workload was measured to its end in a visit of a set.
     VisitEnd {
         visit: u32,
         set: u32,
@@ -141,8 +141,8 @@ pub struct RunStart {
     /// Known write caches on the paths of the stacks, the largest first. Empty if no load writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_caches: Vec<WriteCache>,
-    /// Texts of the files with ratings of drives that the run was given. Each one overrides the one
-    /// before.
+    /// Texts of the files with ratings of drives that the run was given. Later files override
+    /// earlier ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ratings: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -368,7 +368,7 @@ pub struct Clocks {
 pub struct ClockReading {
     /// Time of the reading on the host's CLOCK_MONOTONIC.
     pub at_ns: u64,
-    /// Clock of the place minus clock of the host.
+    /// Clock of the place minus clock of the host, in nanoseconds.
     pub offset_ns: i64,
     /// Round trip of the comparison. Half of it bounds the error.
     pub round_trip_ns: u64,
@@ -428,7 +428,8 @@ pub struct DeviceTraffic {
     pub set: u32,
     pub stack: String,
     pub workload: String,
-    /// All I/O of its slices, inside and outside of their windows.
+    /// All I/O that the load issued in the visit's slices of this stack, inside and outside of
+    /// their windows.
     pub issued: IssuedIo,
     /// Places whose devices report their I/O; the places of the load come first.
     pub places: Vec<PlaceTraffic>,
@@ -487,7 +488,7 @@ pub struct Slice {
     pub short_slices: u32,
     /// Start of the window on the host's CLOCK_MONOTONIC.
     pub start_ns: u64,
-    /// Clock of the place minus clock of the host.
+    /// Clock of the place minus clock of the host, in nanoseconds.
     pub clock_offset_ns: i64,
     /// Length of the window, in which acknowledged I/Os count.
     pub window_ns: u64,
@@ -499,7 +500,7 @@ pub struct Slice {
     /// I/Os that failed or came back short.
     pub errors: u64,
     pub samples: Vec<SliceSample>,
-    /// CPU time of the place during the slice, without the waiting for a common start.
+    /// CPU time of the place during the slice. The wait for a common start is not included.
     pub cpu: Option<CpuTimes>,
     /// CPU time of this host during the slice, if the load runs in a guest on it, the guest's own
     /// included. In short slices it is the time of the guest's QEMU and vhost threads alone, all of
@@ -559,7 +560,7 @@ impl Slice {
     }
 }
 
-/// Part that one of several places has in a slice.
+/// What one of several places contributed to a slice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlicePart {
     pub place: Place,
@@ -692,7 +693,7 @@ pub enum SampleValue {
     Missing(String),
 }
 
-/// Kind of the warning that a stack's figures contain failed I/Os, which spoils the stack.
+/// Kind of the warning that I/Os of a stack failed; the stack then counts as failed.
 pub const IO_ERRORS: &str = "io_errors";
 /// Metric of a network probe: bytes on the wire, Ethernet headers included, per byte of payload.
 pub const ON_WIRE: &str = "net.on_wire";
@@ -790,7 +791,7 @@ pub struct Warning {
 /// requested.
 const AS_ASKED: &[&str] = &["precision", "rate_limited", "budget", "time", "visits", "max_written"];
 
-/// Returns true if a workload that ended for that reason needs no further measuring.
+/// Returns true if a workload that ended for that reason was measured for as long as requested.
 pub fn ended_as_asked(reason: &str) -> bool {
     AS_ASKED.contains(&reason)
 }

@@ -27,14 +27,14 @@ pub enum Face {
     Any,
 }
 
-/// Role of a layer with respect to the load.
+/// What a layer is to the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerRole {
     Storage,
     /// A guest, in which the load runs.
     Guest,
     Generator,
-    /// The generator holds each I/O back.
+    /// A delay that the load generator adds to each I/O.
     Delay,
     /// No role: two stacks that differ only in this layer are equal.
     Null,
@@ -173,7 +173,7 @@ pub enum Medium {
         /// Name of the drive there, which is also its serial number.
         name: String,
     },
-    /// `rbd:POOL/IMAGE@CONF`: an image of a Ceph cluster. Neither was made by iotax.
+    /// `rbd:POOL/IMAGE@CONF`: an image of a Ceph cluster; iotax made neither of them.
     Rbd {
         pool: String,
         image: String,
@@ -380,19 +380,21 @@ impl LoadIssuer {
     }
 }
 
-/// A layer with its checked options as words, from which its steps are planned.
+/// A layer with its checked options, from which its steps are planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerSpec {
-    /// Name of the layer in `layer::ALL`.
+    /// Name of the layer in `layer::ALL`, or of the tool.
     pub name: String,
-    /// Options by name. The layer's table of options says which exist and of which kind they are.
+    /// Values of the written options, by their names. The layer's entry says which options there
+    /// are.
     pub options: BTreeMap<String, String>,
     /// `@PLACE`; `None`: the place of the layer below.
     pub place: Option<Place>,
     /// `@A>PLACE`: the place of the far end of a layer with two ends; `None`: the same place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far: Option<Place>,
-    /// `x4`: number of copies side by side, each on an equal part of what is below.
+    /// `x4`: number of guests side by side, among which what is below is shared out evenly; 1 for
+    /// other layers.
     #[serde(default = "one_copy", skip_serializing_if = "is_one")]
     pub copies: u32,
     /// Description of the layer, if it is not one of iotax's own.
@@ -427,7 +429,7 @@ pub struct InState {
     /// Position among the scenario's states; at 0 the stack is as it was set up.
     pub position: usize,
     pub state: AskedState,
-    /// Index of this stack's entry at position 0.
+    /// Index among the scenario's stacks of this stack's entry at position 0.
     pub of: usize,
 }
 

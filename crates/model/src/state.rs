@@ -1,6 +1,6 @@
 //! States that an array is put into on purpose, one after the other, and the words for them:
-//! `["healthy", "failed(1)", "rebuilding", "healthy"]`. The kernel reports the state during a
-//! measurement ([`ArrayState`]).
+//! `["healthy", "failed(1)", "rebuilding", "healthy"]`. The state that is reported during a
+//! measurement is an [`ArrayState`].
 
 use iotax_facts::array::ArrayState;
 use serde::{Deserialize, Serialize};

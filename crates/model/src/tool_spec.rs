@@ -25,10 +25,10 @@ pub struct Tool {
     /// True if the members may be files.
     #[serde(default)]
     pub files: bool,
-    /// True if the names of its volumes must be short.
+    /// True if the names of the tool's volumes must be short.
     pub short_names: bool,
     pub commands: ToolCommands,
-    /// Name of what a plan makes with the tool; set only for the layer in that plan.
+    /// Name of the volume that a plan makes with the tool; `None` outside of a plan.
     #[serde(skip)]
     pub made: Option<String>,
 }
@@ -45,12 +45,12 @@ pub struct ToolOption {
     pub default: Option<String>,
 }
 
-/// Share of the members' bytes that a tool gives.
+/// How many of its members' bytes the volume of a tool has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Capacity {
     Fixed(MemberShare),
-    /// The value of an option decides.
+    /// The share for each value of an option.
     By {
         option: String,
         shares: BTreeMap<String, MemberShare>,

@@ -1,4 +1,4 @@
-//! Lists the write caches that are known on the paths of a scenario, before anything is measured. A
+//! The write caches that are known on the paths of a scenario before anything is measured. A
 //! verdict on steady writes needs more data written than the largest cache holds.
 
 use iotax_facts::place::Place;
@@ -44,8 +44,8 @@ pub fn known_write_caches(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache>
     all
 }
 
-/// Returns the write caches that layers bring along, each with the stacks whose flushes empty it.
-/// On other machines, only the text of the stack is known.
+/// Returns the write caches that layers have, each with the stacks whose flushes empty it. Of
+/// layers on other machines, only what the scenario says is known.
 fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     let mut all: Vec<WriteCache> = Vec::new();
     for stack in &scenario.stacks {

@@ -28,8 +28,7 @@ impl LoadKind {
 struct StackAbove {
     /// True if some layer sets something up.
     made: bool,
-    /// True if one of them splits an SPDK bdev among guests. Nobody else can use a bdev that is
-    /// split.
+    /// True if a layer splits an SPDK bdev among guests; nobody else can use a bdev that is split.
     splits: bool,
     claim: Claim,
 }

@@ -1,7 +1,7 @@
 //! Checks for `run`, `resume` and `plan` before anything is made. First the stacks must make sense
-//! here; only then do needs count that this machine lacks. Everything that does not exist, every
-//! consent that was not given, and all that is lacking besides is named at once: `run` refuses, and
-//! `plan` plans with drives of unknown size instead. Nothing is fetched or made.
+//! on this machine; only then do unmet needs count. Missing devices, consents and needs are named
+//! all at once: `run` refuses, `plan` goes on with drives of unknown size. Nothing is fetched or
+//! made.
 
 use super::set_plan::PlanGround;
 use super::sets::{SetLayout, layout};
@@ -26,7 +26,8 @@ pub struct ReadyScenario {
     /// sentence each.
     absent: Vec<String>,
     missing: Vec<Missing>,
-    /// Further unmet needs that are in no table: memory in huge pages, KVM that was demanded.
+    /// Further unmet needs that are no program or module: memory in huge pages, or KVM that was
+    /// demanded.
     also: Vec<Error>,
 }
 
@@ -41,11 +42,7 @@ impl ReadyScenario {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
-    /// Returns an error if anything is lacking.
-    ///
-    /// # Errors
-    /// Names everything: exit code 2 if something that was named does not exist or a consent is
-    /// missing, else 3.
+    /// Fails if anything is lacking.
     pub fn met(&self, scenario: &Scenario) -> Result<()> {
         self.missing_summary(scenario).map_or(Ok(()), |all| Err(self.refusal(all).into()))
     }

@@ -88,9 +88,8 @@ impl SetLayout {
             .collect()
     }
 
-    /// Returns how often each set is brought up. With one set, it is once on every one of the equal
-    /// files, for every attach. With sets that take turns, it is the number of `visits` that was
-    /// asked for.
+    /// Returns how often each set is brought up: with one set, the number of equal files times the
+    /// number of attaches; with several sets, which take turns, the requested number of visits.
     pub fn visits_of_a_set(&self, measure: &MeasureSpec) -> u32 {
         if self.sets.len() == 1 {
             self.siblings() as u32 * measure.attaches.max(1)

@@ -51,7 +51,7 @@ pub struct Survey {
 #[derive(Clone, Debug)]
 pub struct RemoteDrive {
     pub identity: Identity,
-    /// True if the guard has looked at the drive once more, just before it was first written.
+    /// True if the guard checked the drive once more, just before it was first written.
     pub admitted: bool,
 }
 
@@ -144,7 +144,7 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     ids
 }
 
-/// Somebody's device or file that is not there.
+/// A device or file that the scenario names and that does not exist.
 #[derive(Clone, Debug)]
 pub struct AbsentTarget {
     pub path: PathBuf,
@@ -281,8 +281,8 @@ fn refuse_double_use(
     .into())
 }
 
-/// Refuses two names of one device in a stack, which would load it twice and call it two. The
-/// worker finds the aliases that the names do not show.
+/// Refuses two names of one device in a stack, which would load it twice and count it as two. The
+/// load generator finds aliases that the names do not show.
 fn refuse_aliases(stack: &Stack) -> Result<()> {
     let mut seen: Vec<(PathBuf, &Path)> = Vec::new();
     for member in stack.medium.members() {
@@ -337,7 +337,7 @@ impl<'a> NamedDevice<'a> {
         std::iter::once(&self.real).chain(&self.disk).collect()
     }
 
-    /// Returns why both cannot be in one run, if so.
+    /// Returns why both cannot be in one run; `None` if they can.
     fn clash(&self, other: &NamedDevice) -> Option<String> {
         if self.path == other.path {
             return None; // What the sets are made for.
@@ -422,8 +422,8 @@ impl Survey {
         known.find_map(|identity| judge::consent_word(identity).map(str::to_owned))
     }
 
-    /// Warns of consents that name no device under test. Such a consent is a slip of the pen, and
-    /// may be meant for a disk that is under test.
+    /// Warns of consents that name no device under test. Such a consent is probably a typing error
+    /// for a disk that is under test.
     fn warn_of_idle_consents(&mut self, scenario: &Scenario) {
         if scenario.stacks.iter().any(|stack| stack.medium.places().iter().any(Place::is_ssh)) {
             return; // The devices over there are not known yet.
@@ -599,8 +599,8 @@ pub fn found_of(found: &Inspection) -> FoundMedium {
     }
 }
 
-/// Asks the guard about a path. The guard's hold on a device ends here, since layers must be able
-/// to open it; the agent asks again just before the first write.
+/// Asks the guard whether a path may be used as intended. The guard's hold on a device ends here,
+/// since layers must be able to open it; the agent asks again just before the first write.
 ///
 /// # Errors
 /// The guard's refusal, naming the stack.

@@ -69,7 +69,7 @@ pub fn transition(
 /// Returns the arrays of a stack.
 ///
 /// # Errors
-/// When it has none.
+/// The stack has no array, or is not among the set's targets.
 pub fn arrays_of(up: &SetPlan, stack: usize) -> Result<Vec<Array>> {
     let target = up.targets.iter().find(|(index, _)| *index == stack);
     let arrays = target.map(|(_, exposed)| exposed.arrays.clone()).unwrap_or_default();

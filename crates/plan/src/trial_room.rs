@@ -13,7 +13,7 @@ const LEAST_BLOCKS: u64 = 1024;
 /// Refuses trials that have no room: the disk is too small, or too little may be written.
 ///
 /// # Errors
-/// Bad input, with values that would work.
+/// Bad input, with a hint at what to change.
 pub fn check_room(
     spec: &DurabilitySpec,
     ground: &PlanGround,

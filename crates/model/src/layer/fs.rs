@@ -1,4 +1,4 @@
-//! `fs(xfs)`: a new file system and a file in it.
+//! `fs(xfs)`: a new file system, and a file in it that is loaded.
 
 use super::OptionKind::{Size, Word};
 use super::layout::{Joined, LayoutSpread};

@@ -5,12 +5,12 @@ use crate::stack::LayerSpec;
 /// How a layer spreads data over its drives, and thus how many drives an I/O affects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LayoutSpread {
-    /// Every block is on one drive; the drives take turns.
+    /// Every block is on one drive; consecutive units of blocks are on the drives in turn.
     Striped {
-        /// Number of drives that are written in turns.
+        /// Number of drives that take turns.
         over: u64,
     },
-    /// One drive after the other.
+    /// Drives are used one after the other.
     Linear {
         /// Most bytes on one drive before the next drive follows; `None`: a drive is filled first.
         chunk: Option<u64>,
@@ -29,13 +29,13 @@ pub enum LayoutSpread {
         parity: u64,
         /// Size of a chunk in bytes.
         chunk: u64,
-        /// True if only whole stripes can be written.
+        /// True if only whole stripes can be written, as by SPDK's raid5f.
         whole: bool,
     },
     /// Each block is a stripe of its own with its own parity, over as many drives as it needs
     /// sectors.
     Raidz {
-        /// Number of parity sectors per row.
+        /// Number of parity sectors per row of sectors, one on each drive.
         parity: u64,
         /// Size of a block in bytes.
         block: u64,

@@ -69,8 +69,8 @@ pub const ALL: &[LayerHelp] = &[
 #[derive(Debug)]
 pub struct LayerHelp {
     pub name: &'static str,
-    /// Names that the layer has elsewhere: the word in lower case, and the spelling to use here.
-    /// Errors suggest the latter.
+    /// Names that other tools use for the layer: the word in lower case, and the spelling here that
+    /// errors suggest for it.
     pub elsewhere: &'static [(&'static str, &'static str)],
     pub values_elsewhere: &'static [(&'static str, &'static str)],
     /// Valid stack that contains the layer, for errors and hints.
@@ -83,14 +83,15 @@ pub struct LayerHelp {
     pub role: LayerRole,
     pub below: Face,
     pub gives: Face,
-    /// The layer lives in the load generator, so it also works in a guest and over SSH.
+    /// True if the load generator itself implements the layer, so it also works in a guest and over
+    /// SSH.
     pub anywhere: bool,
-    /// The layer makes one device of several.
+    /// True if the layer makes one device of several.
     pub joins: bool,
-    /// The layer has two ends, which may be in two places.
+    /// True if the layer has two ends, which may be in two places.
     pub fabric: bool,
     pub only_here: bool,
-    /// The layer shuts down and starts the place that it is in, from this host.
+    /// True if the layer shuts down and starts the machine that it is in, from this host.
     pub restarts_place: bool,
     /// Storage without a kernel device (such as an SPDK bdev) that the layer accepts below it, each
     /// with an option and the values of this option that are needed for it.
@@ -118,7 +119,7 @@ pub struct LayerHelp {
     /// on.
     pub adds_io: Option<&'static str>,
     pub in_flight: Option<InFlight>,
-    /// Settings that must be equal on both sides of a comparison of something else.
+    /// Settings that must be equal on both sides of a comparison unless they are what is compared.
     pub comparable: &'static [Comparable],
     /// Remarks that a reader of a report must know: an option, its value at which the remark
     /// applies, and the remark as a clause. Empty option and value: the remark always applies.
@@ -179,7 +180,8 @@ pub struct InFlight {
 }
 
 impl LayerHelp {
-    /// Defaults of a layer: on one block device, giving one, in one place.
+    /// Defaults for the entry of a layer that is on one block device, gives one, and is in one
+    /// place.
     pub const PLAIN: LayerHelp = LayerHelp {
         name: "",
         elsewhere: &[],
@@ -215,7 +217,7 @@ impl LayerHelp {
         programs: &[],
     };
 
-    /// Returns the option of that name or alias.
+    /// Returns the option that has `word` as its name or an alias.
     pub fn option(&self, word: &str) -> Option<&'static OptionDef> {
         self.options.iter().find(|option| option.name == word || option.aliases.contains(&word))
     }
@@ -273,7 +275,7 @@ impl LayerSpec {
         self.catalog_entry().is_some_and(|help| help.role == role)
     }
 
-    /// Returns true if the layer lives in the load generator, and thus works in every place.
+    /// Returns true if the load generator itself implements the layer, so it works in every place.
     pub fn works_anywhere(&self) -> bool {
         self.catalog_entry().is_some_and(|help| help.anywhere)
     }

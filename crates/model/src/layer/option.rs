@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 #[derive(Debug)]
 pub struct OptionDef {
     pub name: &'static str,
-    /// Other words for the option; never recorded.
+    /// Other words that are accepted for the option; the record has its name instead.
     pub aliases: &'static [&'static str],
     pub kind: OptionKind,
     /// Value if the option is not written. `None`: there is none, or the program that iotax calls
@@ -21,9 +21,9 @@ pub struct OptionDef {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionKind {
-    /// `4KiB`: a unit is mandatory.
+    /// A number of bytes above 0, with a unit: `4KiB`.
     Size,
-    /// Memory of a guest, in whole MiB.
+    /// Memory of a guest: whole MiB, and no less than [`SMALLEST_MEMORY`].
     Memory,
     /// A whole number from 1.
     Count,
@@ -54,7 +54,7 @@ pub const fn option(name: &'static str, kind: OptionKind) -> OptionDef {
 }
 
 impl OptionDef {
-    /// Adds other words for the option.
+    /// Sets the other words that are accepted for the option.
     pub const fn also(self, aliases: &'static [&'static str]) -> OptionDef {
         OptionDef { aliases, ..self }
     }
@@ -63,7 +63,7 @@ impl OptionDef {
         OptionDef { default: Some(value), ..self }
     }
 
-    /// Limits the option to one value of another option, without which it has no meaning.
+    /// Restricts the option to one value of another option, without which it has no meaning.
     pub const fn only_with(self, option: &'static str, value: &'static str) -> OptionDef {
         OptionDef { only_with: Some((option, value)), ..self }
     }

@@ -11,7 +11,7 @@ use iotax_facts::tool::{EngineGives, PARTS};
 use iotax_units::MIB;
 use std::sync::{Mutex, PoisonError};
 
-/// Common name of all tools if none is named.
+/// Name under which all tools share one implementation.
 pub const KIND: &str = "tool";
 /// Option that requests a smaller volume than the whole capacity, if a tool declares it.
 pub const SIZE: &str = "size";

@@ -16,7 +16,8 @@ pub const NET: &str = "net";
 /// Value of [`NET`] for a tap device of this host.
 pub const TAP: &str = "tap";
 
-/// Ways in which a disk reaches a guest, in the order of `guest::attach::ALL`, which a test checks.
+/// Ways to attach a disk to a guest. A test checks that their order is that of `attach::ALL` in the
+/// crate `qemu`.
 const ATTACH: &[&str] =
     &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vhost-scsi", "vfio"];
 

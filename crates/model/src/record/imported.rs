@@ -1,6 +1,6 @@
-//! Results that others measured, with the file, line, system, load and tool that they come from. A
-//! figure keeps the interval that its printed digits represent. A figure that was not printed is
-//! missing, with a reason.
+//! Results that others measured, each with the file, line, system, load and tool that it comes
+//! from. A figure has the interval of values that print as it was printed. A figure that was not
+//! printed is missing, with a reason.
 
 use super::Better;
 use serde::{Deserialize, Serialize};

@@ -12,7 +12,7 @@ pub struct Passes {
     pub drives: Vec<PassedDrive>,
     pub bytes: u64,
     pub passes: u32,
-    /// Bytes that were written and flushed on each drive, over all passes and all parts of the run.
+    /// Bytes written and flushed on each drive so far, over all passes and all parts of the run.
     pub written: u64,
     /// Upper bound for the bytes written on each drive until the next record.
     pub begun: u64,
@@ -24,7 +24,7 @@ pub struct Passes {
 /// A drive, or a file under test, that is written completely.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassedDrive {
-    /// Path in its place.
+    /// Path of the drive or file in its place.
     pub path: String,
     /// Serial or WWN, by which the drive is recognised; `None`: a file, or it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

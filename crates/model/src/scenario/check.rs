@@ -1,5 +1,5 @@
-//! Entry points of this folder: stacks and words of the command line, a scenario file or a job file
-//! become one checked [`Scenario`]. A request that cannot be measured as written is refused.
+//! Entry points of this folder. Stacks and options of the command line, a scenario file or a job
+//! file become one checked [`Scenario`]. A request that cannot be measured as written is refused.
 
 use super::bdev;
 use super::draft::{Targets, WorkloadDraft, drafts_from_words};
@@ -262,8 +262,8 @@ impl ScenarioParts {
         ScenarioParts { scenario: Scenario::of_nothing(source, None), ..ScenarioParts::default() }
     }
 
-    /// Adds the workloads of one job, which may be the points of one sweep. The sweep's name stays
-    /// unique.
+    /// Adds the workloads of one job, which may be the points of one sweep. If another sweep has
+    /// the same name, a number is added to this one's.
     pub(super) fn add_drafts(&mut self, mut drafts: Vec<WorkloadDraft>) {
         let mut points = drafts.iter_mut().filter_map(|draft| draft.sweep.as_mut()).peekable();
         if let Some(name) = points.peek().map(|point| self.sweeps.take_name(&point.sweep)) {
@@ -396,7 +396,8 @@ impl ScenarioParts {
         Ok(())
     }
 
-    /// Applies the words of `--lab`, before a stack names its drives.
+    /// Applies `--lab` to the lab called `lab`. This comes before the stacks, which name its
+    /// drives.
     fn labs(&mut self, request: &ScenarioRequest) -> Result<(), InputError> {
         let Some(words) = &request.lab else { return Ok(()) };
         let Some(PlaceSpec::Lab(lab)) = self.names.places.get_mut(place::LAB) else {
@@ -693,9 +694,9 @@ impl ScenarioParts {
         Ok(workloads)
     }
 
-    /// Returns the default loads: 4k random reads one at a time, and for a bill also
-    /// [`BILL_DEPTHS`]'s many at a time. If all media are `cpu` or all are `net:`, they are probes
-    /// instead.
+    /// Returns the default loads: 4k random reads at iodepth 1, and for a bill also at the second
+    /// of [`BILL_DEPTHS`], unless the engine is sync. If all media are `cpu` or all are `net:`,
+    /// they are probes instead.
     fn default_drafts(&mut self) -> Result<Vec<WorkloadDraft>, InputError> {
         if media(&self.scenario.stacks).all(|medium| matches!(medium, Medium::Cpu { .. })) {
             return probes::shipped(probes::MACHINE, &Origin::command_line());

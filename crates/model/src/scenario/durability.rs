@@ -1,6 +1,5 @@
 //! Durability trials: the keys of `[durability]`, which are also those of `--durability=`. Trials
-//! that could show nothing are refused: of a stack without anything to kill, or beside a load that
-//! nobody would measure.
+//! that could show nothing are refused, such as those of a stack with nothing to kill.
 
 use super::error::Fault;
 use crate::stack::LayerRole;

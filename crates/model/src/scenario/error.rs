@@ -1,27 +1,27 @@
-//! Errors in anything that a user writes. An error names file, line, column and key, the reason,
-//! and what to write instead. A message without a position is not made here.
+//! Errors in anything that a user writes. An error names the file, line, column and key as far as
+//! these are known, the reason, and what to write instead.
 
 use iotax_units::exit::Failed;
 use iotax_units::harmless::acts;
 use std::fmt;
 use std::ops::Range;
 
-/// Source of input that comes from no file.
+/// Name of the command line where an error names the file.
 pub const COMMAND_LINE: &str = "command line";
 
 /// Bad input, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InputError {
     pub file: Box<str>,
-    /// Line, from 1; `None` on the command line.
+    /// Line, from 1; `None` on the command line, or if the error is about the whole file.
     pub line: Option<usize>,
-    /// Column, from 1, in characters.
+    /// Column, from 1, in characters; `None` if the error is about the whole input.
     pub column: Option<usize>,
     /// The key, layer or option at fault.
     pub key: Option<Box<str>>,
     pub why: String,
     pub hint: Option<Box<str>>,
-    /// The text with a caret line below it, for one-line stacks.
+    /// The faulty text with carets below the fault, if it is a one-line stack.
     pub excerpt: Option<Box<str>>,
 }
 
@@ -116,7 +116,7 @@ impl Fault {
     }
 }
 
-/// Meaning of a part of a text, or the fault in it.
+/// Result of checking a part of a text; the error has the bytes at fault.
 pub(super) type Checked<T> = Result<T, TextFault>;
 
 /// A fault in a text, with the bytes at fault.
@@ -225,7 +225,7 @@ impl Origin {
     }
 }
 
-/// A file with its text, for errors in parts that are only judged when all of it is known.
+/// A file with its text, for errors in parts that can only be checked after the whole file is read.
 pub(super) struct Located {
     file: String,
     text: String,

@@ -186,8 +186,8 @@ impl<'a> Scan<'a> {
         Ok(option)
     }
 
-    /// Parses the place of a medium, which needs a blank before it, since `user@host` is part of a
-    /// body.
+    /// Parses the place of a medium, `@PLACE`; `None`: there is none. A blank must be between a
+    /// medium and its place, since `user@host` is part of a medium.
     fn medium_place(&mut self) -> ParsedStack<Option<String>> {
         let mut ahead = Scan { text: self.text, at: self.at };
         ahead.blanks();
@@ -397,7 +397,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Returns a hint if options follow a layer without its brackets, as QEMU and fio write theirs.
+    /// Returns a hint if options follow a layer outside of its brackets, as QEMU and fio write
+    /// theirs.
     fn options_outside(&self, layer: &LayerExpr) -> Option<String> {
         let mut ahead = Scan { text: self.text, at: self.at };
         if ahead.name().is_empty() || !ahead.after_blanks('=') {

@@ -1,6 +1,6 @@
-//! fio job files: their recognition, and what their keys have in common. A key that shapes the load
-//! is honoured or refused with its line; a key that does not is noted. No key is dropped silently.
-//! vdbench's parameter files are named and refused.
+//! fio job files: how they are recognised, and the handling of their keys. A key that shapes the
+//! load is honoured, or refused with its line; any other key is noted. Parameter files of vdbench
+//! are recognised and refused.
 
 use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin, nearest};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Contents of a job file: workloads in their order, and what was read but not used.
+/// Contents of a job file: its workloads in order, and notes on what has no effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobFile {
     pub drafts: Vec<WorkloadDraft>,
@@ -148,7 +148,7 @@ impl Unused {
     }
 }
 
-/// Returns the fault of an unknown key, with the nearest known one.
+/// Returns the fault of an unknown key, with a hint at the nearest known one.
 pub(super) fn unknown_key(key: &str, known: &[&str]) -> Fault {
     let hint = match nearest(key, known) {
         Some(near) => format!("did you mean \"{near}\"?"),

@@ -17,7 +17,7 @@ pub struct KeyDef {
     set: fn(&mut MeasureSpec, &str) -> Result<(), Fault>,
 }
 
-/// All keys, in the order of the docs.
+/// All keys of `[measure]`, in the order of the docs.
 pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "slice",

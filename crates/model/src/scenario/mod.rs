@@ -81,7 +81,8 @@ pub struct Scenario {
     pub stacks: Vec<Stack>,
     /// Index of the baseline in `stacks`.
     pub baseline: usize,
-    /// True if the stacks are the prefixes of one stack and the report has a line per layer.
+    /// True if the stacks are the prefixes of one stack, and the report shows the cost of each
+    /// layer.
     pub bill: bool,
     /// Loads that each stack gets, one after the other.
     pub workloads: Vec<Workload>,
@@ -127,7 +128,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns the scenario of a run that measures nothing.
+    /// Returns an empty scenario, for a run that measures nothing (an import).
     pub fn of_nothing(source: &str, name: Option<String>) -> Scenario {
         Scenario { source: source.to_owned(), name, ..Scenario::default() }
     }
@@ -243,8 +244,8 @@ pub struct MeasureSpec {
     pub budget_ns: u64,
     /// Number of visits if stacks cannot be up together (at least 4 for a verdict).
     pub visits: u32,
-    /// Fraction of the slowest stack's rate at which latencies are compared; 0: they are not
-    /// compared.
+    /// Rate at which the latencies of all stacks are compared, as a fraction of the slowest
+    /// stack's; 0: they are not compared.
     #[serde(default)]
     pub matched_rate: f64,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -286,7 +287,7 @@ pub enum Regime {
     /// Writes as they come, into whatever cache takes them.
     #[default]
     Burst,
-    /// Writes after the caches on the path are full.
+    /// Writes once the caches on the path are full.
     Steady,
 }
 
@@ -302,7 +303,7 @@ impl Regime {
     }
 }
 
-/// Returns the number of attaches of runs that were recorded before attaches existed.
+/// Returns the number of attaches in records from before there was this key.
 fn default_attaches() -> u32 {
     1
 }

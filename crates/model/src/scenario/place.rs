@@ -88,7 +88,7 @@ pub(super) fn parse_change(text: &str) -> Result<(String, bool), Fault> {
     }
 }
 
-/// Returns the virtual machine that the keys of a place name, if any.
+/// Returns the virtual machine that the keys of a place name; `None`: they name none.
 ///
 /// # Errors
 /// Returns the key at fault, with the reason.
@@ -163,7 +163,7 @@ impl LabSpec {
     /// Sets one of [`LAB_KEYS`].
     ///
     /// # Errors
-    /// Says why the value does not fit, or which key was probably meant.
+    /// The key is unknown, or does not accept the value.
     pub fn set_lab_key(&mut self, key: &str, value: &str) -> Result<(), Fault> {
         match key.replace('-', "_").as_str() {
             "drives" => self.drives = Some(count(value, MOST_DRIVES).map_err(too_many)?),
@@ -206,7 +206,7 @@ fn count(value: &str, most: u32) -> Result<u32, Fault> {
     }
 }
 
-/// Adds the limit on disks to a fault, for users who ask for many of them.
+/// Adds to a fault how many disks a lab has room for.
 fn too_many(fault: Fault) -> Fault {
     Fault::hint(fault.why, format!("a lab is a guest, which has room for {MOST_DRIVES} disks"))
 }
@@ -336,8 +336,8 @@ impl StackNames {
         Fault::hint(format!("unknown place \"{word}\""), hint)
     }
 
-    /// Returns the drive, with its place, that a word which is not a medium probably means:
-    /// `nvme0@lab`, `nvme0`, `nvme0-3`.
+    /// Returns the drive, with its place, that a word probably means if it is no medium:
+    /// `nvme0@lab`, `nvme0` or `nvme0-3`. `None`: it is no drive of a lab.
     pub(super) fn drive_meant(&self, body: &str) -> Option<String> {
         let (name, place) = body.split_once('@').unwrap_or((body, LAB));
         let is_drive = || (0..MOST_DRIVES).map(drive_name).any(|known| known == name);

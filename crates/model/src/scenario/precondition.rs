@@ -94,8 +94,7 @@ fn passes_of(part: &str, number: &str) -> Result<u32, Fault> {
 /// Parses a limit: `25` rounds, or a time, which `duration` reads.
 ///
 /// # Errors
-/// There are fewer rounds than can be called steady, or more than anybody waits for, or `duration`
-/// fails.
+/// The rounds are fewer than [`LEAST_ROUNDS`] or more than [`MOST_ROUNDS`], or `duration` fails.
 pub(super) fn limit(
     word: &str,
     duration: impl Fn(&str) -> Result<u64, Fault>,

@@ -22,7 +22,7 @@ const OF_MACHINE: &str =
 pub const NETWORK: &str = "network";
 const OF_NETWORK: &str = "tcp(send),tcp(receive),rr(tcp)";
 
-/// fio's words that a probe accepts; the last is for datagrams alone.
+/// Keys of fio that a probe accepts; the last one is only for `udp`.
 const TAKEN: [&str; 3] = ["numjobs", "cpus_allowed", RATE];
 const RATE: &str = "rate_iops";
 
@@ -95,7 +95,7 @@ pub(super) fn shipped(profile: &str, origin: &Origin) -> Result<Vec<WorkloadDraf
     drafts(if profile == NETWORK { OF_NETWORK } else { OF_MACHINE }, None, &[], origin)
 }
 
-/// Returns every probe as it is written, with what a unit of it does, for the help.
+/// Returns every probe as it is written, with what one unit of its work is, for the help.
 pub fn probe_help_lines() -> impl Iterator<Item = (String, &'static str)> {
     iotax_probe::all_definitions().map(|one| {
         let word = ProbeSpec::parse(one.name)
@@ -278,9 +278,9 @@ impl Workload {
             .is_some_and(|found| found.needs_peer)
     }
 
-    /// Returns true if one of a scenario's stacks is measured under this workload. A load needs a
-    /// device. A network probe is for stacks that name the other end; if no stack does, this host
-    /// answers for all of them.
+    /// Returns true if `stack`, one of the scenario's `stacks`, is measured under this workload. A
+    /// load needs a device. A network probe is for stacks that name the other end; if no stack
+    /// does, this host answers for all of them.
     pub fn is_for(&self, stack: &Stack, stacks: &[Stack]) -> bool {
         let is_net = |stack: &Stack| stack.medium.far_end().is_some();
         let is_cpu = || stack.medium.members().iter().any(|one| matches!(one, Medium::Cpu { .. }));

@@ -84,7 +84,7 @@ impl PublishedFigure {
         ours == others
     }
 
-    /// Returns true if the figure is only an upper bound.
+    /// Returns true if only an upper bound was printed, such as `<25%`.
     pub fn is_bound(&self) -> bool {
         self.low == 0.0
     }
@@ -97,7 +97,7 @@ pub enum Metric {
     /// I/Os or bytes per second.
     Rate {
         bytes: bool,
-        /// True if the flush at the end counts; for writes only.
+        /// True if the time of the flush at the end counts; for writes only.
         durable: bool,
         /// Direction; `None`: all directions together.
         way: Option<PublishedDirection>,
@@ -161,7 +161,7 @@ impl Metric {
         }
     }
 
-    /// Returns true for a rate with the flush at its end.
+    /// Returns true for a rate that includes the flush at the end.
     pub fn is_durable(self) -> bool {
         matches!(self, Metric::Rate { durable: true, .. })
     }
@@ -265,7 +265,7 @@ impl TryFrom<String> for Metric {
     }
 }
 
-/// `[published]`: a head of stacks, with rows of what was printed for them.
+/// `[published]`: the stacks as heads of columns, and rows of figures that were printed for them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PublishedTable {

@@ -1,5 +1,5 @@
-//! Turns a parsed stack into checked ones: layers, options, grids (media: media.rs). It refuses
-//! what no layer of this version can do, and says where that is written. Nothing here looks at the
+//! Turns a parsed stack into checked ones: its layers, options and grids (media.rs checks media).
+//! What no layer of this version can do is refused, with its position. Nothing here looks at the
 //! machine.
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
@@ -536,7 +536,7 @@ impl Devices {
         Devices { each: medium.members().len() / groups, groups }
     }
 
-    /// Returns the devices with a layer on top.
+    /// Returns the devices after a layer is put on them.
     fn with_layer(self, layer: &LayerSpec) -> Devices {
         let Some(help) = layer.catalog_entry() else {
             // A layer of a later version is known only to be on all of them.

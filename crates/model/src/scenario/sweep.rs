@@ -76,7 +76,7 @@ pub struct SweepPoint {
 pub struct Coordinate {
     /// `iodepth`, `numjobs`, `bs` or `rate_iops`.
     pub word: String,
-    /// Value as in the job: bytes for bs, I/Os per second and thread for rate_iops.
+    /// Value as in the job: bytes for `bs`, I/Os per second per thread for `rate_iops`.
     pub value: u64,
 }
 
@@ -144,7 +144,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// Returns each of the points at each value, with the values varying fastest.
+    /// Returns each point once for each value of the axis, with the values varying fastest.
     fn across(&self, points: &[JobWords]) -> Vec<JobWords> {
         points
             .iter()
@@ -273,7 +273,8 @@ fn coordinate(axis: &Axis, job: &Job) -> Result<Coordinate, InputError> {
     }
 }
 
-/// Refuses duplicate points, however their values are written: one point would have two results.
+/// Refuses a point that is listed twice, even if its values are written differently: one point
+/// would have two results.
 fn check_twins(axes: &[Axis], drafts: &[WorkloadDraft]) -> Result<(), InputError> {
     let points: Vec<&SweepPoint> = drafts.iter().filter_map(|draft| draft.sweep.as_ref()).collect();
     for (number, point) in points.iter().enumerate() {

@@ -114,7 +114,8 @@ impl TomlSource<'_> {
         Ok((Some(PlaceSpec::Ssh(host)), PlaceDescription { facts, vm }))
     }
 
-    /// Returns the facts of a place in the user's words: a table, or a list of `KEY: WORDS`.
+    /// Returns the facts about a place that the user states, as a table or as a list of `KEY:
+    /// TEXT`.
     fn parse_facts(&self, word: &Spanned<Word>) -> Result<BTreeMap<String, String>, InputError> {
         let mut facts = BTreeMap::new();
         let mut add = |key: &str, value: &str, span: &Range<usize>| {
