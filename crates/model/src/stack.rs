@@ -240,7 +240,8 @@ impl Medium {
         }
     }
 
-    /// Returns the SSH host of the medium, or of its first member; `None`: this host.
+    /// Returns the SSH host of the medium, or of its first member; `None`: it is on this host or in
+    /// a guest of the run.
     pub fn host(&self) -> Option<&str> {
         match self.members().first()? {
             Medium::Remote { host, .. } => Some(host),
