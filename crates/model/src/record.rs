@@ -31,16 +31,17 @@ pub enum RunRecord {
     Run(RunStart),
     /// Facts of a place, when it is first reached.
     Place(PlaceFacts),
-    /// A layer that joins drives is up, in the first visit of its set.
+    /// A layer is set up, in the first visit of its set: what its place reports of it.
     #[serde(rename = "volume")]
     Layer(LayerUp),
     Serving(Serving),
-    /// A worker was prepared on a stack.
+    /// A load generator was prepared on a stack.
     Worker(WorkerUp),
     /// Design of a workload's measurement: length and order of its slices.
     Design(DesignUp),
     Matched(Matched),
-    /// Stacks that are up disturb the baseline: from here on each is measured by itself, in visits.
+    /// Stacks that are up disturb the baseline, so each is measured by itself from here on, in
+    /// visits.
     Apart {
         reason: String,
     },
@@ -50,7 +51,7 @@ pub enum RunRecord {
     Preconditioned(precondition::Preconditioned),
     Clocks(Clocks),
     Cluster(ClusterReading),
-    /// A stretch of load on one stack: a slice, or all slices of it in a series.
+    /// Load on one stack: a slice, or the sum of its slices in a series.
     Slice(Slice),
     Series(SeriesUp),
     Transient(TransientUp),
@@ -58,7 +59,7 @@ pub enum RunRecord {
     /// A durability trial: the acknowledged writes, a kill, and what was found of the writes.
     Trial(trial::DurabilityTrial),
     PathLimits(course::PathLimits),
-    /// A course of load that shows a limit.
+    /// A course of load, in which a limit may show.
     Course(course::LimitCourse),
     Verified(verification::Verification),
     /// A file that results were imported from.
@@ -69,7 +70,7 @@ pub enum RunRecord {
     Resumed {
         at: String,
     },
-    /// A visit of a set was measured to its end with a workload.
+    /// A workload was measured to its end in a visit of a set.
     VisitEnd {
         visit: u32,
         set: u32,
@@ -77,19 +78,21 @@ pub enum RunRecord {
     },
     WorkloadEnd {
         workload: String,
-        /// `precision`, `rate_limited`, `budget`, `interrupted`, or the words of a failure.
+        /// `precision`, `rate_limited`, `budget`, `time`, `visits`, `max_written`, `interrupted`,
+        /// or the message of a failure.
         reason: String,
     },
-    /// Last line of a run that ended in order.
+    /// Last line of a run; a run that is killed has none.
     End {
         at: String,
-        /// `complete`, `interrupted`, or the words of a failure.
+        /// `complete`, `interrupted`, or the message of a failure or of what the run waits for
+        /// ([`state`]).
         outcome: String,
     },
 }
 
-/// Threads of a place that serve the I/O of a stack, apart from its load: its engine. Their CPU
-/// time is `engine.cpu` of the stack's slices.
+/// Threads of a place that serve the I/O of a stack but do not generate its load. The stack's
+/// slices record their CPU time as `engine.cpu`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Serving {
     pub stack: String,
@@ -131,15 +134,15 @@ pub struct RunStart {
     pub argv: Vec<String>,
     pub scenario: Scenario,
     pub boot_id: String,
-    /// Number of equal files that the stacks go round, visit by visit. Visits whose numbers differ
-    /// by a multiple of it use the same files. 0 if not recorded.
+    /// Number of equal files among which the stacks rotate from visit to visit: visits whose
+    /// numbers differ by a multiple of this use the same files. 0 if not recorded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub siblings: u32,
-    /// Known write caches on the path, the largest first. Empty if nothing writes.
+    /// Known write caches on the paths of the stacks, the largest first. Empty if no load writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_caches: Vec<WriteCache>,
-    /// Texts of the files with ratings of drives that the run was given. Each one overrides the one
-    /// before.
+    /// Texts of the files with ratings of drives that the run was given. Later files override
+    /// earlier ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ratings: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,11 +154,12 @@ pub struct PlaceFacts {
     /// `host`, a guest's name, `ssh:HOST`.
     pub place: Place,
     pub facts: Facts,
-    /// Emulated CPU (TCG, or a KVM that emulates): figures are not representative.
+    /// Reason why the place's figures are not representative, such as an emulated CPU (TCG) or
+    /// emulated drives. `None`: they are.
     pub emulated: Option<String>,
-    /// Exact command lines that made the place, if iotax made it (QEMU's).
+    /// Exact command lines of the processes (QEMU) that are the place, if iotax started it.
     pub commands: Vec<Vec<String>>,
-    /// Disks of a guest that iotax made, as they really are.
+    /// Disks of a guest that iotax made, as QEMU and the guest report them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<GuestDisk>,
     /// SPDK targets that serve disks of a guest that iotax made.
@@ -167,7 +171,7 @@ pub struct PlaceFacts {
 /// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerUp {
-    /// Stacks that have the layer below them.
+    /// Names of the stacks that contain the layer.
     pub stacks: Vec<String>,
     pub layer: String,
     /// Part of the layer, if it has several: `target`, `host`.
@@ -181,10 +185,10 @@ pub struct LayerUp {
     pub settings: BTreeMap<String, String>,
 }
 
-/// A disk of a guest, read back.
+/// A guest's disk, as QEMU and the guest report it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestDisk {
-    /// Name of the stack that the disk is.
+    /// Name of the stack whose storage the disk is.
     pub stack: String,
     pub path: PathBuf,
     /// Attachment of the disk to the guest: `virtio-blk`.
@@ -192,7 +196,7 @@ pub struct GuestDisk {
     /// Options and values as QEMU, or the process that serves the disk, reports them.
     pub qemu: BTreeMap<String, String>,
     pub guest: BTreeMap<String, String>,
-    /// Differences from the request, as clauses.
+    /// Clauses that say where the disk differs from what was requested.
     pub differs: Vec<String>,
 }
 
@@ -230,7 +234,7 @@ pub struct SeriesUp {
     pub workload: String,
     /// Names of the stacks. Slices refer to them by their index in this list.
     pub stacks: Vec<String>,
-    /// Offset of the slices in the segment, as for a histogram.
+    /// Offset of the short slices in the run's segment file.
     pub at: u64,
 }
 
@@ -243,7 +247,7 @@ pub struct TransientUp {
     /// True if the load was one I/O at a time, for latencies, and not the workload itself.
     #[serde(default, skip_serializing_if = "is_false")]
     pub one_at_a_time: bool,
-    /// Transient over all series of the visit.
+    /// How the load's rate settles after a switch to the stack, over all series of the visit.
     pub transient: Transient,
 }
 
@@ -316,15 +320,15 @@ impl std::fmt::Display for Generator {
     }
 }
 
-/// The beginning of first writes. A run that is killed during them thus knows what it may have
-/// written.
+/// Note before first writes begin. If the run is killed during them, a resumed run knows how much
+/// may be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayingOut {
     pub visit: u32,
     pub set: u32,
     pub stack: String,
     pub place: Place,
-    /// Bytes of all writes that will follow.
+    /// Bytes that these first writes will write.
     pub bytes: u64,
 }
 
@@ -345,8 +349,8 @@ pub struct LaidOut {
     pub flush_ns: u64,
 }
 
-/// Two comparisons of a clock with the host's, which show how fast the clock runs. The place was
-/// not stopped in between.
+/// Two comparisons of a place's clock with the host's, which show how fast the clock runs. The
+/// place was not stopped in between.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
     pub visit: u32,
@@ -364,26 +368,28 @@ pub struct Clocks {
 pub struct ClockReading {
     /// Time of the reading on the host's CLOCK_MONOTONIC.
     pub at_ns: u64,
-    /// Clock of the place minus clock of the host.
+    /// Clock of the place minus clock of the host, in nanoseconds.
     pub offset_ns: i64,
     /// Round trip of the comparison. Half of it bounds the error.
     pub round_trip_ns: u64,
 }
 
-/// Drift, as a fraction of the time, above which a clock makes figures wrong by more than their
-/// intervals say.
+/// Drift, as a fraction of the time that passed, above which figures timed by a clock are more
+/// wrong than their intervals say.
 const MOST_APART: f64 = 0.01;
 
 impl Clocks {
-    /// Returns true if the clocks were read under that load, or if the record does not name a load.
+    /// Returns true if the clocks were read while that workload ran, or if the record names no
+    /// workload.
     pub fn is_of(&self, workload: &str) -> bool {
         self.workload.as_deref().is_none_or(|name| name == workload)
     }
 }
 
 impl ClockReading {
-    /// Returns the drift since `from` if it is so large that nothing timed by this clock counts,
-    /// even after the error of the round trips is subtracted.
+    /// Returns the drift since `from` ([`Self::apart_since`]) if it is too large to use what this
+    /// clock timed, even after the error of the round trips is subtracted. `None`: the clock is
+    /// good enough.
     pub fn too_far_apart_since(&self, from: &ClockReading) -> Option<f64> {
         let (apart, error) = self.apart_since(from);
         (apart.abs() > MOST_APART + error).then_some(apart)
@@ -415,16 +421,17 @@ pub struct ClusterReading {
 }
 
 /// The I/O that a load issued to one stack during a visit, and the I/O that the block devices below
-/// it completed in that time.
+/// the stack completed in that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceTraffic {
     pub visit: u32,
     pub set: u32,
     pub stack: String,
     pub workload: String,
-    /// All I/O of its slices, inside and outside of their windows.
+    /// All I/O that the load issued in the visit's slices of this stack, inside and outside of
+    /// their windows.
     pub issued: IssuedIo,
-    /// Places with devices that report; those of the load come first.
+    /// Places whose devices report their I/O; the places of the load come first.
     pub places: Vec<PlaceTraffic>,
 }
 
@@ -454,8 +461,8 @@ pub struct PlaceTraffic {
     /// The I/O between the slices, by other programs; `at_ns` is the total time between them.
     pub idle: DeviceReading,
     pub slices: u32,
-    /// Number of slices in which the lowest devices completed clearly more bytes than the load
-    /// issued.
+    /// Number of slices in which the lowest devices of the path completed clearly more bytes than
+    /// the load issued.
     pub exceeded: u32,
 }
 
@@ -463,8 +470,8 @@ pub struct PlaceTraffic {
 pub struct Slice {
     /// Visit number, from 0. A visit is one set-up of stacks that can be up together.
     pub visit: u32,
-    /// Number of the set of stacks that were up together, from 0. Rounds pair only stacks of one
-    /// set.
+    /// Number, from 0, of the set of stacks that were up together. Only stacks of one set are
+    /// paired in rounds.
     #[serde(default)]
     pub set: u32,
     /// Round, from 0 within the run and workload.
@@ -481,27 +488,27 @@ pub struct Slice {
     pub short_slices: u32,
     /// Start of the window on the host's CLOCK_MONOTONIC.
     pub start_ns: u64,
-    /// Clock of the place minus clock of the host.
+    /// Clock of the place minus clock of the host, in nanoseconds.
     pub clock_offset_ns: i64,
-    /// Length of the window: acknowledged time.
+    /// Length of the window, in which acknowledged I/Os count.
     pub window_ns: u64,
     pub discarded_ns: u64,
     /// Completions outside the window.
     pub discarded_ios: u64,
-    /// Time until the queue was empty.
+    /// Time from the end of the window until the queue was empty.
     pub drain_ns: u64,
     /// I/Os that failed or came back short.
     pub errors: u64,
     pub samples: Vec<SliceSample>,
-    /// CPU time of the place during the slice, without the waiting for a common start.
+    /// CPU time of the place during the slice. The wait for a common start is not included.
     pub cpu: Option<CpuTimes>,
-    /// CPU time of this host during the slice, if the load runs in a guest on it. It includes the
-    /// guest's CPU time. For short slices it is the time of the guest's QEMU and vhost threads
-    /// alone, all of it as `user_ns`.
+    /// CPU time of this host during the slice, if the load runs in a guest on it, the guest's own
+    /// included. In short slices it is the time of the guest's QEMU and vhost threads alone, all of
+    /// it as `user_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<CpuTimes>,
-    /// CPU time during the slice of places below that the other two fields do not include: the
-    /// other ends of fabrics, summed.
+    /// CPU time during the slice of further places on the stack's path (the other ends of fabrics),
+    /// summed. The other two fields do not include it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_cpu: Option<CpuTimes>,
     /// State of the stack after the slice, if it is measured in a state, as reported by the layer
@@ -520,15 +527,15 @@ pub struct Slice {
     /// Figures of each target, if one place has several, in the order of the worker's record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<OnTarget>,
-    /// Fraction of the window in which all places ran, if several places load.
+    /// Fraction of the window in which all places ran at once, if several places load the stack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<f64>,
-    /// Fraction of the window that had passed when the last place began, for a load by bytes in
-    /// several places.
+    /// Fraction of the window that had passed when the last place began, if each of several places
+    /// loads a fixed number of bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<f64>,
-    /// Number of times the slice was repeated because its places did not run together. Those runs
-    /// are not recorded.
+    /// Number of earlier attempts at the slice that were discarded, because its places did not run
+    /// together.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub run_again: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -543,7 +550,7 @@ impl Slice {
             .find_map(SliceSample::metric_value)
     }
 
-    /// Returns the sum of all figures whose names have that ending.
+    /// Returns the sum of all figures whose metric names end with `ending`.
     pub fn total(&self, ending: &str) -> f64 {
         self.samples
             .iter()
@@ -553,7 +560,7 @@ impl Slice {
     }
 }
 
-/// Part that one of several places has in a slice.
+/// What one of several places contributed to a slice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlicePart {
     pub place: Place,
@@ -567,8 +574,8 @@ pub struct SlicePart {
     pub writes: u64,
     /// Length of the place's own window.
     pub window_ns: u64,
-    /// Latencies of all I/Os of the place, at the same kind of offset as
-    /// [`SampleValue::Histogram`]; `None` in records from before 2026-11-26.
+    /// Offset of the place's histogram of all latencies, as in [`SampleValue::Histogram`]; `None`
+    /// in records from before 2026-11-26.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<u64>,
     /// Figures of each target there (disks of a guest), if there are several, in the order of the
@@ -580,26 +587,27 @@ pub struct SlicePart {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// The comparison at the stated depth.
+    /// Slice of the comparison itself, under the workload as the scenario describes it.
     #[default]
     Plain,
-    /// The plain comparison in longer slices: four times as long, or eight times in a series.
+    /// Slice of the same comparison that is longer: four times as long, or eight times in a series.
     Long,
-    /// First slice of a stack in a visit, for caches and pace; no figure uses it.
+    /// First slice of a stack in a visit, which fills caches and lets the rate settle; no figure
+    /// uses it.
     WarmUp,
     /// Slice of the pilot on the baseline; only the design uses it.
     Pilot,
-    /// Slice before the others, until the pace is steady. No figure rests on it, but it fills
+    /// Slice before all others, repeated until the rate is steady. No figure uses it, but it fills
     /// caches.
     Precondition,
-    /// The baseline with all other stacks stopped.
+    /// Slice of the baseline while the guests of all other stacks are stopped.
     Alone,
-    /// The baseline beside the others, in the same rounds as `alone`.
+    /// Slice of the baseline while the other stacks are up and idle, in the same rounds as `alone`.
     Beside,
-    /// An open loop at the matched rate.
+    /// Slice under the [`Matched`] load, for latencies.
     Matched,
-    /// Slice of any purpose during which the stack left its state before the end; no figure uses
-    /// it.
+    /// Slice of any other purpose, before the end of which the stack left the state that it is
+    /// measured in; no figure uses it.
     OutOfState,
 }
 
@@ -609,8 +617,7 @@ impl Purpose {
     }
 }
 
-/// One figure of a slice: metric, unit, direction, and a value or histogram. IOPS is one metric
-/// among others.
+/// One figure of a slice: metric, unit, which direction is better, and a value or histogram.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "FlatSample")]
 pub struct SliceSample {
@@ -640,7 +647,7 @@ impl SliceSample {
     }
 }
 
-/// Flat form of a sample for reading. serde's `flatten` takes three times as long, and a run has
+/// Form in which samples are read. serde's `flatten` takes three times as long, and a run has
 /// millions of samples.
 #[derive(Deserialize)]
 struct FlatSample {
@@ -673,22 +680,22 @@ pub enum Better {
     Lower,
 }
 
-/// Value of a sample: a figure, or an offset in the histogram segment.
+/// Value of a sample, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SampleValue {
     Value(f64),
     /// Byte offset of a frame in `histograms.seg`.
     Histogram(u64),
-    /// The measurement was tried and failed; never zero.
+    /// The measurement failed, for the given reason; never recorded as zero.
     Failed(String),
     /// There is no value, for the given reason.
     Missing(String),
 }
 
-/// Kind of the warning that a stack's figures contain failed I/Os, which spoils the stack.
+/// Kind of the warning that I/Os of a stack failed; the stack then counts as failed.
 pub const IO_ERRORS: &str = "io_errors";
-/// Metric of a network probe: bytes on the wire, with the Ethernet headers, per byte of its load.
+/// Metric of a network probe: bytes on the wire, Ethernet headers included, per byte of payload.
 pub const ON_WIRE: &str = "net.on_wire";
 
 /// Kind of the warning that names a place that was lost while several places loaded together.
@@ -697,7 +704,7 @@ pub const LOST_PLACE: &str = "lost_place";
 /// Kind of the warning that names the processes that kept the CPUs busy when a run began.
 pub const BUSY: &str = "busy";
 
-/// Kind of the warning that short slices of several places ran into each other.
+/// Kind of the warning that short slices of several places overlapped.
 pub const OVERLAPS: &str = "overlaps";
 
 /// Kind of the warning that names a slice that is left out because iotax itself was stopped during
@@ -707,7 +714,7 @@ pub const STOPPED: &str = "stopped";
 /// Kind of the warning that names files with holes or unwritten extents, whose reads reach no disk.
 pub const UNWRITTEN: &str = "unwritten";
 
-/// Kind of the warning that names I/O that devices completed and no load issued, or the reverse.
+/// Kind of the warning that devices completed I/O that no load issued, or the reverse.
 pub const TRAFFIC: &str = "traffic";
 
 /// Kind of the warning that names stacks whose loads run on different machines.
@@ -776,14 +783,15 @@ pub struct Warning {
     pub kind: String,
     /// Stack, workload or place that the warning is about.
     pub subject: String,
-    /// The sentence for people.
+    /// The warning as a sentence.
     pub text: String,
 }
 
-/// Reasons in the record that say that a workload was measured for as long as requested.
+/// Reasons of [`RunRecord::WorkloadEnd`] with which a workload was measured for as long as
+/// requested.
 const AS_ASKED: &[&str] = &["precision", "rate_limited", "budget", "time", "visits", "max_written"];
 
-/// Returns true if a workload that ended for that reason needs no further measuring.
+/// Returns true if a workload that ended for that reason was measured for as long as requested.
 pub fn ended_as_asked(reason: &str) -> bool {
     AS_ASKED.contains(&reason)
 }

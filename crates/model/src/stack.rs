@@ -13,39 +13,40 @@ use std::path::{Path, PathBuf};
 pub enum Face {
     Block,
     File,
-    /// A bdev of an SPDK target, which no kernel has.
+    /// A bdev of an SPDK target; it is no device of a kernel.
     Bdev,
-    /// A pool of a Ceph cluster, or an image in it, which no kernel has.
+    /// A pool of a Ceph cluster, or an image in it; it is no device of a kernel.
     Rbd,
     /// A vhost-user socket, which only a guest can use as a disk.
     VhostUser,
     /// Storage that fio reaches as a client itself; no layer goes on it.
     Client,
-    /// A place without a device: only a guest goes on it.
+    /// A place without a device; only `vm` and `null` go on it.
     Place,
-    /// Needs: a device or a file. Gives: what it got.
+    /// As a need: a device or a file. As an offer: the same interface as what is below.
     Any,
 }
 
-/// Role of a layer with respect to the load.
+/// What a layer is to the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerRole {
     Storage,
     /// A guest, in which the load runs.
     Guest,
     Generator,
-    /// The generator holds each I/O back.
+    /// A delay that the load generator adds to each I/O.
     Delay,
     /// No role: two stacks that differ only in this layer are equal.
     Null,
 }
 
-/// Returns the place of whatever is set up in a guest whose name only a plan knows.
+/// Returns the place that stands for the guest of a stack, whose name is known only once it is
+/// planned.
 pub fn in_guest() -> Place {
     Place::Guest("in the guest".into())
 }
 
-/// A stack from its medium up.
+/// A checked stack: a medium with layers on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
     /// Short unique name used in tables: the last layer, or the name given in TOML.
@@ -172,7 +173,7 @@ pub enum Medium {
         /// Name of the drive there, which is also its serial number.
         name: String,
     },
-    /// `rbd:POOL/IMAGE@CONF`: an image of a Ceph cluster. Neither was made by iotax.
+    /// `rbd:POOL/IMAGE@CONF`: an image of a Ceph cluster; iotax made neither of them.
     Rbd {
         pool: String,
         image: String,
@@ -199,7 +200,7 @@ pub enum Medium {
     /// `[a,b,c]`: several media for a layer that joins them. Without such a layer, `each([a,b,c])`:
     /// the same load on all of them at once.
     Many {
-        /// At least one, all in one place, or on hosts over SSH if nothing joins them.
+        /// At least one; all in one place if a layer joins them.
         members: Vec<Medium>,
         /// Number of lists of equal length into which the members are divided, one after the other.
         /// Each list is joined separately.
@@ -239,7 +240,8 @@ impl Medium {
         }
     }
 
-    /// Returns the SSH host of the medium, or of its first member; `None`: this host.
+    /// Returns the SSH host of the medium, or of its first member; `None`: it is on this host or in
+    /// a guest of the run.
     pub fn host(&self) -> Option<&str> {
         match self.members().first()? {
             Medium::Remote { host, .. } => Some(host),
@@ -283,7 +285,8 @@ impl Medium {
         self.members().iter().filter_map(Medium::location)
     }
 
-    /// Returns the location of a medium without members, whatever its options.
+    /// Returns the location of a single medium, whatever its options; `None`: it has none, or is
+    /// several media.
     fn location(&self) -> Option<Location<'_>> {
         match self {
             Medium::File { path, .. } | Medium::Device { path } | Medium::VhostUser { path } => {
@@ -301,10 +304,11 @@ impl Medium {
         self.location().is_some_and(|location| other.location() == Some(location))
     }
 
-    /// Returns how much of a byte written through `other` reaches each drive below this one: all of
-    /// it if both are the same file or device, or files in one folder. It is divided if one of them
-    /// has several members. A medium elsewhere counts as another drive, so that no drive is thought
-    /// fuller than it is.
+    /// Returns the fraction of the bytes written through `other` that reaches each drive below this
+    /// medium: 1 if both are the same file or device, or files in one folder; less if `other` has
+    /// members on other drives. Of several members the one that receives least counts. Media whose
+    /// drives are not known to be the same count as apart, so that no drive is thought fuller than
+    /// it is.
     pub fn receives(&self, other: &Medium) -> f64 {
         let (ours, theirs) = (self.members(), other.members());
         let beside = |one: &Medium| theirs.iter().filter(|other| one.is_on_drive_of(other)).count();
@@ -335,8 +339,8 @@ impl Medium {
         }
     }
 
-    /// Returns the name that a consent to write the medium uses, if no kernel has it and it thus
-    /// has no serial.
+    /// Returns the name by which a consent allows writing to a Ceph image or a vhost-user socket,
+    /// which have no serial. `None`: any other medium.
     pub fn foreign_name(&self) -> Option<String> {
         match self {
             Medium::Rbd { pool, image, .. } => Some(format!("rbd:{pool}/{image}")),
@@ -377,19 +381,21 @@ impl LoadIssuer {
     }
 }
 
-/// A layer with its checked options as words, from which its steps are planned.
+/// A layer with its checked options, from which its steps are planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerSpec {
-    /// Name of the layer in `layer::ALL`.
+    /// Name of the layer in `layer::ALL`, or of the tool.
     pub name: String,
-    /// Options by name. The layer's table of options says which exist and of which kind they are.
+    /// Values of the written options, by their names. The layer's entry says which options there
+    /// are.
     pub options: BTreeMap<String, String>,
     /// `@PLACE`; `None`: the place of the layer below.
     pub place: Option<Place>,
     /// `@A>PLACE`: the place of the far end of a layer with two ends; `None`: the same place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far: Option<Place>,
-    /// `x4`: number of copies side by side, each on an equal part of what is below.
+    /// `x4`: number of guests side by side, among which what is below is shared out evenly; 1 for
+    /// other layers.
     #[serde(default = "one_copy", skip_serializing_if = "is_one")]
     pub copies: u32,
     /// Description of the layer, if it is not one of iotax's own.
@@ -424,7 +430,7 @@ pub struct InState {
     /// Position among the scenario's states; at 0 the stack is as it was set up.
     pub position: usize,
     pub state: AskedState,
-    /// Index of this stack's entry at position 0.
+    /// Index among the scenario's stacks of this stack's entry at position 0.
     pub of: usize,
 }
 

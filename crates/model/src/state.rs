@@ -1,6 +1,6 @@
 //! States that an array is put into on purpose, one after the other, and the words for them:
-//! `["healthy", "failed(1)", "rebuilding", "healthy"]`. The kernel reports the state during a
-//! measurement ([`ArrayState`]).
+//! `["healthy", "failed(1)", "rebuilding", "healthy"]`. The state that is reported during a
+//! measurement is an [`ArrayState`].
 
 use iotax_facts::array::ArrayState;
 use serde::{Deserialize, Serialize};
@@ -11,19 +11,20 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AskedState {
-    /// All members are in it and in sync.
+    /// All members are in the array and in sync.
     Healthy,
     /// The given number of members have failed and are out of the array.
     Failed(u32),
-    /// The given number of members are out: they still serve their data, which others receive.
+    /// The given number of members are out: they still serve their data while others receive copies
+    /// of them.
     Out(u32),
     /// The failed members are back and being rebuilt.
     Rebuilding,
 }
 
 impl AskedState {
-    /// Returns true if the current state is the one that was asked for. A rebuild may be complete
-    /// before anybody looks.
+    /// Returns true if the current state is the one that was asked for. A rebuild that was complete
+    /// before anybody looked does not match.
     pub fn matches_state(self, now: &ArrayState) -> bool {
         match (self, now) {
             (AskedState::Healthy, ArrayState::Healthy) => true,

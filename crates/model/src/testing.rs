@@ -3,7 +3,7 @@
 use crate::scenario::check::{ScenarioRequest, from_arguments};
 use crate::stack::{LayerSpec, Medium, Stack};
 
-/// Returns the stack that the words mean.
+/// Returns the stack that a text in the one-line grammar describes.
 pub fn stack(text: &str) -> Stack {
     from_arguments(&[text.to_owned()], &ScenarioRequest::default())
         .expect("a stack")
@@ -27,7 +27,7 @@ pub fn layer(name: &str, options: &[(&str, &str)]) -> LayerSpec {
     }
 }
 
-/// Returns that many drives of a lab.
+/// Returns that many drives of a lab as one medium.
 pub fn drives(many: usize) -> Medium {
     let drive = |at| Medium::Drive { place: "lab".into(), name: format!("nvme{at}") };
     Medium::Many { members: (0..many).map(drive).collect(), groups: 1 }

@@ -19,15 +19,16 @@ pub struct Tool {
     pub capacity: Capacity,
     /// Bytes of each member that the tool keeps for itself.
     pub reserve: u64,
-    /// True if the tool gives blocks that were never written.
+    /// True if blocks of a new volume were never written, so that they are written once before
+    /// measuring.
     pub unwritten: bool,
     /// True if the members may be files.
     #[serde(default)]
     pub files: bool,
-    /// True if the names of its volumes must be short.
+    /// True if the names of the tool's volumes must be short.
     pub short_names: bool,
     pub commands: ToolCommands,
-    /// Name of what a plan makes with the tool; set only for the layer in that plan.
+    /// Name of the volume that a plan makes with the tool; `None` outside of a plan.
     #[serde(skip)]
     pub made: Option<String>,
 }
@@ -44,12 +45,12 @@ pub struct ToolOption {
     pub default: Option<String>,
 }
 
-/// Share of the members' bytes that a tool gives.
+/// How many of its members' bytes the volume of a tool has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Capacity {
     Fixed(MemberShare),
-    /// The value of an option decides.
+    /// The share for each value of an option.
     By {
         option: String,
         shares: BTreeMap<String, MemberShare>,
@@ -61,14 +62,14 @@ pub enum Capacity {
 pub enum MemberShare {
     /// The bytes of all members but this many, which may fail.
     AllBut(u32),
-    /// The bytes of half the members: each has a copy, which the tool knows.
+    /// The bytes of half the members: all data have two copies, whose places the tool knows.
     Half,
     /// The bytes of one member: all have the same data.
     One,
 }
 
 impl MemberShare {
-    /// Parses `sum`, `sum-1`, `half`, `smallest`.
+    /// Parses `sum`, `sum-1`, `half` or `smallest`; `None`: another word.
     pub fn parse(word: &str) -> Option<MemberShare> {
         match word {
             "smallest" => Some(MemberShare::One),

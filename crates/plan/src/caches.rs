@@ -1,4 +1,4 @@
-//! Lists the write caches that are known on the paths of a scenario, before anything is measured. A
+//! The write caches that are known on the paths of a scenario before anything is measured. A
 //! verdict on steady writes needs more data written than the largest cache holds.
 
 use iotax_facts::place::Place;
@@ -44,8 +44,8 @@ pub fn known_write_caches(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache>
     all
 }
 
-/// Returns the write caches that layers bring along, each with the stacks whose flushes empty it.
-/// On other machines, only the text of the stack is known.
+/// Returns the write caches that layers have, each with the stacks whose flushes empty it. Of
+/// layers on other machines, only what the scenario says is known.
 fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     let mut all: Vec<WriteCache> = Vec::new();
     for stack in &scenario.stacks {
@@ -78,7 +78,8 @@ fn of_image(stack: &Stack) -> Option<OwnCache> {
         .then_some(OwnCache { cache, flushed: true })
 }
 
-/// Returns the bytes of the smallest member of a medium; `None`: only its place knows.
+/// Returns the bytes of the smallest member of a medium; `None`: the size of a member is known only
+/// in its place.
 fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Option<u64> {
     let bytes = |member: &Medium| match member {
         Medium::Device { path } => {
@@ -111,8 +112,8 @@ fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
     load || (0..stack.layers.len()).any(caches)
 }
 
-/// Returns the most bytes that a guest's page cache has room for, if the load in the guest writes
-/// without O_DIRECT.
+/// Returns the memory of the guest in bytes, which its page cache cannot exceed, if the load in the
+/// guest writes without O_DIRECT.
 fn in_guest(scenario: &Scenario, stack: &Stack) -> Option<u64> {
     guest_memory(stack).filter(|_| buffered(scenario))
 }

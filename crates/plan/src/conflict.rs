@@ -28,14 +28,14 @@ impl LoadKind {
 struct StackAbove {
     /// True if some layer sets something up.
     made: bool,
-    /// True if one of them splits an SPDK bdev among guests. Nobody else can use a bdev that is
-    /// split.
+    /// True if a layer splits an SPDK bdev among guests; nobody else can use a bdev that is split.
     splits: bool,
     claim: Claim,
 }
 
-/// A point where a stack may meet others. Two stacks at the same point disturb each other by what
-/// they have above it, unless they go on the same way: then they meet further up.
+/// A point where a stack may meet others: `at` numbers what it has in common with them, `way` how
+/// it goes on from there. Two stacks at the same point disturb each other by what they have above
+/// it, unless they go on the same way: then they meet further up.
 #[derive(Clone, Copy, Debug)]
 struct ConflictPoint {
     at: usize,
@@ -74,7 +74,7 @@ pub struct Meetings {
     asked: std::cell::Cell<usize>,
 }
 
-/// Keys for the numbers of what stacks may have in common.
+/// What stacks may have in common; each distinct value gets a number.
 #[derive(PartialEq, Eq, Hash)]
 enum CommonPoints<'a> {
     At(Location<'a>),
@@ -157,8 +157,8 @@ impl Meetings {
         self.points[stack].iter().any(disturbs)
     }
 
-    /// Sorts stacks into sets in their order, each into the first set where it disturbs nobody. A
-    /// stack that is `free` disturbs nobody anywhere.
+    /// Sorts stacks into sets in the given order, each into the first set where it disturbs nobody.
+    /// A stack that is `free` disturbs nobody anywhere, and is in the first set.
     pub fn sorted(&self, order: &[usize], free: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
         let mut sets: Vec<(Vec<usize>, StacksTogether)> = Vec::new();
         let (mut seen, mut full) = (HashSet::new(), HashMap::new());
@@ -206,7 +206,7 @@ impl StacksTogether {
     }
 }
 
-/// Returns what is above each depth of layers.
+/// Returns, for each number of layers counted from the bottom (from 0 to all), what is above them.
 fn above_each(medium: &Medium, layers: &[LayerSpec]) -> Vec<StackAbove> {
     let mut above = StackAbove { made: false, splits: false, claim: Claim::SharedRead };
     let mut all = vec![above];

@@ -1,6 +1,6 @@
 //! Checks an image of an existing Ceph cluster before anything is planned. The image is reached by
-//! its configuration, only read unless the user names it, and refused while another client has it
-//! open. iotax creates nothing in such a cluster.
+//! the cluster's configuration, only read unless the user consents to writes, and refused while
+//! another client has it open. iotax creates nothing in such a cluster.
 
 use super::survey;
 use anyhow::Result;
@@ -27,10 +27,12 @@ pub struct SeenImage {
 }
 
 /// Looks at an image, by configuration, pool and name; `report` gets a sentence if that takes long.
+/// Without Ceph's programs, the size is unknown.
 ///
 /// # Errors
-/// Bad input: it is not there, another client has it open, or its cluster is in HEALTH_ERR. An
-/// unmet need: its cluster does not answer.
+/// Bad input: the configuration or image does not exist, another user could have written the
+/// configuration, another client has the image open, or its cluster is in HEALTH_ERR or has no room
+/// for writes. An unmet need: its cluster does not answer.
 pub fn inspect_foreign_image(
     conf: &Path,
     pool: &str,
@@ -115,7 +117,7 @@ pub fn inspect_foreign_image(
     Ok(SeenImage { bytes: seen.bytes, warnings })
 }
 
-/// Runs `work` and returns its result; calls `waits` when that takes long.
+/// Runs `work` and returns its result; calls `waits` if that takes longer than [`SOON`].
 fn unless_soon<T: Send>(work: impl FnOnce() -> T + Send, waits: impl FnOnce()) -> T {
     let (done, ended) = channel::<()>();
     thread::scope(|scope| {
@@ -133,7 +135,7 @@ fn unless_soon<T: Send>(work: impl FnOnce() -> T + Send, waits: impl FnOnce()) -
     })
 }
 
-/// Returns why no load may go to a cluster in that state.
+/// Returns why no load may go to a cluster in that state; `None` if it may.
 fn unfit(status: &ClusterStatus, conf: &Path, writes: bool) -> Option<String> {
     let (shown, full) = (conf.display(), status.full_checks());
     match status.health.as_str() {

@@ -8,10 +8,10 @@ use iotax_model::stack::Stack;
 use iotax_units::exit::Failed;
 use std::path::Path;
 
-/// Looks at a socket and returns the bytes of its disk.
+/// Returns the size in bytes of the disk that a socket serves.
 ///
 /// # Errors
-/// Bad input: nobody serves a disk there, or it has too few queues.
+/// Bad input: nobody serves a disk there, or it has fewer queues than the guest asks for.
 pub fn inspect_socket(path: &Path, stack: &Stack) -> Result<u64> {
     let name = format!("vhost-user:{}", path.display());
     let refuse = |why: String| Failed::input(format!("{}: {why}", stack.text));

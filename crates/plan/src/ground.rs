@@ -29,10 +29,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Depth to which a stack is planned.
+/// Up to which layer a stack is planned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PlanDepth {
-    /// Plans the stack with its guest, if it has one.
+    /// Up to and including the guest; the whole stack if it has none.
     Guests,
     Top,
 }
@@ -66,7 +66,7 @@ impl PlanGround<'_> {
     /// Plans the labs with their drives.
     ///
     /// # Errors
-    /// Bad input: QEMU would not take it. An unmet need: there is no image of a lab.
+    /// Bad input: QEMU would not accept a lab. An unmet need: there is no image of a lab.
     pub fn labs(&self) -> Result<LabPlan> {
         let mut context = self.context();
         let mut plan = LabPlan::default();
@@ -85,7 +85,7 @@ impl PlanGround<'_> {
         Ok(plan)
     }
 
-    /// Plans one set; `visit` swaps equal siblings between the stacks.
+    /// Plans one set. `visit` decides which of several equal files each stack is on.
     ///
     /// # Errors
     /// Bad input when a layer cannot be set up on what is below it.
@@ -112,9 +112,9 @@ impl PlanGround<'_> {
     }
 
     /// Returns the steps that rewrite, before a set is set up, what layers of an earlier visit or
-    /// run have zeroed or discarded in iotax's own files below the stacks of the set. Files that
-    /// the load trims, or that hold data of a special kind, have no such steps: they are filled
-    /// completely when they are made.
+    /// run have zeroed or discarded in iotax's own files below the stacks of the set. There are
+    /// none for durability trials, nor if the load trims or writes data of a special kind: such
+    /// files are filled completely when they are made.
     ///
     /// # Errors
     /// As [`PlanGround::plan_set`].
@@ -158,8 +158,9 @@ impl PlanGround<'_> {
     }
 
     /// Returns the bounds of the run, and refuses what can be refused before anything is made: jobs
-    /// larger than the smallest stack, files that would not leave a tenth of their file system
-    /// free, and fills beyond `max_written`.
+    /// larger than the smallest stack; files, lab drives, overlays or guests without enough room;
+    /// device names that may change; durability trials without enough room; and writes of the
+    /// set-up beyond `max_written`.
     ///
     /// # Errors
     /// The first refusal; as [`PlanGround::plan_set`].
@@ -222,7 +223,8 @@ impl PlanGround<'_> {
     }
 
     /// Checks that the guests of each set fit on this machine, since all of them are up at once.
-    /// The largest set comes first: a user who supplies what it lacks need not hear of the others.
+    /// The set with the most memory comes first: a user who makes room for it need not hear of the
+    /// others.
     fn check_guests(&self) -> Result<()> {
         let Some(parts) = &self.guest_parts else { return Ok(()) };
         let guests = |set| Ok(self.plan_set(set, 0)?.guests);
@@ -233,9 +235,9 @@ impl PlanGround<'_> {
         sets.iter().try_for_each(|guests| Ok(parts.room.check_guests_fit(guests)?))
     }
 
-    /// Refuses sets that have several drives away at once. Drives that come back from guests get
-    /// the lowest free names in whatever order they come, so a kernel's name may then be another
-    /// drive's.
+    /// Refuses names such as /dev/nvme0n1 if a set gives several drives to guests at once. Drives
+    /// that come back from guests get the lowest free names in whatever order they come, so such a
+    /// name may then be another drive's.
     fn check_names(&self) -> Result<()> {
         for set in &self.layout.sets {
             let steps = self.plan_set(set, 0)?.steps;
@@ -299,8 +301,8 @@ impl PlanGround<'_> {
         Ok(found)
     }
 
-    /// Returns the steps that bring the stacks of a set from the state of the previous set into
-    /// their own, each with the stack's index.
+    /// Returns the steps that bring the stacks of a set from the state of the previous set, whose
+    /// index is `after`, into their own, each with the stack's index.
     ///
     /// # Errors
     /// As [`PlanGround::plan_set`]; when a layer has no steps between these states.
@@ -311,8 +313,9 @@ impl PlanGround<'_> {
         transitions::steps_into(self.scenario, &self.plan_set(&sets[first], 0)?, &set.stacks)
     }
 
-    /// Returns the bytes that `max_written` leaves. The files under test count, too, as do those on
-    /// file systems and the first writes with every visit.
+    /// Returns the bytes that `max_written` leaves for the load; `None`: it is not set, or a size
+    /// is not known yet. The files under test count, too, as do those on file systems and the first
+    /// writes with every visit. Refuses a set-up that alone exceeds `max_written`.
     fn left_to_write(&self, media: &[Step], region: u64) -> Result<Option<u64>> {
         let Some(most) = self.scenario.max_written else { return Ok(None) };
         // The check is repeated when all hosts have reported their sizes.
@@ -420,7 +423,8 @@ impl PlanGround<'_> {
         gathered(lots)
     }
 
-    /// Removes what the user has given up from the members that a layer is set up on.
+    /// Plans the removal of signatures (file systems, partition tables) from the members that a
+    /// layer is set up on; the user has consented to it.
     fn wipe(
         &self,
         stack: &Stack,
@@ -563,10 +567,7 @@ fn lab_wish(
     })
 }
 
-/// Checks that a job's region fits the smallest stack: all are measured on the same bytes.
-///
-/// # Errors
-/// Bad input naming the job and both sizes.
+/// Checks that each job's region fits the smallest stack: all are measured on the same bytes.
 fn check_fit(scenario: &Scenario, region: u64) -> Result<()> {
     for job in scenario.workloads.iter().flat_map(|workload| &workload.jobs) {
         let wanted = job.last_offset().saturating_add(job.size.unwrap_or(job.bs));
@@ -608,8 +609,7 @@ fn reach(scenario: &Scenario, region: u64) -> u64 {
     ends.max().unwrap_or(0).min(region)
 }
 
-/// Returns the bytes that a run's plans write by filling files, and by first syncs and rebuilds of
-/// arrays.
+/// Returns the bytes that steps write by filling files, and by first syncs and rebuilds of arrays.
 pub fn filled(steps: &[Step]) -> u64 {
     steps.iter().map(|step| step.op.bytes_filled() + step.op.bytes_below()).sum()
 }

@@ -21,7 +21,8 @@ pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
     needs
 }
 
-/// Returns the programs that only the words of a scenario name, by the place where they run.
+/// Returns the programs that are named in the scenario, such as a tool's, by the place where they
+/// run.
 pub fn programs_of(scenario: &Scenario) -> BTreeMap<Place, Vec<NamedProgram>> {
     let mut programs: BTreeMap<Place, Vec<NamedProgram>> = BTreeMap::new();
     for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
@@ -40,7 +41,8 @@ pub fn sets_up_in_guests(scenario: &Scenario) -> bool {
     layers.any(|(spec, place)| place == in_guest() && is_set_up(spec))
 }
 
-/// Returns the hosts over SSH that something is set up on.
+/// Returns the hosts over SSH on which a layer sets something up. A layer that restarts a host sets
+/// up nothing on it.
 pub fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<Place> {
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     let places = layers

@@ -2,11 +2,12 @@
 //! be up together, the steps that bring each set up, and what is written first. `iotax plan` prints
 //! it, a run performs it.
 //!
-//! Modules: [`ready`] is the way in. [`survey`], [`caches`], `foreign_image`, `foreign_socket`: what
-//! is at the bottom of the stacks; [`layer_needs`]: what their layers require. [`sets`], [`prefixes`],
-//! `conflict`: which stacks can be up together. [`set_plan`], `ground`: the steps of a set; [`transitions`]: those
-//! between states of an array; [`write_unit`]: loads that a stack would refuse. [`unwritten`],
-//! [`passes`], [`trial_room`]: how much first writes, preconditioning and durability trials write.
+//! Modules: [`ready`] is the entry point. [`survey`], [`caches`], `foreign_image`,
+//! `foreign_socket`: what is at the bottom of the stacks; [`layer_needs`]: what their layers
+//! require. [`sets`], [`prefixes`], `conflict`: which stacks can be up together. [`set_plan`],
+//! `ground`: the steps of a set; [`transitions`]: those between states of an array; [`write_unit`]:
+//! loads that a stack would refuse. [`unwritten`], [`passes`], [`trial_room`]: how much first
+//! writes, preconditioning and durability trials write.
 #![forbid(unsafe_code)]
 
 pub mod caches;

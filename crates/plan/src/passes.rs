@@ -61,8 +61,8 @@ impl Batch {
     }
 }
 
-/// Returns the drives and files at the bottom of all stacks, each once; `done` returns how far an
-/// earlier part of the run was with a drive.
+/// Returns the drives and files at the bottom of all stacks, each once, in batches. `done` returns
+/// the bytes that an earlier part of the run has written to a path of a place.
 ///
 /// # Errors
 /// When a list of media has a list in it.

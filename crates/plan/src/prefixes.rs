@@ -12,12 +12,13 @@ pub struct Prefixes(Vec<Vec<usize>>);
 /// Properties of what the stacks that share a prefix have above it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrefixAbove {
-    /// True if one of them sets something up there.
+    /// True if a layer above the prefix sets something up in one of these stacks.
     pub set_up: bool,
-    /// True if writes of one of them must pass the prefix.
+    /// True if the prefix must accept writes, from the load or from a layer above it in one of
+    /// these stacks.
     pub writes: bool,
-    /// Number of ways in which they go on, with guests side by side counted one each; 0 if none
-    /// goes on.
+    /// Number of different layers that follow the prefix in these stacks, `xN` guests counted as N;
+    /// 0 if no layer follows.
     pub ways: u32,
 }
 
@@ -45,8 +46,8 @@ impl Prefixes {
         &self.0[stack]
     }
 
-    /// Returns, for each stack and each of its prefixes, what is above it in all stacks that share
-    /// it.
+    /// Returns, for each stack and each of its prefixes, what is above the prefix in all stacks
+    /// that share it.
     pub fn above(&self, scenario: &Scenario) -> Vec<Vec<PrefixAbove>> {
         let writes = scenario.writes();
         let (mut all, mut ways): (HashMap<usize, PrefixAbove>, HashSet<usize>) = Default::default();
@@ -63,7 +64,7 @@ impl Prefixes {
     }
 }
 
-/// Returns true for layers that make something; the others belong to the worker.
+/// Returns true for layers that make something; the others are part of the load generator.
 pub fn is_set_up(layer: &LayerSpec) -> bool {
     !layer.works_anywhere()
 }

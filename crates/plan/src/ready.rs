@@ -1,7 +1,7 @@
 //! Checks for `run`, `resume` and `plan` before anything is made. First the stacks must make sense
-//! here; only then do needs count that this machine lacks. Everything that does not exist, every
-//! consent that was not given, and all that is lacking besides is named at once: `run` refuses, and
-//! `plan` plans with drives of unknown size instead. Nothing is fetched or made.
+//! on this machine; only then do unmet needs count. Missing devices, consents and needs are named
+//! all at once: `run` refuses, `plan` goes on with drives of unknown size. Nothing is fetched or
+//! made.
 
 use super::set_plan::PlanGround;
 use super::sets::{SetLayout, layout};
@@ -26,7 +26,8 @@ pub struct ReadyScenario {
     /// sentence each.
     absent: Vec<String>,
     missing: Vec<Missing>,
-    /// Further unmet needs that are in no table: memory in huge pages, KVM that was demanded.
+    /// Further unmet needs that are no program or module: memory in huge pages, or KVM that was
+    /// demanded.
     also: Vec<Error>,
 }
 
@@ -41,11 +42,7 @@ impl ReadyScenario {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
-    /// Returns an error if anything is lacking.
-    ///
-    /// # Errors
-    /// Names everything: exit code 2 if something that was named does not exist or a consent is
-    /// missing, else 3.
+    /// Fails if anything is lacking.
     pub fn met(&self, scenario: &Scenario) -> Result<()> {
         self.missing_summary(scenario).map_or(Ok(()), |all| Err(self.refusal(all).into()))
     }
@@ -54,10 +51,8 @@ impl ReadyScenario {
         if self.absent.is_empty() { Failed::need(all) } else { Failed::input(all) }
     }
 
-    /// Returns what is lacking for a run that can wait, if a reboot supplies all of it.
-    ///
-    /// # Errors
-    /// As [`ReadyScenario::met`].
+    /// Returns what is lacking if a reboot supplies all of it, so that the run can wait for it;
+    /// `None`: nothing is lacking.
     pub fn waits_for(&self, scenario: &Scenario) -> Result<Option<String>> {
         let by_reboot = self.absent.is_empty() && self.also.is_empty();
         match self.missing_summary(scenario) {
@@ -72,8 +67,8 @@ impl ReadyScenario {
 /// Checks everything that a scenario names; `report` gets a sentence when that takes long.
 ///
 /// # Errors
-/// Bad input, with what is lacking if something does not exist that may come with it; a file system
-/// that is too full.
+/// Bad input, such as a target that may not be used as meant or a file system without enough room.
+/// If devices do not exist or consents are missing as well, the error lists all of these.
 pub fn ready(scenario: &Scenario, report: &mut dyn FnMut(String)) -> Result<ReadyScenario> {
     let requested = guest::requested(scenario)?;
     let layout = layout(scenario);
@@ -115,9 +110,9 @@ pub fn ready(scenario: &Scenario, report: &mut dyn FnMut(String)) -> Result<Read
     Ok(ready)
 }
 
-/// Returns the parts for guests. KVM that was demanded and is not there counts as lacking like
-/// other needs. A drive that does not exist could be given away if it did. Neither prevents the
-/// other checks.
+/// Returns the parts for guests. KVM that was demanded and is not there is added to `also`, like
+/// other needs. A drive that does not exist is assumed to be one that can be given to a guest.
+/// Neither prevents the other checks.
 fn parts(
     requested: Requested,
     scenario: &Scenario,

@@ -1,5 +1,5 @@
-//! What planning starts from, and what it gives: the steps of a set, and what its stacks show to
-//! the load.
+//! What planning starts from and what it results in: the steps of a set, and the devices that its
+//! stacks give to the load.
 
 use super::sets::SetLayout;
 use iotax_drivers::path_ref::{PathRef, StepId};
@@ -12,18 +12,18 @@ use iotax_steps::step::Step;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Facts that are known of the run when it is planned.
+/// What is known of a run when it is planned.
 pub struct PlanGround<'a> {
     pub scenario: &'a Scenario,
     pub layout: &'a SetLayout,
-    /// Medium of each stack, member by member (same order as the stacks).
+    /// What was found of the medium of each stack, member by member, in the order of the stacks.
     pub found: &'a [Vec<FoundMedium>],
     /// Programs and images that this machine has for guests; `None` when no stack has a guest.
     pub guest_parts: Option<guest::GuestParts>,
     pub tag: RunTag,
 }
 
-/// The steps of one set, and what its stacks show to the load.
+/// The steps of one set, and the devices that its stacks give to the load.
 pub struct SetPlan {
     pub steps: Vec<Step>,
     /// Number of steps that make what the guests are on. They come first.
@@ -38,8 +38,8 @@ pub struct SetPlan {
 }
 
 impl SetPlan {
-    /// Iterates over the indices of the stacks that are on what a step makes. The step must be one
-    /// that is read back.
+    /// Returns the indices of the stacks that are on what a step makes. The step must be one whose
+    /// result is read back.
     pub fn stacks_on(&self, step: StepId) -> impl Iterator<Item = usize> {
         let on_it = move |(_, exposed): &&(usize, ExposedDevice)| exposed.read_back.contains(&step);
         self.targets.iter().filter(on_it).map(|(index, _)| *index)
@@ -60,8 +60,8 @@ impl SetPlan {
         all.filter(|(_, paths): &(Place, Vec<PathBuf>)| !paths.is_empty()).collect()
     }
 
-    /// Returns the steps that make what serves a stack's I/O: its layers, its guests and what is
-    /// below them.
+    /// Returns the ids of the steps that make what serves a stack's I/O: its layers, its guests and
+    /// what is below them.
     pub fn steps_serving(&self, stack: usize) -> Vec<StepId> {
         let Some((_, exposed)) = self.targets.iter().find(|(index, _)| *index == stack) else {
             return Vec::new();
@@ -83,6 +83,7 @@ pub struct LabPlan {
 pub struct PlanBounds {
     /// Bytes that every stack of the scenario offers: the region that all of them are measured on.
     pub region: u64,
-    /// Bytes that `max_written` leaves for the load; `None`: it was not given.
+    /// Bytes that `max_written` leaves for the load; `None`: it was not given, or the size of a
+    /// medium is not known yet.
     pub left_to_write: Option<u64>,
 }

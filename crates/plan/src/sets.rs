@@ -1,8 +1,8 @@
-//! Determines which stacks can be up together, by their claims. Stacks that would disturb each
-//! other on one file get equal siblings of it; on one device they are measured in visits, one set
-//! after another. Stacks on several media count for each of them. All stacks that are connected by
-//! files in common are divided together, and each of them goes round all siblings of all of its
-//! files. If one of these media is not a file of ours, they are measured in visits.
+//! Determines which stacks can be up together. Stacks that would disturb each other on one file get
+//! equal files instead (siblings), which they swap with every visit. On a device, or a file that
+//! iotax does not make, they are measured in visits, one set after another. Stacks on several media
+//! are connected with all stacks on these media, and all connected stacks swap the siblings of all
+//! their files.
 
 use super::conflict::{LoadKind, Meetings};
 use super::prefixes::{PrefixAbove, Prefixes};
@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, HashMap};
 pub struct StackSet {
     /// Indices into the scenario's stacks.
     pub stacks: Vec<usize>,
-    /// The set with the same stacks in the previous state, with which these are brought up; `None`
-    /// for stacks as they are set up.
+    /// Index of the set with the same stacks in the previous state, from which they are brought
+    /// into this one; `None`: the stacks are as they are set up.
     pub after: Option<usize>,
 }
 
@@ -24,14 +24,14 @@ pub struct StackSet {
 pub struct SetLayout {
     /// Sets of stacks. With one set, everything is measured in rounds; with several, in visits.
     pub sets: Vec<StackSet>,
-    /// For each stack, the equal file that it is on; `None`: it shares its files.
+    /// For each stack, which of several equal files it is on; `None`: it has no equal files.
     pub sibling: Vec<Option<Sibling>>,
     /// For each stack and each depth, what is above that many layers in all stacks that begin with
     /// these layers.
     pub above: Vec<Vec<PrefixAbove>>,
 }
 
-/// Position of a stack among those that have equal files in turn.
+/// Position of a stack among stacks that are on equal files in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sibling {
     /// Index of the file that the stack is on in the first visit, from 0.
@@ -41,17 +41,19 @@ pub struct Sibling {
 }
 
 impl SetLayout {
-    /// Returns the number of siblings of the most divided file.
+    /// Returns the largest number of equal files that stacks are on in turn; 1 if there are none.
     pub fn siblings(&self) -> usize {
         self.sibling.iter().flatten().map(|sibling| sibling.of).max().unwrap_or(1)
     }
 
-    /// Returns the index of the equal file that a stack is on in a visit.
+    /// Returns the index of the equal file that a stack is on in a visit; `None`: it has no equal
+    /// files.
     pub fn sibling_in(&self, stack: usize, visit: u32) -> Option<usize> {
         self.sibling[stack].map(|sibling| (sibling.number + visit as usize) % sibling.of)
     }
 
-    /// Returns all siblings that a stack is on, one visit after the other.
+    /// Returns the indices of all equal files that a stack is on in turn; a single `None` if it has
+    /// none.
     pub fn siblings_of(&self, stack: usize) -> Vec<Option<usize>> {
         self.sibling[stack]
             .map_or_else(|| vec![None], |sibling| (0..sibling.of).map(Some).collect())
@@ -59,7 +61,7 @@ impl SetLayout {
 }
 
 impl SetLayout {
-    /// Returns the layout with every stack in a set of its own.
+    /// Returns the layout with every stack in a set of its own, followed by its further states.
     pub fn split_apart(&self, stacks: &[Stack]) -> SetLayout {
         let alone = |stack: usize| StackSet { stacks: vec![stack], after: None };
         let in_first =
@@ -75,8 +77,8 @@ impl SetLayout {
         SetLayout { sets: with_states(sets, stacks), ..self.clone() }
     }
 
-    /// Returns the sets that are measured in one visit: one set as it is set up, then the same
-    /// stacks in their further states.
+    /// Returns for each visit the indices of the sets that are measured in it: one set as it is set
+    /// up, then the same stacks in their further states.
     pub fn chains(&self) -> Vec<Vec<usize>> {
         let first = (0..self.sets.len()).filter(|set| self.sets[*set].after.is_none());
         let after = self.sets.iter().enumerate().filter_map(|(set, at)| Some((at.after?, set)));
@@ -86,9 +88,8 @@ impl SetLayout {
             .collect()
     }
 
-    /// Returns how often each set is brought up. With one set, it is once on every one of the equal
-    /// files, for every attach. With sets that take turns, it is the number of `visits` that was
-    /// asked for.
+    /// Returns how often each set is brought up: with one set, the number of equal files times the
+    /// number of attaches; with several sets, which take turns, the requested number of visits.
     pub fn visits_of_a_set(&self, measure: &MeasureSpec) -> u32 {
         if self.sets.len() == 1 {
             self.siblings() as u32 * measure.attaches.max(1)
@@ -98,7 +99,7 @@ impl SetLayout {
     }
 }
 
-/// Returns why a run that was cut short cannot be resumed, if so.
+/// Returns why a run that was cut short cannot be resumed; `None` if it can.
 pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
     if scenario.durability.is_some() {
         return Some(
@@ -137,7 +138,8 @@ pub fn layout(scenario: &Scenario) -> SetLayout {
     SetLayout { sets: with_states(sets, stacks), sibling, above }
 }
 
-/// Gives every stack on a divided file a sibling of its own, so that swapping is fair to all.
+/// Gives every stack of a group that needs equal files one of its own, so that swapping is fair to
+/// all.
 fn siblings(stacks: &[Stack], meetings: &Meetings) -> Vec<Option<Sibling>> {
     let mut siblings = vec![None; stacks.len()];
     for group in groups(stacks) {
@@ -177,8 +179,8 @@ fn first_of(leads: &mut [usize], mut stack: usize) -> usize {
     stack
 }
 
-/// Returns true if a group is on equal files: some of its stacks would disturb each other, and all
-/// of its files are ours to make.
+/// Returns true if a group needs equal files and can have them: some of its stacks would disturb
+/// each other, and iotax makes all of its files.
 fn is_divided(stacks: &[Stack], group: &[usize], meetings: &Meetings) -> bool {
     group.iter().all(|stack| stacks[*stack].medium.members().iter().all(is_made_file))
         && meetings.any_among(group)
@@ -236,8 +238,7 @@ fn by_operator(set: StackSet, scenario: &Scenario) -> Vec<StackSet> {
     sets
 }
 
-/// Returns true if a medium can have siblings, which is true of a file that we make, and not of a
-/// device or somebody else's file.
+/// Returns true if there can be several equal files in place of a medium: if iotax makes the file.
 fn is_made_file(medium: &Medium) -> bool {
     matches!(medium, Medium::File { size: Some(_), .. })
 }

@@ -34,11 +34,11 @@ pub struct Survey {
     pub warnings: Vec<String>,
     /// Write caches that are known to be on the path, the largest first.
     pub write_caches: Vec<WriteCache>,
-    /// Files that are made; each is looked at once, though several stacks have it in turn.
+    /// Files that iotax makes. Each is looked at once, though several stacks use it in turn.
     made: BTreeMap<PathBuf, FoundMedium>,
     absent: Vec<AbsentTarget>,
-    /// Targets that no kernel has and that the load writes without a consent, one sentence each.
-    /// `plan` shows them, `run` refuses.
+    /// Missing consents for Ceph images and vhost-user sockets that the load writes to, one
+    /// sentence each. `plan` shows them, `run` refuses.
     pub consents_lacking: Vec<String>,
     /// Identities of the local devices and files at the bottom.
     identities: Vec<(PathBuf, Identity)>,
@@ -51,11 +51,12 @@ pub struct Survey {
 #[derive(Clone, Debug)]
 pub struct RemoteDrive {
     pub identity: Identity,
-    /// True if the guard has looked at the drive once more, just before it was first written.
+    /// True if the guard checked the drive once more, just before it was first written.
     pub admitted: bool,
 }
 
-/// Lists what is missing, one line each after what requires it; `None` if nothing is.
+/// Lists what is missing, one line each below a line that names what requires it; `None` if nothing
+/// is missing.
 pub fn list_missing(scenario: &Scenario, missing: &[Missing]) -> Option<String> {
     let needs = match scenario.is_of_command_line() {
         true => "these stacks",
@@ -100,8 +101,8 @@ pub fn unmet_needs(scenario: &Scenario) -> Vec<Missing> {
     missing
 }
 
-/// Returns an error for each third-party program that this host is to run as a probe and cannot.
-/// Those of other places are known when these are reached.
+/// Returns an error for each third-party program that this host must run as a probe and cannot.
+/// Programs of other places are checked when these are reached.
 pub fn tools_lacking(scenario: &Scenario) -> Vec<anyhow::Error> {
     let is_here = |workload: &&Workload| {
         let stacks =
@@ -117,7 +118,8 @@ pub fn tools_lacking(scenario: &Scenario) -> Vec<anyhow::Error> {
     distinct(lacking).into_iter().map(|why| Failed::need(why).into()).collect()
 }
 
-/// Returns the ids of `host::needs` that a scenario's layers, media and engines ask for.
+/// Returns the ids of the needs that this host must meet for a scenario's layers, media, guests and
+/// engines.
 pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     // Agents report what other places lack.
     let mut ids = layer_needs::needs_of(scenario).remove(&Place::Host).unwrap_or_default();
@@ -142,15 +144,15 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     ids
 }
 
-/// Somebody's device or file that is not there.
+/// A device or file that the scenario names and that does not exist.
 #[derive(Clone, Debug)]
 pub struct AbsentTarget {
     pub path: PathBuf,
     pub why: String,
 }
 
-/// Looks at the bottom of every stack and asks the guard about it. A device that does not exist is
-/// listed, and assumed to be large enough.
+/// Looks at the bottom of every stack and asks the guard about it. Returns what was found, and the
+/// devices and files that do not exist; these are assumed to be large enough.
 ///
 /// # Errors
 /// Bad input when a target may not be used as meant.
@@ -181,11 +183,12 @@ pub fn look_over(
     Ok((survey, absent))
 }
 
-/// Size of a place without a device: no less than that of any other stack, whose region is that of
-/// all.
+/// Size that a place without a device counts as: no stack is larger, as the smallest decides the
+/// region of all.
 const NO_LIMIT: u64 = 1 << 46;
 
-/// Returns one medium, or one member of several; for a divided file, with all siblings.
+/// Looks at one medium, or one member of several. Of a file that stacks have equal copies of in
+/// turn, all copies are looked at.
 fn bottom(
     member: &Medium,
     layout: &SetLayout,
@@ -278,8 +281,8 @@ fn refuse_double_use(
     .into())
 }
 
-/// Refuses two names of one device in a stack, which would load it twice and call it two. The
-/// worker finds the aliases that the names do not show.
+/// Refuses two names of one device in a stack, which would load it twice and count it as two. The
+/// load generator finds aliases that the names do not show.
 fn refuse_aliases(stack: &Stack) -> Result<()> {
     let mut seen: Vec<(PathBuf, &Path)> = Vec::new();
     for member in stack.medium.members() {
@@ -334,7 +337,7 @@ impl<'a> NamedDevice<'a> {
         std::iter::once(&self.real).chain(&self.disk).collect()
     }
 
-    /// Returns why both cannot be in one run, if so.
+    /// Returns why both cannot be in one run; `None` if they can.
     fn clash(&self, other: &NamedDevice) -> Option<String> {
         if self.path == other.path {
             return None; // What the sets are made for.
@@ -396,10 +399,10 @@ fn refuse_other_names(scenario: &Scenario) -> Result<()> {
 }
 
 impl Survey {
-    /// Refuses another device under the name of one that was looked at.
+    /// Refuses a device if another one had its name when it was looked at.
     ///
     /// # Errors
-    /// The device that is there now.
+    /// Another device has the name now, or it cannot be identified.
     pub fn recognise(&self, path: &Path) -> Result<()> {
         let Some((_, known)) = self.identities.iter().find(|(known, _)| known == path) else {
             return Ok(());
@@ -419,8 +422,8 @@ impl Survey {
         known.find_map(|identity| judge::consent_word(identity).map(str::to_owned))
     }
 
-    /// Warns of consents that name no device under test. Such a consent is a slip of the pen, and
-    /// may be meant for a disk that is under test.
+    /// Warns of consents that name no device under test. Such a consent is probably a typing error
+    /// for a disk that is under test.
     fn warn_of_idle_consents(&mut self, scenario: &Scenario) {
         if scenario.stacks.iter().any(|stack| stack.medium.places().iter().any(Place::is_ssh)) {
             return; // The devices over there are not known yet.
@@ -465,7 +468,7 @@ fn refuse_fio_in_guests(scenario: &Scenario) -> Result<()> {
     }
 }
 
-/// Looks at a file that is made when it is not there, or reused when it is ours.
+/// Looks at a file that iotax makes if it does not exist, or reuses if it made it earlier.
 fn inspect_made_file(
     path: &Path,
     size: Option<u64>,
@@ -492,10 +495,12 @@ fn inspect_made_file(
     Ok(found)
 }
 
-/// Looks at somebody's device or file, which is read, or written by explicit consent.
+/// Looks at somebody's device or file, which is read, or written by explicit consent. One that does
+/// not exist is added to the absent targets, and its size is unknown; `could_be_made` is true if
+/// iotax could create it.
 ///
 /// # Errors
-/// Bad input when it does not exist or may not be used as meant.
+/// Bad input when it may not be used as meant.
 pub fn existing(
     path: &Path,
     could_be_made: bool,
@@ -533,10 +538,10 @@ pub fn existing(
     Ok(found_of(&found))
 }
 
-/// Checks that a device is the one that it was.
+/// Checks that the device at `path` is still the same one.
 ///
 /// # Errors
-/// The device that is there now.
+/// Another device is there now; the error names both.
 pub fn same_device(path: &Path, known: &Identity, now: &Identity) -> Result<()> {
     if known.is_same_device(now) {
         return Ok(());
@@ -553,7 +558,7 @@ pub fn same_device(path: &Path, known: &Identity, now: &Identity) -> Result<()> 
     .into())
 }
 
-/// Formats the refusal of a file of ours that a run left with another size.
+/// Formats the refusal of a file that iotax created in an earlier run with another size.
 pub fn other_size(path: &Path, has: u64, wanted: u64) -> String {
     format!(
         "iotax created {} in an earlier run with a size of {}, not {}; hint: use that size, or remove the file",
@@ -594,8 +599,8 @@ pub fn found_of(found: &Inspection) -> FoundMedium {
     }
 }
 
-/// Asks the guard about a path. The guard's hold on a device ends here, since layers must be able
-/// to open it; the agent asks again just before the first write.
+/// Asks the guard whether a path may be used as intended. The guard's hold on a device ends here,
+/// since layers must be able to open it; the agent asks again just before the first write.
 ///
 /// # Errors
 /// The guard's refusal, naming the stack.
@@ -611,8 +616,8 @@ pub fn admitted(
     Ok((admission.inspection, admission.permit))
 }
 
-/// Returns the consent that is missing for an image or socket that is no device of a kernel.
-/// `None`: it is given, or the load only reads.
+/// Returns the refusal if the user has not consented to writing to an image or socket that is no
+/// kernel's device. `None`: the consent is given, or nothing is written.
 pub fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) -> Option<String> {
     let is_named = || scenario.consent.iter().any(|consent| consent.serial == name);
     (intent(scenario, stack) == Intent::Write && !is_named()).then(|| {
@@ -625,8 +630,8 @@ pub fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) -> Option
     })
 }
 
-/// Returns why a stack writes though its load reads, since nobody expects such a load to need a
-/// consent.
+/// Returns a clause that says why a stack writes although its load reads, since nobody expects such
+/// a load to need a consent; empty if it needs no reason.
 fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
     match scenario.writes() {
         true => "",
@@ -640,8 +645,8 @@ fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
     }
 }
 
-/// Returns the intent of a stack with its medium: the load, a layer or a rebuild writes to it,
-/// takes it from this host, or only reads.
+/// Returns what a stack does to its medium: the load, preconditioning, a layer or a rebuild writes
+/// to it; it is taken from this host; or it is only read.
 pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
     let load = scenario.writes() || scenario.measure.precondition.passes > 0;
     let layers = stack

@@ -10,7 +10,8 @@ use iotax_steps::op::Op;
 use iotax_steps::step::Step;
 use std::collections::BTreeSet;
 
-/// Returns the state in which a stack is before it comes into its own.
+/// Returns the state that an array has before it is brought into the state of a stack: that of the
+/// entry before it, or healthy. Fails for a stack without a state.
 pub fn state_before(scenario: &Scenario, index: usize) -> Result<AskedState> {
     let at = scenario.stacks[index].state.as_ref().context("a stack without a state")?;
     let before = scenario.stacks.iter().filter_map(|stack| stack.state.as_ref());
@@ -19,10 +20,11 @@ pub fn state_before(scenario: &Scenario, index: usize) -> Result<AskedState> {
 }
 
 /// Returns the steps that bring the stacks of a set from the previous state into their own, on the
-/// layers that are up. Of several stacks on one array, the first determines the steps.
+/// layers that are up, each with the stack's index. Of several stacks on one array, the first
+/// determines the steps.
 ///
 /// # Errors
-/// When a layer has no steps between these states.
+/// When a stack has no state or no array, or a layer has no steps between these states.
 pub fn steps_into(
     scenario: &Scenario,
     up: &SetPlan,
@@ -67,7 +69,7 @@ pub fn transition(
 /// Returns the arrays of a stack.
 ///
 /// # Errors
-/// When it has none.
+/// The stack has no array, or is not among the set's targets.
 pub fn arrays_of(up: &SetPlan, stack: usize) -> Result<Vec<Array>> {
     let target = up.targets.iter().find(|(index, _)| *index == stack);
     let arrays = target.map(|(_, exposed)| exposed.arrays.clone()).unwrap_or_default();

@@ -8,12 +8,12 @@ use iotax_model::scenario::{DurabilitySpec, Kill};
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 
-/// Least number of blocks. With fewer, nearly all would be written in every trial.
+/// Least number of blocks on the disk. With fewer, nearly all would be written in every trial.
 const LEAST_BLOCKS: u64 = 1024;
 /// Refuses trials that have no room: the disk is too small, or too little may be written.
 ///
 /// # Errors
-/// Bad input, with values that would work.
+/// Bad input, with a hint at what to change.
 pub fn check_room(
     spec: &DurabilitySpec,
     ground: &PlanGround,
@@ -48,8 +48,9 @@ pub fn number_of_trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<u6
     Ok(trials * u64::from(spec.trials))
 }
 
-/// Returns the number of batches that each trial may write. The rest of max_written is shared out
-/// in advance, since it is not known what a killed writer wrote beyond its last acknowledgement.
+/// Returns the number of batches that each trial may write; unlimited without `left_to_write`. The
+/// bytes that are left are shared out in advance, since it is not known what a killed writer wrote
+/// beyond its last acknowledgement.
 pub fn most_batches(spec: &DurabilitySpec, left_to_write: Option<u64>, trials: u64) -> u64 {
     let batch = u64::from(spec.batch) * BLOCK as u64;
     left_to_write.map_or(u64::MAX, |left| left / trials.max(1) / batch)

@@ -4,9 +4,9 @@ use iotax_layers::{ExposedDevice, FirstWrites};
 use iotax_load::DataKind;
 use iotax_units::MIB;
 
-/// Block size in bytes where blocks are written in order.
+/// Block size in bytes of first writes that are in order.
 pub const BLOCK: u64 = MIB;
-/// A stack of a set that has something to be written first.
+/// A stack of a set on which something must be written first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnwrittenStack {
     /// Index of the stack among the set's targets.

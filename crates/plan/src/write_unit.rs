@@ -10,10 +10,11 @@ use iotax_model::stack::{LayerSpec, Stack};
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 
-/// Refuses a layer that writes on its own account above a device with a write unit.
+/// Refuses a layer that writes blocks of its own above a device with a write unit; `writes` is true
+/// if it does.
 ///
 /// # Errors
-/// Fails when the layer `writes` and the device below has a write unit.
+/// The layer writes, and the device below has a write unit.
 pub fn check_above(spec: &LayerSpec, writes: bool, below: &ExposedDevice) -> Result<()> {
     let Some(unit) = below.write_unit.filter(|_| writes) else { return Ok(()) };
     bail!(
@@ -27,7 +28,7 @@ pub fn check_above(spec: &LayerSpec, writes: bool, below: &ExposedDevice) -> Res
 /// Checks that the scenario writes only whole multiples of the stack's write unit.
 ///
 /// # Errors
-/// Bad input naming the job and the unit.
+/// Bad input naming the unit, and the job if it is about one.
 pub fn check_write_unit(scenario: &Scenario, stack: &Stack, exposed: &ExposedDevice) -> Result<()> {
     let Some(unit) = exposed.write_unit else { return Ok(()) };
     let refuse = |what: String, hint: String| {

@@ -1,15 +1,16 @@
-//! Names of layers and their choices elsewhere: words of mdadm, LVM, ZFS, QEMU and the kernel, with
-//! the spelling to use here. Each layer has its own. They are only offered in errors: a stack is
-//! written in one way.
+//! Suggestions for words that other tools use for layers and their values (mdadm, LVM, ZFS, QEMU,
+//! the kernel). Each layer lists its own. They appear only in errors and are never accepted as
+//! input.
 
 use super::{ALL, LayerHelp, OptionKind};
 
-/// Returns the layer to suggest for a word that names none.
+/// Returns the spelling to suggest for a word that is no layer: `mdraid(level=5)` for `raid5`.
 pub fn suggest_layer(word: &str) -> Option<&'static str> {
     find_spelling(ALL.iter().flat_map(|help| help.elsewhere), word)
 }
 
-/// Returns the value to suggest for one that this layer's positional option does not accept.
+/// Returns the spelling to suggest for a value that this layer does not accept but another tool or
+/// layer uses: `iscsi(iser)` for `rdma`.
 pub fn suggest_value(help: &LayerHelp, word: &str) -> Option<&'static str> {
     find_spelling(help.values_elsewhere, word)
 }
@@ -22,8 +23,8 @@ fn find_spelling(
     words.into_iter().find(|(known, _)| *known == word).map(|(_, write)| *write)
 }
 
-/// Returns the spelling to suggest for a lone word that is not an option of the layer but the value
-/// of one, as in `mdraid(5)` and `mdraid(raid5)`.
+/// Returns the spelling to suggest for a lone word, as in `mdraid(5)` or `mdraid(raid5)`, that is a
+/// value of exactly one of the layer's options: `mdraid(level=5)`.
 pub fn lone_word(help: &LayerHelp, word: &str) -> Option<String> {
     let takes = |word: &str| {
         let of_words =

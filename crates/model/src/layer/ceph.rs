@@ -1,4 +1,4 @@
-//! `ceph`: a Ceph cluster over several files or devices, and images of its block device in a pool.
+//! `ceph`: a temporary Ceph cluster on several files or devices, with a pool for RBD images.
 
 use super::OptionKind::{Count, Size, Word};
 use super::{Capability, LayerHelp, States, option};
@@ -68,11 +68,12 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// Needs of somebody else's image on this host.
+/// Ids of what this host needs for an RBD image that iotax did not create.
 pub const MEDIUM_NEEDS: [&str; 2] = ["ceph-common", "qemu-rbd"];
 
-/// Returns the bytes of writes that a client with librbd's cache holds back of an image on these
-/// layers (`rbd_cache_max_dirty` of Ceph): 0 if the policy is to write through.
+/// Returns the most bytes of writes that librbd's cache holds back from an image on these layers: 0
+/// if the `ceph` layer's cache policy is writethrough, else Ceph's default `rbd_cache_max_dirty` of
+/// 24 MiB.
 pub fn held_back(layers: &[LayerSpec]) -> u64 {
     let policy = layers.iter().rfind(|layer| layer.name == HELP.name);
     let policy = policy.and_then(|layer| layer.option("cache-policy"));
@@ -83,7 +84,8 @@ fn copies(layer: &LayerSpec) -> u64 {
     layer.option_number("size").unwrap_or_default()
 }
 
-/// Returns the number of copies that must be up: the written one, otherwise Ceph's default.
+/// Returns how many copies must be up for Ceph to serve I/O: `min-size`, or Ceph's default of `size
+/// - size / 2`.
 pub fn min_size(layer: &LayerSpec) -> u64 {
     layer.option_number("min-size").unwrap_or_else(|| copies(layer) - copies(layer) / 2)
 }

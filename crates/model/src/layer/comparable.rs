@@ -1,37 +1,39 @@
-//! Settings that must be equal on both sides of a comparison of something else. One concept has
-//! many names, one in the options of each layer.
+//! Settings that must be equal on both sides of a comparison unless they are what is compared, such
+//! as the cache mode. Each layer has its own option for such a concept.
 
 use crate::stack::{LayerSpec, Stack};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Setting in the layer's own words.
+    /// Setting in words, for reports: `cache=none`, `thin volume`.
     pub said: String,
-    /// Value that is compared; it is equal if the setting is equal.
+    /// Value that is compared: two stacks have the same setting if their values are equal.
     pub value: String,
 }
 
 impl Setting {
-    /// Returns a setting with both as text; never `None`.
+    /// Returns the setting, always as `Some`, because the functions of [`How::By`] return an
+    /// `Option`.
     pub fn some_setting(said: impl Into<String>, value: impl ToString) -> Option<Setting> {
         Some(Setting { said: said.into(), value: value.to_string() })
     }
 }
 
-/// Concept that must be equal on both sides.
+/// Property of a stack that must be equal on both sides of a comparison unless it is what is
+/// compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concept {
     Transport,
-    /// Page cache on the path.
+    /// Use of a cache on the host, such as QEMU's `cache=none`.
     CacheMode,
     DiskQueues,
     /// Moment from which acknowledged writes are durable.
     Promise,
-    /// Reads that are answered above the drives.
+    /// Whether a cache above the drives answers reads, such as ZFS's `primarycache`.
     ReadsBelow,
-    /// Drives that acknowledge a write.
+    /// Whether a cache acknowledges writes before the storage below it has them.
     WriteCache,
-    /// Record of the regions that are being written.
+    /// An array's bitmap of the regions that are being written.
     Bitmap,
     /// Initial computation of parity or copies.
     FirstSync,
@@ -39,18 +41,19 @@ pub enum Concept {
     Digests,
     HostQueues,
     Vcpus,
-    /// Time at which blocks are allocated.
+    /// Whether blocks are allocated when they are first written (thin) or before.
     Provisioning,
     Compression,
     Deduplication,
 }
 
-/// Way in which a layer has a concept.
+/// Where the setting of a concept comes from in a layer.
 #[derive(Clone, Copy, Debug)]
 pub enum How {
     /// The value of the named option is the setting.
     Option(&'static str),
-    /// The function computes the setting from several options; `None`: as without the layer.
+    /// The function computes the setting; `None`: this layer has none, and the layers below it
+    /// decide.
     By(fn(&LayerSpec) -> Option<Setting>),
 }
 
@@ -115,8 +118,8 @@ impl Concept {
         ENTRIES.iter().find(|(concept, ..)| *concept == self)?.2
     }
 
-    /// Returns the setting of a stack, from the last of its layers that has one; `None`: the stack
-    /// does not have the concept.
+    /// Returns the setting of a stack: that of its topmost layer that has one, else that of a stack
+    /// without such a layer. `None`: the concept does not apply.
     pub fn setting_in(self, stack: &Stack) -> Option<Setting> {
         let of_layers = stack.layers.iter().rev().find_map(|layer| self.of_layer(layer));
         of_layers.or_else(|| {

@@ -1,4 +1,5 @@
-//! `delay`: a layer of known cost.
+//! `delay`: a layer of known cost, which delays each I/O by a time (`us`) or by a share of its own
+//! time (`percent`).
 
 use super::OptionKind::{Microseconds, Percent};
 use super::{LayerHelp, option};

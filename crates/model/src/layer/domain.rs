@@ -5,7 +5,7 @@ use super::OptionKind::{Count, Number, Word};
 use super::comparable::{Concept, How};
 use super::{LayerHelp, option};
 
-/// Words of the layer. Settings that are not written stay as they are.
+/// Entry of the layer. Settings of the virtual machine that are not written stay as they are.
 pub const HELP: LayerHelp = LayerHelp {
     name: "domain",
     elsewhere: &[

@@ -1,4 +1,4 @@
-//! `engine`: another load generator.
+//! `engine`: chooses the load generator of the stack.
 
 use super::OptionKind::Word;
 use super::{Capability, LayerHelp, option};

@@ -1,4 +1,5 @@
-//! Common parts of layers with two ends.
+//! Options and settings that `nvmf`, `iscsi` and `nbd` have in common. Each has two ends, which may
+//! be in two places.
 
 use super::comparable::Setting;
 use super::{OptionDef, OptionKind, option};
@@ -8,15 +9,15 @@ pub const ADDRESS: OptionDef = option("address", OptionKind::Address).also(&["tr
 
 pub const PORT: OptionDef = option("port", OptionKind::Port).also(&["trsvcid"]);
 
-/// Returns the transport of a fabric: iSER is iSCSI over RDMA.
+/// Returns the transport as a setting. `iser` equals `rdma`, because iSER is iSCSI over RDMA.
 pub fn transport(layer: &LayerSpec) -> Option<Setting> {
     let word = layer.option("transport")?;
     let below = if word == "iser" { "rdma" } else { word };
     Setting::some_setting(format!("{} over {word}", layer.name), below)
 }
 
-/// Returns the checksums during transfer. Only NVMe over TCP has them, since open-iscsi requests
-/// none and NBD has none.
+/// Returns which digests (checksums during transfer) are on. Only `nvmf` has them: open-iscsi
+/// requests none, and NBD has none.
 pub fn digests(layer: &LayerSpec) -> Option<Setting> {
     let on = ["hdr-digest", "data-digest"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! `fs(xfs)`: a new file system and a file in it.
+//! `fs(xfs)`: a new file system, and a file in it that is loaded.
 
 use super::OptionKind::{Size, Word};
 use super::layout::{Joined, LayoutSpread};
@@ -50,7 +50,8 @@ pub const HELP: LayerHelp = LayerHelp {
 /// room left.
 const BTRFS_CHUNK: u64 = GIB;
 
-/// Returns the layout of btrfs, the only file system here that uses several devices.
+/// Returns the layout of btrfs, the only file system here that uses several devices. Fails for data
+/// profiles other than single, raid0, raid1 and raid10.
 fn btrfs_layout(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
     let profile = layer.option("data").unwrap_or_default();
     let spread = match profile {

@@ -51,7 +51,8 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// Returns an attribute of LIO; LIO chooses its value if it is not written.
+/// Returns the option that sets an attribute of LIO. LIO chooses the value if the option is not
+/// written.
 const fn attribute(name: &'static str, aliases: &'static [&'static str]) -> OptionDef {
     option(name, Flag).also(aliases)
 }

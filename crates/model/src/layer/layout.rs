@@ -2,18 +2,17 @@
 
 use crate::stack::LayerSpec;
 
-/// Drives that an I/O affects.
+/// How a layer spreads data over its drives, and thus how many drives an I/O affects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LayoutSpread {
-    /// Every block is on one drive; the drives take turns.
+    /// Every block is on one drive; consecutive units of blocks are on the drives in turn.
     Striped {
-        /// Number of drives that are written in turns.
+        /// Number of drives that take turns.
         over: u64,
     },
-    /// One drive after the other.
+    /// Drives are used one after the other.
     Linear {
-        /// Largest number of bytes after which the next drive has its turn; `None`: when a drive is
-        /// full.
+        /// Most bytes on one drive before the next drive follows; `None`: a drive is filled first.
         chunk: Option<u64>,
     },
     /// Every block is on several drives.
@@ -23,18 +22,20 @@ pub enum LayoutSpread {
         /// the copies of one drive's data are on several drives.
         groups: bool,
     },
-    /// Stripes of chunks with parity, updated in place; a small write changes both.
+    /// Stripes of data and parity chunks, updated in place: a small write changes a data chunk and
+    /// the parity.
     Parity {
         /// Number of parity chunks per stripe.
         parity: u64,
         /// Size of a chunk in bytes.
         chunk: u64,
-        /// True if only whole stripes can be written.
+        /// True if only whole stripes can be written, as by SPDK's raid5f.
         whole: bool,
     },
-    /// Every block with its parity is spread separately, over as many drives as it has sectors.
+    /// Each block is a stripe of its own with its own parity, over as many drives as it needs
+    /// sectors.
     Raidz {
-        /// Number of parity sectors per row.
+        /// Number of parity sectors per row of sectors, one on each drive.
         parity: u64,
         /// Size of a block in bytes.
         block: u64,
@@ -47,21 +48,22 @@ pub enum LayoutSpread {
 pub struct Joined {
     pub spread: LayoutSpread,
     pub name: String,
-    /// Bytes on one drive before the next one's turn, with the option that sets them; `None` if
-    /// there are no turns.
+    /// Option that sets how many bytes are on one drive before the next drive has its turn, and
+    /// that number of bytes. `None` if drives do not take turns.
     pub unit: Option<(&'static str, u64)>,
 }
 
-/// Function that joins that many drives for a layer.
+/// Function that returns the layout of a layer over a number of drives. Its error is a clause that
+/// says why there is none or it is unknown.
 pub type Join = fn(&LayerSpec, u64) -> Result<Joined, String>;
 
 impl LayoutSpread {
     pub const ONE_BY_ONE: LayoutSpread = LayoutSpread::Linear { chunk: None };
 
-    /// Returns the layout with parity in place on that many drives.
+    /// Returns [`LayoutSpread::Parity`] over `drives` drives.
     ///
     /// # Errors
-    /// There are too few drives.
+    /// There are no more drives than parity chunks per stripe.
     pub fn parity(
         drives: u64,
         parity: u64,
@@ -77,13 +79,13 @@ impl LayoutSpread {
 }
 
 impl Joined {
-    /// Sets turns of that many bytes, which `option` sets.
+    /// Sets [`Joined::unit`]: drives take turns after `bytes`, which the layer's `option` sets.
     pub fn in_turns(self, option: &'static str, bytes: u64) -> Joined {
         Joined { unit: Some((option, bytes)), ..self }
     }
 }
 
-/// Checks that drives are left for data beside the parity.
+/// Checks that there are more drives than parity, so that some are left for data.
 ///
 /// # Errors
 /// No drive is left for data.

@@ -7,7 +7,7 @@ use crate::stack::Face;
 use crate::stack::LayerSpec;
 use iotax_facts::need::{Requirement, SearchedThing, everywhere};
 
-/// Remark on the export. One process serves the file, up to QEMU 10.0 one I/O at a time.
+/// Note for reports. One process serves the exported file, in QEMU up to 10.0 one I/O at a time.
 const SERIAL: &str = "QEMU exports the image through FUSE, with few I/Os at a time and serialized writes: at high \
     iodepth this measures the export, not librbd";
 
@@ -39,7 +39,7 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// Returns the setting of a client's cache that holds writes back.
+/// Returns the setting of librbd's cache if it holds writes back (`cache=writeback`).
 pub fn write_cache(layer: &LayerSpec) -> Option<Setting> {
     let is_on = layer.option("cache") == Some("writeback");
     Setting::some_setting("librbd's cache holds writes back", "writeback").filter(|_| is_on)

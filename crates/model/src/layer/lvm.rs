@@ -74,7 +74,8 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// Returns the cache mode. A cache that writes back acknowledges from the caching drive.
+/// Returns the setting of a volume with a cache that writes back, which acknowledges writes from
+/// the caching drive; `None` for any other volume.
 fn cache_mode(layer: &LayerSpec) -> Option<Setting> {
     let writes_back =
         layer.option("type") == Some("cache") && layer.option("cache-mode") == Some("writeback");

@@ -89,8 +89,8 @@ pub const HELP: LayerHelp = LayerHelp {
 /// Layout of RAID 10 that mdadm uses by default.
 const USUAL_COPIES: &str = "n2";
 
-/// Returns the number of copies of a RAID 10 layout, and true if they are near each other: `n2`,
-/// `f2`, `o2`; `None`: another layout.
+/// Returns the number of copies of a RAID 10 layout (`n2`, `f3`, `o2`), and true if they are near
+/// each other (`n`). `None`: a layout of RAID 5 or 6.
 pub fn copies(layer: &LayerSpec) -> Option<(u64, bool)> {
     let layout = layer.option("layout").unwrap_or(USUAL_COPIES);
     Some((layout.strip_prefix(['n', 'f', 'o'])?.parse().ok()?, layout.starts_with('n')))

@@ -69,11 +69,11 @@ pub const ALL: &[LayerHelp] = &[
 #[derive(Debug)]
 pub struct LayerHelp {
     pub name: &'static str,
-    /// Names that the layer has elsewhere: the word in lower case, and the spelling to use here.
-    /// Errors suggest the latter.
+    /// Names that other tools use for the layer: the word in lower case, and the spelling here that
+    /// errors suggest for it.
     pub elsewhere: &'static [(&'static str, &'static str)],
     pub values_elsewhere: &'static [(&'static str, &'static str)],
-    /// A stack with the layer that parses.
+    /// Valid stack that contains the layer, for errors and hints.
     pub example: &'static str,
     pub options: &'static [OptionDef],
     /// Option that a lone word sets, as in `fs(xfs)`.
@@ -83,30 +83,33 @@ pub struct LayerHelp {
     pub role: LayerRole,
     pub below: Face,
     pub gives: Face,
-    /// The layer lives in the load generator, so it also works in a guest and over SSH.
+    /// True if the load generator itself implements the layer, so it also works in a guest and over
+    /// SSH.
     pub anywhere: bool,
-    /// The layer makes one device of several.
+    /// True if the layer makes one device of several.
     pub joins: bool,
-    /// The layer has two ends, which may be in two places.
+    /// True if the layer has two ends, which may be in two places.
     pub fabric: bool,
     pub only_here: bool,
-    /// The layer shuts down and starts the place that it is in, from this host.
+    /// True if the layer shuts down and starts the machine that it is in, from this host.
     pub restarts_place: bool,
-    /// Interfaces that no kernel has and on which the layer works nevertheless, with the option and
-    /// the values that make it work.
+    /// Storage without a kernel device (such as an SPDK bdev) that the layer accepts below it, each
+    /// with an option and the values of this option that are needed for it.
     pub over: &'static [(Face, &'static str, &'static [&'static str])],
-    /// Each layer on top gets an equal part of its own, so stacks do not share storage there.
+    /// Each stack on top of the layer gets a part of its own, so such stacks do not share storage.
     pub gives_parts: bool,
     /// Option that says how many devices, loaded at once, the layer makes of one.
     pub splits: Option<&'static str>,
     /// Layout of data over the drives that the layer joins; `None`: it joins none, or the layout is
     /// unknown.
     pub layout: Option<Join>,
-    /// Number of members that may fail before data are lost, for a given number of members.
+    /// Function that returns how many members may fail without loss of data, for a number of
+    /// members.
     pub redundancy: fn(&LayerSpec, usize) -> u32,
-    /// States that the members go through when some fail; `None`: the layer has no states.
+    /// States of an array whose members fail; `None`: the layer has no states.
     pub states: Option<States>,
-    /// Size in bytes of the unit that the layer reads from below.
+    /// Function that returns the size in bytes of the unit that the layer reads from below; `None`:
+    /// it reads what is asked for.
     pub block: Option<fn(&LayerSpec) -> u64>,
     /// Cache in memory below the load, which direct I/O does not bypass.
     pub memory_cache: Option<MemoryCache>,
@@ -116,29 +119,31 @@ pub struct LayerHelp {
     /// on.
     pub adds_io: Option<&'static str>,
     pub in_flight: Option<InFlight>,
-    /// Settings that must be equal on both sides of a comparison of something else.
+    /// Settings that must be equal on both sides of a comparison unless they are what is compared.
     pub comparable: &'static [Comparable],
-    /// Remarks on a choice that a reader of a report must know: option, value, a clause.
+    /// Remarks that a reader of a report must know: an option, its value at which the remark
+    /// applies, and the remark as a clause. Empty option and value: the remark always applies.
     pub notes: &'static [(&'static str, &'static str, &'static str)],
-    /// Choices that make the layer acknowledge a flush without doing it: option, value.
+    /// Options, each with a value at which the layer acknowledges a flush without doing it.
     pub drops_flushes: &'static [(&'static str, &'static str)],
     /// Capabilities of the layer that `doctor` lists.
     pub capabilities: &'static [Capability],
     /// Programs and kernel modules that the layer or one of its options needs and that no other
     /// layer listed already.
     pub requires: &'static [Requirement],
-    /// Programs whose version belongs to a result.
+    /// Programs whose versions are recorded with a result.
     pub programs: &'static [&'static str],
 }
 
-/// A measurement that iotax can make on a machine that has what it needs.
+/// Something that iotax can measure on a machine that meets its needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Capability {
     pub name: &'static str,
     pub what: &'static str,
-    /// A stack whose needs the capability has, or an empty text.
+    /// Example stack whose needs are those of the capability; empty if [`Self::more`] lists all of
+    /// them.
     pub stack: &'static str,
-    /// Ids of further needs.
+    /// Ids of needs that the example stack does not have.
     pub more: &'static [&'static str],
 }
 
@@ -157,17 +162,17 @@ pub struct MemoryCache {
     /// Option and value with which the cache keeps data.
     pub keeps: (&'static str, &'static str),
     pub limit: &'static str,
-    /// Divisor for the usual limit if the option is not written: the cache may hold memory divided
-    /// by it.
+    /// Divisor for the cache's limit if the option `limit` is not written: the machine's memory
+    /// divided by this.
     pub usual_share: u64,
     /// Advice if the cache has room for all data.
     pub hint: &'static str,
 }
 
-/// Number of commands that an initiator has in flight at its target.
+/// Options that limit the commands that an initiator has in flight at its target.
 #[derive(Clone, Copy, Debug)]
 pub struct InFlight {
-    /// Option that sets the number per queue.
+    /// Option that sets the limit per queue.
     pub option: &'static str,
     /// The option that sets the number of queues. If it is not written, or the layer has no such
     /// option, there is one queue per processor; `None`: there is a single queue.
@@ -175,7 +180,8 @@ pub struct InFlight {
 }
 
 impl LayerHelp {
-    /// Defaults of a layer: on one block device, giving one, in one place.
+    /// Defaults for the entry of a layer that is on one block device, gives one, and is in one
+    /// place.
     pub const PLAIN: LayerHelp = LayerHelp {
         name: "",
         elsewhere: &[],
@@ -211,14 +217,14 @@ impl LayerHelp {
         programs: &[],
     };
 
-    /// Returns the option of that name or alias.
+    /// Returns the option that has `word` as its name or an alias.
     pub fn option(&self, word: &str) -> Option<&'static OptionDef> {
         self.options.iter().find(|option| option.name == word || option.aliases.contains(&word))
     }
 }
 
 impl Capability {
-    /// Returns a capability with the needs of that stack.
+    /// Returns a capability whose needs are those of an example stack.
     pub const fn needing(
         name: &'static str,
         what: &'static str,
@@ -227,7 +233,7 @@ impl Capability {
         Capability { name, what, stack, more: &[] }
     }
 
-    /// Returns a capability that is the need of no single stack.
+    /// Returns a capability whose needs are listed by their ids instead of by an example stack.
     pub const fn with_need_ids(
         name: &'static str,
         what: &'static str,
@@ -259,8 +265,8 @@ pub fn with_states() -> String {
 }
 
 impl LayerSpec {
-    /// Returns the entry of the layer; `None`: this version has no such layer (a stored run of
-    /// another version may).
+    /// Returns the entry of the layer, for a tool the one derived from its description. `None`:
+    /// this version has no such layer (a stored run of another version may).
     pub fn catalog_entry(&self) -> Option<&'static LayerHelp> {
         self.tool.as_ref().map_or_else(|| find_layer(&self.name), |tool| Some(tool.tool_help()))
     }
@@ -269,12 +275,13 @@ impl LayerSpec {
         self.catalog_entry().is_some_and(|help| help.role == role)
     }
 
-    /// Returns true if the layer lives in the load generator, and thus works in every place.
+    /// Returns true if the load generator itself implements the layer, so it works in every place.
     pub fn works_anywhere(&self) -> bool {
         self.catalog_entry().is_some_and(|help| help.anywhere)
     }
 
-    /// Returns the value of an option: the written one, or its default.
+    /// Returns the value of an option: the written one, else its default, which counts only if the
+    /// other option that it requires has its value.
     pub fn option(&self, name: &str) -> Option<&str> {
         let written = self.options.get(name).map(String::as_str);
         written.or_else(|| {
@@ -305,7 +312,7 @@ impl Stack {
         self.layers.iter().find(|layer| layer.has_role(LayerRole::Guest))
     }
 
-    /// Returns the last of the generators that the layers name.
+    /// Returns the topmost layer that names a load generator.
     pub fn generator(&self) -> Option<&LayerSpec> {
         self.layers.iter().rev().find(|layer| layer.has_role(LayerRole::Generator))
     }

@@ -1,4 +1,4 @@
-//! `nbd`: a qemu-nbd and the kernel's client.
+//! `nbd`: an export by qemu-nbd, attached by the kernel's NBD client.
 
 use super::OptionKind::{Count, Word};
 use super::comparable::{Concept, How};

@@ -1,4 +1,4 @@
-//! `null`: A against A.
+//! `null`: a layer that does nothing, so that a stack can be compared with itself.
 
 use super::LayerHelp;
 use crate::stack::{Face, LayerRole};

@@ -9,10 +9,11 @@ use std::net::{IpAddr, Ipv4Addr};
 #[derive(Debug)]
 pub struct OptionDef {
     pub name: &'static str,
-    /// Other words for the option; never recorded.
+    /// Other words that are accepted for the option; the record has its name instead.
     pub aliases: &'static [&'static str],
     pub kind: OptionKind,
-    /// Value if the option is not written; `None`: nothing, or what the program below decides.
+    /// Value if the option is not written. `None`: there is none, or the program that iotax calls
+    /// decides.
     pub default: Option<&'static str>,
     /// Option and value without which this option has no meaning and no default.
     pub only_with: Option<(&'static str, &'static str)>,
@@ -20,9 +21,9 @@ pub struct OptionDef {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionKind {
-    /// `4KiB`: a unit is mandatory.
+    /// A number of bytes above 0, with a unit: `4KiB`.
     Size,
-    /// Memory of a guest, in whole MiB.
+    /// Memory of a guest: whole MiB, and no less than [`SMALLEST_MEMORY`].
     Memory,
     /// A whole number from 1.
     Count,
@@ -32,13 +33,13 @@ pub enum OptionKind {
     Cpus,
     /// Processors as SPDK writes them, as a hexadecimal number: `0x3`.
     CpuMask,
-    /// A number; without a unit it means microseconds.
+    /// A number of microseconds; `50` and `50us` are equal.
     Microseconds,
-    /// A number; `2` and `2%` are equal.
+    /// A number of percent; `2` and `2%` are equal.
     Percent,
-    /// A file of this host, by its absolute path.
+    /// An absolute path on this host.
     Path,
-    /// An IP address of one machine; no wildcard.
+    /// An IP address of one machine: no wildcard, multicast or broadcast address.
     Address,
     /// A TCP or RDMA port, from 1 to 65535.
     Port,
@@ -53,7 +54,7 @@ pub const fn option(name: &'static str, kind: OptionKind) -> OptionDef {
 }
 
 impl OptionDef {
-    /// Adds other words for the option.
+    /// Sets the other words that are accepted for the option.
     pub const fn also(self, aliases: &'static [&'static str]) -> OptionDef {
         OptionDef { aliases, ..self }
     }
@@ -62,7 +63,7 @@ impl OptionDef {
         OptionDef { default: Some(value), ..self }
     }
 
-    /// Limits the option to one value of another option, without which it has no meaning.
+    /// Restricts the option to one value of another option, without which it has no meaning.
     pub const fn only_with(self, option: &'static str, value: &'static str) -> OptionDef {
         OptionDef { only_with: Some((option, value)), ..self }
     }
@@ -70,7 +71,7 @@ impl OptionDef {
     /// Returns the value as it is recorded.
     ///
     /// # Errors
-    /// Says why the value does not fit its kind.
+    /// The value does not fit the option's kind.
     pub fn check_value(&self, value: &str) -> Result<String, Fault> {
         match self.kind {
             OptionKind::Size => check_size(value),
@@ -163,8 +164,8 @@ fn check_path(value: &str) -> Result<String, Fault> {
     Err(Fault::hint(format!("\"{value}\" is not an absolute path"), "write it from the root"))
 }
 
-/// Checks an address. A wildcard is refused, because anyone who reaches the machine would see the
-/// export.
+/// Checks an address and returns it in its usual notation. Multicast and broadcast addresses are
+/// refused, and the wildcard, because anyone who reaches the machine would see the export.
 fn check_address(value: &str) -> Result<String, Fault> {
     match value.parse::<IpAddr>() {
         Ok(address) if address.is_unspecified() => Err(Fault::hint(
@@ -199,8 +200,8 @@ fn check_word(value: &str, words: &[&str]) -> Result<String, Fault> {
     Err(Fault { why: format!("\"{value}\" is not one of {}", words.join(", ")), hint })
 }
 
-/// Returns the word that was probably meant. A nearby number is a different number, so only letters
-/// before a number count as a typo, as in `raid5`.
+/// Returns the word that was probably meant. If all words are numbers, only letters before the
+/// number count as a typo, as in `raid5`: a similar number is another choice.
 fn meant<'a>(value: &str, words: &[&'a str]) -> Option<&'a str> {
     if !words.iter().all(|word| word.parse::<f64>().is_ok()) {
         return nearest(value, words);
@@ -213,10 +214,10 @@ fn plain_number(value: &str, unit: &str) -> String {
     value.trim_end_matches(unit).trim().to_owned()
 }
 
-/// Returns the nanoseconds of a checked [`OptionKind::Microseconds`]: `50`, `50us`, `0.5`.
+/// Parses microseconds (`50`, `50us`, `0.5`) and returns nanoseconds.
 ///
 /// # Errors
-/// The value is not a number, or it is out of range.
+/// The value is not a number, or not between 0.001 and 60000000.
 pub fn microseconds_as_ns(value: &str) -> Result<u64, Fault> {
     let number = decimal(value, "us").ok_or_else(|| {
         Fault::hint(format!("\"{value}\" is no number of microseconds"), "write us=50")
@@ -226,10 +227,10 @@ pub fn microseconds_as_ns(value: &str) -> Result<u64, Fault> {
     })
 }
 
-/// Returns the parts per million of a checked [`OptionKind::Percent`]: `2`, `0.5`, `10%`.
+/// Parses a percentage (`2`, `0.5`, `10%`) and returns parts per million.
 ///
 /// # Errors
-/// The value is not a number, or it is out of range.
+/// The value is not a number, or not between 0.0001 and 10000.
 pub fn percent_as_ppm(value: &str) -> Result<u32, Fault> {
     let number = decimal(value, "%").ok_or_else(|| {
         Fault::hint(format!("\"{value}\" is no number of percent"), "write percent=2")
@@ -239,15 +240,16 @@ pub fn percent_as_ppm(value: &str) -> Result<u32, Fault> {
         .ok_or_else(|| Fault::new(format!("\"{value}\" is not between 0.0001 and 10000 percent")))
 }
 
-/// Parses digits and at most one point; `f64`'s own parser would accept `inf` and `1e9`.
+/// Parses digits with at most one point, with or without `unit` after them. `f64`'s own parser
+/// would accept `inf` and `1e9`.
 fn decimal(value: &str, unit: &str) -> Option<f64> {
     let digits = value.strip_suffix(unit).unwrap_or(value).trim();
     let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     plain.then(|| digits.parse().ok()).flatten()
 }
 
-/// Rounds a value and checks its range. A value below the resolution would be recorded as a delay
-/// but cause none.
+/// Rounds a value; `None` if the result is not between 1 and `most`. A value below 1 would be
+/// recorded as a delay but cause none.
 fn bounded(number: f64, most: f64) -> Option<u64> {
     let whole = number.round();
     (1.0..=most).contains(&whole).then_some(whole as u64)

@@ -1,5 +1,5 @@
-//! `split(4)`: equal parts of a device. [`super::linear`] has its needs, because it is made in the
-//! same way.
+//! `split(4)`: equal parts of a device, made by the device mapper. [`super::linear`] lists what it
+//! needs, because both are made in the same way.
 
 use super::OptionKind::Count;
 use super::{LayerHelp, option};

@@ -1,6 +1,6 @@
-//! An engine that iotax does not know, described in a scenario by the commands of its own program:
-//! `[tool.NAME]`. It has no fixed name, so it is in no catalog. Its words are derived from its
-//! description.
+//! A storage engine that iotax does not know, described in a scenario by the commands of its own
+//! program: `[tool.NAME]`. It is not in [`super::ALL`], because its name is the user's: its
+//! [`LayerHelp`] is derived from the description.
 
 use super::option::{OptionDef, OptionKind};
 use super::{LayerHelp, States};
@@ -11,14 +11,15 @@ use iotax_facts::tool::{EngineGives, PARTS};
 use iotax_units::MIB;
 use std::sync::{Mutex, PoisonError};
 
-/// Common name of all tools if none is named.
+/// Name under which all tools share one implementation.
 pub const KIND: &str = "tool";
 /// Option that requests a smaller volume than the whole capacity, if a tool declares it.
 pub const SIZE: &str = "size";
 pub const KINDS: &[&str] = &["size", "count", "number", "flag", "path", "cpumask", "word"];
 
 impl Tool {
-    /// Returns the share with these options; `None`: the option's value is not in the table.
+    /// Returns how much of its members the tool gives with these options. `None`: the option that
+    /// decides is not written, or its value is not in the table.
     fn member_share(&self, spec: &LayerSpec) -> Option<MemberShare> {
         match &self.capacity {
             Capacity::Fixed(share) => Some(*share),
@@ -26,7 +27,9 @@ impl Tool {
         }
     }
 
-    /// Returns the bytes that the tool gives of that many members of `each` bytes, in whole MiB.
+    /// Returns the size in bytes of the tool's volume over `members` members of `each` bytes. Of
+    /// each member the reserve is subtracted, and the rest rounded down to whole MiB. 0 if the
+    /// share is unknown.
     pub fn volume_bytes(&self, spec: &LayerSpec, members: usize, each: u64) -> u64 {
         let each = each.saturating_sub(self.reserve) / MIB * MIB;
         match self.member_share(spec) {
@@ -39,8 +42,8 @@ impl Tool {
         }
     }
 
-    /// Returns the layer's words. Like the words of all layers they are static: those of each
-    /// description are made once and kept as long as the process lives.
+    /// Returns the layer's entry. Like those of all layers it is static: the entry of each
+    /// description is made once and kept until the process ends.
     pub fn tool_help(&self) -> &'static LayerHelp {
         static ALL: Mutex<Vec<(Tool, &'static LayerHelp)>> = Mutex::new(Vec::new());
         let described = Tool { made: None, ..self.clone() };

@@ -8,15 +8,16 @@ use crate::stack::{Face, LayerRole};
 
 pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 
-/// Option for a socket that another process serves. The layer below provides it, so nobody needs to
-/// write it.
+/// Option that names a vhost-user socket that another process serves. The layer or medium below
+/// sets it, so nobody needs to write it.
 pub const SOCKET: &str = "socket";
 
 pub const NET: &str = "net";
 /// Value of [`NET`] for a tap device of this host.
 pub const TAP: &str = "tap";
 
-/// Ways in which a disk reaches a guest, in the order of `guest::attach::ALL`, which a test checks.
+/// Ways to attach a disk to a guest. A test checks that their order is that of `attach::ALL` in the
+/// crate `qemu`.
 const ATTACH: &[&str] =
     &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vhost-scsi", "vfio"];
 

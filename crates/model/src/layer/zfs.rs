@@ -71,12 +71,13 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// Returns true for a file in a file system, as opposed to a volume.
+/// Returns true if the layer gives a file in a file system of the pool, false if it gives a volume.
 pub fn is_dataset(layer: &LayerSpec) -> bool {
     layer.option("kind") == Some("dataset")
 }
 
-/// Returns the option for the size of the unit that is written.
+/// Returns the option that sets the block size: `recordsize` of a dataset, `volblocksize` of a
+/// volume.
 pub fn block_option(layer: &LayerSpec) -> &'static str {
     if is_dataset(layer) { "recordsize" } else { "volblocksize" }
 }

@@ -1,9 +1,11 @@
-//! Courses of load, from which the limits of a target are found: what had come through by when.
+//! Courses of load: how much I/O had completed by which time. Limits of a target, such as a
+//! provider's throttling, show in them.
 
 use iotax_facts::limit::SetLimit;
 use serde::{Deserialize, Serialize};
 
-/// Direction of a course; those of a network as seen from the end that loads it.
+/// Direction of a course. `Receive` and `Send` are of a network, seen from the end that generates
+/// the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CourseDirection {
@@ -30,8 +32,8 @@ impl CourseDirection {
     }
 }
 
-/// Load of a course. A limit on I/Os or packets stops small blocks and datagrams first, a limit on
-/// bytes stops large blocks and streams first.
+/// Load of a course. A limit on I/Os or packets slows small blocks and datagrams first, a limit on
+/// bytes slows large blocks and streams first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CourseLoad {
@@ -39,7 +41,7 @@ pub enum CourseLoad {
     SmallBlocks,
     /// Sequential blocks of 1 MiB.
     LargeBlocks,
-    /// Sequential blocks of 64 KiB, where too few of 1 MiB came through to find a burst.
+    /// Sequential blocks of 64 KiB, if too few blocks of 1 MiB completed to find a burst.
     FineBlocks,
     /// Datagrams of 64 bytes.
     Datagrams,
@@ -57,7 +59,7 @@ impl CourseLoad {
         matches!(self, CourseLoad::Datagrams | CourseLoad::Streams)
     }
 
-    /// Returns the bytes of one I/O; 0 for a network.
+    /// Returns the size of one I/O in bytes; 0 for a network.
     pub fn block_bytes(self) -> u64 {
         match self {
             CourseLoad::SmallBlocks => 4096,
@@ -97,17 +99,20 @@ pub struct LimitCourse {
     pub direction: CourseDirection,
     pub load: CourseLoad,
     pub rested_s: f64,
-    /// Total I/Os and bytes; for a network, datagrams and bytes without headers.
+    /// Total number of I/Os; for a network, of datagrams.
     pub ios: u64,
     pub bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<CourseFrame>,
-    /// Seconds since the load began, and the I/Os or bytes that came through by then.
+    /// Seconds since the load began, and the I/Os, datagrams or bytes
+    /// ([`CourseLoad::counts_bytes`]) that had completed by then.
     pub points: Vec<(f64, f64)>,
 }
 
 impl LimitCourse {
-    /// Returns the frames and bytes a second on the wire of a network whose course has that rate.
+    /// Returns frames per second and bytes per second on the wire at a rate of this course, in
+    /// datagrams or payload bytes per second. `None`: the course records no frame size, as it is
+    /// not of a network.
     pub fn on_wire(&self, rate: f64) -> Option<[f64; 2]> {
         let CourseFrame { payload, headers } = self.frame?;
         let by_bytes = self.load.counts_bytes();
@@ -120,7 +125,7 @@ impl LimitCourse {
     }
 }
 
-/// Load and headers in an Ethernet frame, in bytes.
+/// Payload and headers of an Ethernet frame, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CourseFrame {
     pub payload: u32,
@@ -130,9 +135,10 @@ pub struct CourseFrame {
 /// Limits that are set on the path of a load, as far as they can be read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathLimits {
-    /// Limits in the place of the load, on this host below a guest, and in the QEMU that was named.
+    /// Limits in the place of the load, on this host if that is another place, and in the QEMU
+    /// whose control socket the user named.
     pub near: Vec<SetLimit>,
-    /// Limits at the other end of a network.
+    /// Limits on sending at the other end of a network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub far: Vec<SetLimit>,
     /// Processors that iotax itself may use, if a control group limits them: `0-3`.

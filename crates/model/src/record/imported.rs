@@ -1,11 +1,11 @@
-//! Results that others measured, with the file, line, system, load and tool that they come from. A
-//! figure keeps the interval that its printed digits represent. A figure that was not printed is
-//! missing, with a reason.
+//! Results that others measured, each with the file, line, system, load and tool that it comes
+//! from. A figure has the interval of values that print as it was printed. A figure that was not
+//! printed is missing, with a reason.
 
 use super::Better;
 use serde::{Deserialize, Serialize};
 
-/// Source of an imported run. Such a run has no stacks, no workloads and no slices.
+/// Summary of an import. An imported run has no stacks, no workloads and no slices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
     pub files: u32,
@@ -27,11 +27,11 @@ pub struct ImportedFile {
     /// SHA-256 of the file's bytes, in hex digits.
     pub sha256: String,
     pub results: u32,
-    /// Lines that look like a tool's output and could not be read.
+    /// Lines that look like a tool's output but could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<UnreadLines>,
-    /// Number of outputs that a run printed before it ended. Their results are ignored in favour of
-    /// those of the last output.
+    /// Number of outputs that a run printed before its last one (fio's `--status-interval`). Only
+    /// the results of the last are used.
     #[serde(default, skip_serializing_if = "is_none")]
     pub snapshots: u32,
 }
@@ -43,7 +43,7 @@ fn is_none(count: &u32) -> bool {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadLines {
-    /// First of the lines, from 1.
+    /// First line, counted from 1.
     pub from: u32,
     pub to: u32,
     pub why: String,
@@ -79,7 +79,7 @@ impl ImportedDirection {
     }
 }
 
-/// A load as far as the output reports it, in fio's words.
+/// A load as far as the output reports it, in fio's terms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReportedLoad {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,21 +97,22 @@ pub struct ReportedLoad {
     /// Share of reads in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rwmixread: Option<f64>,
-    /// Name in the output. It distinguishes loads only if nothing else does.
+    /// Name of the job or test in the output. It distinguishes loads only if nothing else is
+    /// reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Options that make it a different load, in a fixed order: `rate_iops=1000`, `rw=randread:8`,
-    /// `bsrange=4096-65536`.
+    /// Options that make the load a different one, in a fixed order: `rate_iops=1000`,
+    /// `rw=randread:8`, `bsrange=4096-65536`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caps: Vec<String>,
     /// All other options that may change the result, in a fixed order: `direct=1`. They do not make
-    /// it a different load. `None` if the output prints no options.
+    /// the load a different one. `None` if the output prints no options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Vec<String>>,
 }
 
-/// One of several jobs that reported side by side under one load. Figures of such parts are never
-/// added up.
+/// Number of a job, and the number of jobs that reported separately under one load. Their figures
+/// are never added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ImportedPart {
     pub part: u32,
@@ -124,7 +125,7 @@ pub struct ImportedResult {
     pub system: String,
     pub load: ReportedLoad,
     pub way: ImportedDirection,
-    /// Number of the job, if several jobs ran the same load.
+    /// Which job the result is of, if several jobs ran the same load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<ImportedPart>,
     pub file: u32,
@@ -143,11 +144,11 @@ pub struct ImportedResult {
     /// Percentiles of the latency, as printed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<PrintedPercentile>,
-    /// Results that are not I/O, by the names and units that are printed.
+    /// Results that are not about I/O, with the names and units that are printed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<ImportedSample>,
-    /// Printed rates that contradict the counts and times beside them: `IOPS: 20.0k is printed,
-    /// but 20993 follows from ...`.
+    /// Printed rates that contradict the printed counts and times: `IOPS: 20.0k is printed, but
+    /// 20993 follows from ...`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slips: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,7 +159,7 @@ pub struct ImportedResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Uncounted {
-    /// The run was also printed or copied elsewhere, and that result counts.
+    /// The same run is also printed elsewhere, and that result counts.
     Copy {
         file: u32,
         /// Line on which the result that counts begins, from 1.
@@ -201,8 +202,8 @@ pub struct ImportedSample {
     /// Value as printed, in the unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// Lowest value that prints as this number; omitted if it differs from the value by less than a
-    /// billionth.
+    /// Lowest value that prints as this number. Omitted, as `high` is, if the two differ by no more
+    /// than a billionth of the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -216,8 +217,8 @@ pub struct ImportedSample {
 }
 
 impl ReportedLoad {
-    /// Returns what identifies the load: everything that the output reports, and the name only if
-    /// it reports nothing else.
+    /// Returns a text that is equal for equal loads. It consists of all fields but `name` and
+    /// `settings`; if the output reports no other field, it is the name.
     pub fn identity(&self) -> String {
         let ReportedLoad { rw, bs, iodepth, numjobs, ioengine, rwmixread, name, caps, settings } =
             self;
@@ -237,7 +238,8 @@ impl ReportedLoad {
 }
 
 impl ImportedSample {
-    /// Returns the interval that the printed digits represent.
+    /// Returns the lowest and the highest value that print as this number; `None`: there is no
+    /// value.
     pub fn rounded(&self) -> Option<[f64; 2]> {
         let value = self.value?;
         Some([self.low.unwrap_or(value), self.high.unwrap_or(value)])

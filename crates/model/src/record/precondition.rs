@@ -4,17 +4,17 @@
 use iotax_facts::place::Place;
 use serde::{Deserialize, Serialize};
 
-/// Passes over drives in one place, written at the same time. They are recorded when they begin, at
-/// intervals, and when they end. The last record of a drive counts.
+/// Progress of writing drives of one place in full, all at the same time. It is recorded at the
+/// beginning, at intervals and at the end; the last record of a drive counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passes {
     pub place: Place,
     pub drives: Vec<PassedDrive>,
     pub bytes: u64,
     pub passes: u32,
-    /// Bytes that were written and flushed on each drive, over all passes and all parts of the run.
+    /// Bytes written and flushed on each drive so far, over all passes and all parts of the run.
     pub written: u64,
-    /// Bytes that may have been written on each drive when the next record comes.
+    /// Upper bound for the bytes written on each drive until the next record.
     pub begun: u64,
     /// Time of these writes in nanoseconds, without their flushes.
     pub took_ns: u64,
@@ -24,7 +24,7 @@ pub struct Passes {
 /// A drive, or a file under test, that is written completely.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassedDrive {
-    /// Path in its place.
+    /// Path of the drive or file in its place.
     pub path: String,
     /// Serial or WWN, by which the drive is recognised; `None`: a file, or it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ impl Passes {
     }
 }
 
-/// Completed rounds of a load on all stacks of a set before it was measured. Their slices have the
+/// Rounds that a load ran on all stacks of a set before it was measured. Their slices have the
 /// purpose `precondition`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Preconditioned {
@@ -53,7 +53,7 @@ pub struct Preconditioned {
     pub round_ns: u64,
     /// Reason for the end: `steady`, `rounds` or `time` (the limit), `max_written`, `interrupted`.
     pub ended: String,
-    /// True if the load has a rate of its own, and ran without it.
+    /// True if the load ran as fast as it could, although its workload limits the rate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_rate: bool,
     /// Total time, with flushes and the pauses between slices.
@@ -65,11 +65,12 @@ pub struct Preconditioned {
 pub struct PreconditionedStack {
     pub stack: String,
     pub written: u64,
-    /// Difference between the largest and the smallest pace of the last five rounds, as a fraction
+    /// Difference between the largest and the smallest rate of the last five rounds, as a fraction
     /// of their mean; `None`: there were fewer rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<f64>,
-    /// Change of the best straight line over those rounds, as the same fraction.
+    /// Change over the last five rounds along the line that fits them best, as a fraction of their
+    /// mean rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope: Option<f64>,
     pub steady: bool,

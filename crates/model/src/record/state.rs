@@ -1,4 +1,4 @@
-//! State of a run in one word, used alike in lists, in reports and in comparisons.
+//! State of a run, in the same words in lists, reports and comparisons.
 
 /// Outcome of a run in which everything requested was measured.
 pub const COMPLETE: &str = "complete";
@@ -6,7 +6,7 @@ pub const COMPLETE: &str = "complete";
 pub const INTERRUPTED: &str = "interrupted";
 /// Outcome of a run that cannot begin before the machine has restarted.
 pub const WAITS: &str = "waits for a reboot";
-/// Beginning of the outcome of a run that goes on when a person has done something.
+/// Beginning of the outcome of a run that goes on after a person has done something.
 pub const MANUAL: &str = "waits for a manual step";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +15,12 @@ pub enum RunState {
     Complete,
     Interrupted,
     Waits,
-    /// The run goes on when a person has moved a drive.
+    /// The run goes on after a person has moved a drive.
     WaitsForPerson,
-    /// The run ended with the words of a failure.
+    /// The run ended with an error.
     Failed,
     Running,
-    /// The run ended without a word: no process runs it, and its record has no end.
+    /// No process runs it, and its record has no end.
     Killed,
 }
 

@@ -28,7 +28,7 @@ pub struct MediumExpr {
     pub body: String,
     pub options: Vec<OptionExpr>,
     pub place: Option<String>,
-    /// Bytes of the source text.
+    /// Byte range in the source text.
     pub span: Range<usize>,
 }
 

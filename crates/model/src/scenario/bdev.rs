@@ -1,6 +1,6 @@
-//! Stacks with a part that no kernel has: a bdev of an SPDK target, an image of a Ceph cluster, a
-//! vhost-user socket. Layers that cannot use one are refused, and so is a load on one. A layer that
-//! can use one gets the target's socket.
+//! Stacks with storage that is neither a file nor a kernel's device: an SPDK bdev, a Ceph image or
+//! a vhost-user socket. Layers that cannot use such storage are refused, and so is a load directly
+//! on it. A layer that can use it gets its socket.
 
 use super::error::{Fault, InputError};
 use crate::layer::spdk::SOCKET;
@@ -36,8 +36,9 @@ fn foreign(face: Face) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|one| one.face == face)
 }
 
-/// Returns the kernel-less storage that the layers offer, with the layer that makes it, if it is
-/// not the medium itself; `None`: they offer a device or a file.
+/// Returns what the layers provide at the top if it is neither a file nor a kernel's device, with
+/// the layer that makes it (`None`: it is the medium itself). The whole is `None` for a device or a
+/// file.
 fn exposed_foreign<'a>(
     medium: &Medium,
     layers: &'a [LayerSpec],
@@ -49,35 +50,38 @@ fn exposed_foreign<'a>(
     }
 }
 
-/// Returns the name of a medium that no kernel has.
+/// Returns what a medium is, such as "an RBD image", if it is neither a file nor a kernel's device.
 pub(super) fn what_is(medium: &Medium) -> Option<&'static str> {
     foreign(medium.face()).map(|foreign| foreign.what)
 }
 
-/// Returns true if layers on a medium end in storage that no kernel has.
+/// Returns true if the top of the layers is neither a file nor a kernel's device.
 pub fn ends_in_one(medium: &Medium, layers: &[LayerSpec]) -> bool {
     exposed_foreign(medium, layers).is_some()
 }
 
-/// Returns true if layers end in a Ceph image, which a client caches.
+/// Returns true if the top of the layers is a Ceph image, which its clients cache.
 pub fn ends_in_image(medium: &Medium, layers: &[LayerSpec]) -> bool {
     exposed_foreign(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Rbd)
 }
 
-/// Returns true if layers end in a bdev, which its target shares out.
+/// Returns true if the top of the layers is an SPDK bdev.
 pub fn ends_in_bdev(medium: &Medium, layers: &[LayerSpec]) -> bool {
     exposed_foreign(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Bdev)
 }
 
-/// Returns the kernel-less storage that a layer needs below it, if it accepts nothing else.
+/// Returns the only storage that a layer accepts below it, if that is not a file or a kernel's
+/// device.
 fn stands_on(help: &LayerHelp) -> Option<&'static Foreign> {
     foreign(help.below)
 }
 
-/// Checks a layer that is put on others, and gives it the target's socket if there is a bdev below.
+/// Checks whether a layer can be put on others. Sets the option that names the socket below, if
+/// what is below is an SPDK bdev or a vhost-user socket.
 ///
 /// # Errors
-/// The layer cannot be there, or it names another target.
+/// The layer cannot use what is below it, or not with these options; several guests share one
+/// socket; or an option names another socket.
 pub(super) fn settle_layer(
     medium: &Medium,
     below: &[LayerSpec],
@@ -168,7 +172,8 @@ pub(super) fn settle_layer(
         .try_for_each(|(option, of, value)| settle_option(layer, option, of, what, value))
 }
 
-/// Sets the option that names the socket below a layer; nobody needs to write it.
+/// Sets the option that names the socket below a layer, if the layer has it. Refuses one that the
+/// user wrote where there is no such socket or another.
 fn settle_option(
     layer: &mut LayerSpec,
     option: &str,
@@ -195,8 +200,8 @@ fn settle_option(
 /// Checks that a stack can be loaded.
 ///
 /// # Errors
-/// The stack ends in storage that no kernel has; the error has the position of the layer that makes
-/// it.
+/// The top of the stack is neither a file nor a kernel's device. The error has the position of the
+/// layer that makes it.
 pub(super) fn loadable(stack: &Stack) -> Result<(), InputError> {
     let Some((layer, shown)) = exposed_foreign(&stack.medium, &stack.layers) else { return Ok(()) };
     let fault = Fault::hint(
@@ -206,7 +211,8 @@ pub(super) fn loadable(stack: &Stack) -> Result<(), InputError> {
     Err(InputError::new(layer.map_or(&stack.text, |layer| &layer.origin).clone(), fault))
 }
 
-/// Returns the note on a bill that has no line for prefixes which cannot be loaded.
+/// Returns the note that a bill has no line for these prefixes, because they cannot be loaded;
+/// `None` if there are none.
 pub(super) fn note_left_out(left_out: &[Stack]) -> Option<String> {
     let texts: Vec<&str> = left_out.iter().map(|stack| stack.text.as_str()).collect();
     let first = left_out.first()?;

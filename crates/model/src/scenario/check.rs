@@ -1,5 +1,5 @@
-//! Entry points of this folder: stacks and words of the command line, a scenario file or a job file
-//! become one checked [`Scenario`]. A request that cannot be measured as written is refused.
+//! Entry points of this folder. Stacks and options of the command line, a scenario file or a job
+//! file become one checked [`Scenario`]. A request that cannot be measured as written is refused.
 
 use super::bdev;
 use super::draft::{Targets, WorkloadDraft, drafts_from_words};
@@ -27,10 +27,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-/// Depths at which a bill is measured if nobody names a load.
+/// Iodepths at which a bill is measured if no load is named.
 pub const BILL_DEPTHS: [u32; 2] = [1, 32];
 
-/// Options of the command line beside stacks or a scenario file.
+/// Options of the command line, apart from the stacks or the scenario file.
 #[derive(Clone, Debug, Default)]
 pub struct ScenarioRequest {
     pub bill: bool,
@@ -91,8 +91,8 @@ pub fn from_arguments(
     }
 }
 
-/// Returns true for a file. A stack has a scheme or a bar; without them a word that ends in .toml
-/// or is a job file is a file.
+/// Returns true if an argument is a scenario file (`.toml`) or a job file. Anything that contains
+/// `|` or begins like a medium is a stack.
 fn is_file_of_ours(word: &str) -> bool {
     let stack = ["cpu", "net:", "file:", "ssh:", "rbd:", "vhost-user:", "[", "each(", "/dev/"]
         .iter()
@@ -178,8 +178,8 @@ pub fn from_path(path: &Path, request: &ScenarioRequest) -> Result<Scenario, Inp
     parts.scenario()
 }
 
-/// Returns every prefix of a stack, with the bare medium first. For several media that a layer
-/// joins this is `each([..])` of them: the most that the joined stack could deliver.
+/// Returns every prefix of a stack, beginning with the bare medium. If a layer joins several media,
+/// the first prefix is `each([..])` of them: the most that the joined stack could deliver.
 pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
     let prefix = |length: usize| StackCell {
         medium: stack.medium.clone(),
@@ -190,13 +190,14 @@ pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
     cells.into_iter().zip(names).map(|(cell, name)| cell.into_stack(name, false)).collect()
 }
 
-/// Checks that a host without an agent need not answer.
+/// Checks of a device that `unseen=` waives, because a host without an agent cannot make them.
 const UNSEEN: &[&str] = &["open", "exclusive", "content"];
 
-/// Parses `serial=X,wipe=gpt`; `wipe` may be written several times.
+/// Parses `serial=X,wipe=gpt`; `wipe` and `unseen` may be written several times.
 ///
 /// # Errors
-/// The text has a path in place of a serial, or another key.
+/// There is no serial, more than one, or a path in its place; a key or a check is unknown; or a
+/// part is not key=value.
 pub fn parse_consent(text: &str) -> Result<Consent, Fault> {
     let example = "write serial=S4EVNX0N,wipe=gpt";
     let mut serial = None;
@@ -261,8 +262,8 @@ impl ScenarioParts {
         ScenarioParts { scenario: Scenario::of_nothing(source, None), ..ScenarioParts::default() }
     }
 
-    /// Adds the workloads of one job, which may be the points of one sweep. The sweep's name stays
-    /// unique.
+    /// Adds the workloads of one job, which may be the points of one sweep. If another sweep has
+    /// the same name, a number is added to this one's.
     pub(super) fn add_drafts(&mut self, mut drafts: Vec<WorkloadDraft>) {
         let mut points = drafts.iter_mut().filter_map(|draft| draft.sweep.as_mut()).peekable();
         if let Some(name) = points.peek().map(|point| self.sweeps.take_name(&point.sweep)) {
@@ -362,8 +363,8 @@ impl ScenarioParts {
         }
     }
 
-    /// Leaves out the stacks that `--only` does not name, and the statements of the file about all
-    /// stacks together.
+    /// Removes the stacks that `--only` does not name, a baseline that is among them, and `[table]`
+    /// and `[published]`, which need all stacks.
     fn keep_only(&mut self, only: &[String]) -> Result<(), InputError> {
         if only.is_empty() {
             return Ok(());
@@ -395,7 +396,8 @@ impl ScenarioParts {
         Ok(())
     }
 
-    /// Applies the words of `--lab`, before a stack names its drives.
+    /// Applies `--lab` to the lab called `lab`. This comes before the stacks, which name its
+    /// drives.
     fn labs(&mut self, request: &ScenarioRequest) -> Result<(), InputError> {
         let Some(words) = &request.lab else { return Ok(()) };
         let Some(PlaceSpec::Lab(lab)) = self.names.places.get_mut(place::LAB) else {
@@ -551,7 +553,9 @@ impl ScenarioParts {
         })
     }
 
-    /// Checks durability trials, which write their own load, one stack after the other.
+    /// Checks that a scenario with durability trials asks for nothing that they do not do: a bill,
+    /// a load, an engine, a key of `[measure]` other than the seed, or a stack on which nothing can
+    /// be killed.
     fn check_durability(&self, spec: &DurabilitySpec) -> Result<(), InputError> {
         let refuse =
             |why: &str, hint: &str| Err(self.error(Fault::hint(why, hint)).key("durability"));
@@ -580,8 +584,8 @@ impl ScenarioParts {
             .map_err(|fault| self.error(fault).key("durability"))
     }
 
-    /// Settles the files: one path is one file, however many stacks are on it. It has one size, and
-    /// it is kept if any stack says so.
+    /// Gives all media with one path the same settings, since they are one file: it is kept if any
+    /// stack says so. Two different sizes are refused.
     fn settle_files(&mut self) -> Result<(), InputError> {
         let mut files: BTreeMap<(Option<String>, PathBuf), (Option<u64>, bool)> = BTreeMap::new();
         for (host, path, size, keep) in media(&self.scenario.stacks).filter_map(file_of) {
@@ -637,7 +641,7 @@ impl ScenarioParts {
         }
     }
 
-    /// Adds the baseline again, loaded by the installed fio.
+    /// Adds the baseline again, loaded by the installed fio, unless there is such a stack.
     fn add_fio_on(&mut self, baseline: usize) -> Result<(), InputError> {
         let jobs =
             self.drafts.iter().flat_map(|draft| &draft.jobs).map(|draft| &draft.job).collect();
@@ -690,8 +694,9 @@ impl ScenarioParts {
         Ok(workloads)
     }
 
-    /// Returns the default loads: 4k random reads one at a time, and for a bill also many at a
-    /// time.
+    /// Returns the default loads: 4k random reads at iodepth 1, and for a bill also at the second
+    /// of [`BILL_DEPTHS`], unless the engine is sync. If all media are `cpu` or all are `net:`,
+    /// they are probes instead.
     fn default_drafts(&mut self) -> Result<Vec<WorkloadDraft>, InputError> {
         if media(&self.scenario.stacks).all(|medium| matches!(medium, Medium::Cpu { .. })) {
             return probes::shipped(probes::MACHINE, &Origin::command_line());
@@ -768,7 +773,8 @@ impl ScenarioParts {
         Ok(())
     }
 
-    /// Checks that a run goes on after errors with all jobs of a workload or with none.
+    /// Checks that all jobs of a workload have the same `continue_on_error`, and notes the
+    /// workloads that have it.
     fn check_errors(&mut self, workloads: &[Workload]) -> Result<(), InputError> {
         for workload in
             workloads.iter().filter(|one| one.jobs.iter().any(|job| job.continue_on_error))
@@ -789,7 +795,8 @@ impl ScenarioParts {
         Ok(())
     }
 
-    /// Notes that one side has more in flight, which a reader of a ratio must know.
+    /// Notes which stacks are loaded on several members or in several guests at once, and thus have
+    /// more I/Os in flight than others.
     fn note_depth(&mut self) {
         let mut names: BTreeMap<(usize, &str, &str), Vec<String>> = BTreeMap::new();
         for stack in &self.scenario.stacks {
@@ -813,7 +820,7 @@ impl ScenarioParts {
         }));
     }
 
-    /// Notes that files are filled in advance with one kind of data.
+    /// Notes whose data fill files and volumes, if workloads write data that compress differently.
     fn note_data(&mut self, workloads: &[Workload]) {
         let of = |job: &Job| (job.buffer_compress_percentage, job.dedupe_percentage);
         let jobs = workloads
@@ -857,7 +864,7 @@ impl ScenarioParts {
     }
 }
 
-/// Returns every medium at the bottom of a stack; several members are returned one by one.
+/// Returns the media of all stacks, each of several members by itself.
 fn media(stacks: &[Stack]) -> impl Iterator<Item = &Medium> {
     stacks.iter().flat_map(|stack| stack.medium.members())
 }
@@ -870,7 +877,8 @@ fn targets(stacks: &[Stack]) -> Targets {
     }
 }
 
-/// Returns the SSH host of a file, its path, its size, and true if it is kept.
+/// Returns the SSH host of a file, its path, its size, and true if it is kept. `None`: the medium
+/// is never a file.
 fn file_of(medium: &Medium) -> Option<(Option<&String>, &PathBuf, Option<u64>, bool)> {
     match medium {
         Medium::File { path, size, keep } => Some((None, path, *size, *keep)),

@@ -1,5 +1,6 @@
-//! Workloads in progress: the jobs are read, and their regions wait for the size of the targets. A
-//! job that does not fit the targets or the engine is refused here.
+//! Workloads before they are checked against the targets: the jobs are read, but a region may still
+//! be a percentage of a target's size. A job that does not fit the targets or the engine is refused
+//! here.
 
 use super::error::{Fault, InputError, Origin};
 use super::job_words::list_word;
@@ -21,7 +22,7 @@ pub struct Targets {
     pub all_declared: bool,
 }
 
-/// Names of settings where a job was written, for messages.
+/// Names of settings in the notation in which a job was written, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Keys {
     pub(super) bs: &'static str,
@@ -56,8 +57,8 @@ pub struct JobDraft {
 }
 
 impl JobDraft {
-    /// Checks the block size. O_DIRECT with a block that no device takes would fail at the first
-    /// I/O, with EINVAL.
+    /// Refuses O_DIRECT with a block size that is not a multiple of 512 bytes. The first I/O would
+    /// fail with EINVAL.
     pub(super) fn check_block(&self) -> Result<(), InputError> {
         if !self.job.direct || self.job.bs % 512 == 0 {
             return Ok(());
@@ -69,10 +70,11 @@ impl JobDraft {
         Err(origin.error_at_key(self.keys.bs, Fault::hint(why, hint)))
     }
 
-    /// Returns the job on these targets, with the region in bytes, equal on each of them.
+    /// Returns the job with its region in bytes, which is the same on each of the targets.
     ///
     /// # Errors
-    /// A region does not fit, or a percentage refers to an unknown size.
+    /// The region does not fit the smallest target or holds no block, or a percentage refers to an
+    /// unknown size.
     pub fn job_on(&self, targets: Targets) -> Result<Job, InputError> {
         let known = targets.smallest.filter(|_| targets.all_declared);
         let size =
@@ -88,7 +90,8 @@ impl JobDraft {
         Ok(job)
     }
 
-    /// Checks the depth. The synchronous engine would silently run another load.
+    /// Refuses an iodepth above 1 with the sync engine, which would silently issue one I/O at a
+    /// time.
     fn check_depth(&self, engine: Option<Engine>) -> Result<(), InputError> {
         if engine != Some(Engine::Native(EngineName::Sync))
             || self.job.iodepth == 1
@@ -107,7 +110,8 @@ impl JobDraft {
         ))
     }
 
-    /// Checks trims. Only the sync engine trims, and its threads make up the depth.
+    /// Refuses trims if another engine than sync is named. Only sync trims, with as many threads as
+    /// the iodepth requires.
     fn check_trims(&self, engine: Option<Engine>) -> Result<(), InputError> {
         if !self.job.rw.trims() || trims::by_engine(engine) {
             return Ok(());
@@ -145,7 +149,8 @@ impl JobDraft {
         }
     }
 
-    /// Returns a percentage, rounded down to whole blocks so that a region never ends within one.
+    /// Returns that percentage of `bytes`, rounded down to whole blocks so that a region never ends
+    /// within one.
     fn percent_in_blocks(&self, bytes: u64, percent: u8) -> u64 {
         let exact = u128::from(bytes) * u128::from(percent) / 100;
         let exact = u64::try_from(exact).unwrap_or(bytes);
@@ -198,7 +203,8 @@ impl JobDraft {
 /// A workload before its regions are known in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadDraft {
-    /// Name, unique among the drafts of a scenario once checked.
+    /// Name of the workload. When it is checked, a number is added if another one has the same
+    /// name.
     pub name: String,
     pub jobs: Vec<JobDraft>,
     pub probe: Option<ProbeSpec>,
@@ -210,7 +216,8 @@ impl WorkloadDraft {
     /// Returns the workload on these targets.
     ///
     /// # Errors
-    /// Fails like [`JobDraft::job_on`], and for a depth that the engine cannot keep.
+    /// Fails like [`JobDraft::job_on`], and if the engine cannot issue the depth or the trims of a
+    /// job.
     pub fn workload_on(&self, targets: Targets) -> Result<Workload, InputError> {
         self.jobs.iter().try_for_each(|job| job.check_depth(self.engine))?;
         self.jobs.iter().try_for_each(|job| job.check_trims(self.engine))?;
@@ -252,7 +259,8 @@ pub(super) fn name_without(job: &Job, words: &[&str]) -> String {
     parts.map(|(_, part)| part).collect::<Vec<_>>().join("-")
 }
 
-/// Returns the parts of a name, each with the word that it shows.
+/// Returns the parts of a job's name, each with the key of fio that it shows. Values that a name
+/// does not show are empty.
 fn name_parts(job: &Job) -> [(&'static str, String); 11] {
     let mix =
         if job.rw.reads() && job.rw.writes() { job.rwmixread.to_string() } else { String::new() };

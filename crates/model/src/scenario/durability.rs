@@ -1,6 +1,5 @@
 //! Durability trials: the keys of `[durability]`, which are also those of `--durability=`. Trials
-//! that could show nothing are refused: of a stack without anything to kill, or beside a load that
-//! nobody would measure.
+//! that could show nothing are refused, such as those of a stack with nothing to kill.
 
 use super::error::Fault;
 use crate::stack::LayerRole;
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DurabilitySpec {
     pub trials: u32,
-    /// Targets of the kills; empty: all that a stack has.
+    /// What is killed; empty: everything of a stack that can be killed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kills: Vec<Kill>,
     /// Shortest time from the first acknowledgement to the kill, in nanoseconds.
@@ -68,7 +67,7 @@ pub fn durability_keys() -> Vec<&'static str> {
 /// Sets one key; `kill` may be set several times.
 ///
 /// # Errors
-/// An unknown key, or a value without its unit or out of bounds.
+/// The key is unknown, or does not accept the value.
 pub fn set_durability_key(spec: &mut DurabilitySpec, key: &str, word: &str) -> Result<(), Fault> {
     match KEYS.iter().find(|known| known.name == key) {
         Some(known) => (known.set)(spec, word),
@@ -79,7 +78,7 @@ pub fn set_durability_key(spec: &mut DurabilitySpec, key: &str, word: &str) -> R
 /// Parses `trials=5,kill=qemu`, as on the command line; an empty text keeps the defaults.
 ///
 /// # Errors
-/// Returns the part at fault.
+/// A part is not key=value, or [`set_durability_key`] refuses it.
 pub fn parse(text: &str) -> Result<DurabilitySpec, Fault> {
     let mut spec = DurabilitySpec::default();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
@@ -94,7 +93,7 @@ pub fn parse(text: &str) -> Result<DurabilitySpec, Fault> {
     Ok(spec)
 }
 
-/// Returns true if trials use a key of `[measure]`. All others are about slices, rounds and
+/// Returns true if trials use this key of `[measure]`. All others are about slices, rounds and
 /// verdicts, which trials do not have.
 pub fn heeds(key: &str) -> bool {
     key == "seed"
@@ -103,7 +102,8 @@ pub fn heeds(key: &str) -> bool {
 /// Checks the keys together with the stacks.
 ///
 /// # Errors
-/// Returns why nothing could be tried.
+/// `min_load` is longer than `max_load`, or a stack has no single guest on top whose kill could
+/// show something.
 pub fn check_trials(spec: &DurabilitySpec, stacks: &[Stack]) -> Result<(), Fault> {
     if spec.least_ns > spec.most_ns {
         let why = format!(

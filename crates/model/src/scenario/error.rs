@@ -1,27 +1,27 @@
-//! Errors in anything that a user writes. An error names file, line, column and key, the reason,
-//! and what to write instead. A message without a position is not made here.
+//! Errors in anything that a user writes. An error names the file, line, column and key as far as
+//! these are known, the reason, and what to write instead.
 
 use iotax_units::exit::Failed;
 use iotax_units::harmless::acts;
 use std::fmt;
 use std::ops::Range;
 
-/// Source of input that comes from no file.
+/// Name of the command line where an error names the file.
 pub const COMMAND_LINE: &str = "command line";
 
 /// Bad input, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InputError {
     pub file: Box<str>,
-    /// Line, from 1; `None` on the command line.
+    /// Line, from 1; `None` on the command line, or if the error is about the whole file.
     pub line: Option<usize>,
-    /// Column, from 1, in characters.
+    /// Column, from 1, in characters; `None` if the error is about the whole input.
     pub column: Option<usize>,
     /// The key, layer or option at fault.
     pub key: Option<Box<str>>,
     pub why: String,
     pub hint: Option<Box<str>>,
-    /// The text with a caret line below it, for one-line stacks.
+    /// The faulty text with carets below the fault, if it is a one-line stack.
     pub excerpt: Option<Box<str>>,
 }
 
@@ -107,7 +107,8 @@ impl Fault {
         }
     }
 
-    /// Returns `unknown WHAT "word"` with the nearest known word, or all of them.
+    /// Returns `unknown WHAT "word"`, with a hint that lists the known words and suggests the
+    /// nearest.
     pub fn unknown(what: &str, word: &str, known: &[&str]) -> Self {
         let near = nearest(word, known).map(|near| format!("did you mean \"{near}\"? "));
         let hint = format!("{}known are {}", near.unwrap_or_default(), known.join(", "));
@@ -115,7 +116,7 @@ impl Fault {
     }
 }
 
-/// Meaning of a part of a text, or the fault in it.
+/// Result of checking a part of a text; the error has the bytes at fault.
 pub(super) type Checked<T> = Result<T, TextFault>;
 
 /// A fault in a text, with the bytes at fault.
@@ -140,7 +141,8 @@ impl TextFault {
     }
 }
 
-/// Returns the known word that a mistyped one most likely meant.
+/// Returns the known word that a mistyped one most likely meant; `None` if no known word is
+/// similar.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let short: String = word.to_lowercase().chars().take(64).collect();
     known
@@ -158,7 +160,7 @@ pub fn column_of(text: &str, byte: usize) -> usize {
     text.char_indices().take_while(|(at, _)| *at < byte).count() + 1
 }
 
-/// Index of the lines of a file. The position of every word of the file is looked up.
+/// Index of a file's lines, with which the position of any byte is found quickly.
 pub struct LineStarts<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -170,7 +172,7 @@ impl<'a> LineStarts<'a> {
         LineStarts { text, starts: std::iter::once(0).chain(after).collect() }
     }
 
-    /// Returns line and column of a byte, both from 1.
+    /// Returns line and column of a byte, both from 1; the column is in characters.
     pub fn position(&self, byte: usize) -> (usize, usize) {
         let byte = if self.text.is_char_boundary(byte) { byte } else { self.text.len() };
         let line = self.starts.partition_point(|start| *start <= byte);
@@ -190,7 +192,7 @@ pub fn excerpt(text: &str, span: &Range<usize>) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub file: String,
-    /// Line and column, from 1.
+    /// Line and column, from 1; `None` on the command line.
     pub at: Option<(usize, usize)>,
 }
 
@@ -201,7 +203,7 @@ impl Default for Origin {
 }
 
 impl Origin {
-    /// Returns the command line, which has no lines.
+    /// Returns the origin of what is written on the command line.
     pub fn command_line() -> Self {
         Origin { file: COMMAND_LINE.to_owned(), at: None }
     }
@@ -223,7 +225,7 @@ impl Origin {
     }
 }
 
-/// A file with its text, for errors in parts that are only judged when all of it is known.
+/// A file with its text, for errors in parts that can only be checked after the whole file is read.
 pub(super) struct Located {
     file: String,
     text: String,

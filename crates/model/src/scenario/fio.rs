@@ -19,7 +19,7 @@ use std::path::Path;
 /// Reads a job file and what it includes.
 ///
 /// # Errors
-/// A file that cannot be read, or the first line that cannot be honoured.
+/// A file cannot be read, a line cannot be honoured, or there is no job section.
 pub fn read_fio_job(path: &Path) -> Result<JobFile, InputError> {
     read_with(path, &|name| std::env::var(name).ok())
 }
@@ -137,7 +137,8 @@ impl FioLines<'_> {
         Ok(())
     }
 
-    /// Expands variables. fio leaves an unset variable empty, which changes the load.
+    /// Expands `${NAME}` from the environment. An unset variable is refused: fio would leave it
+    /// empty, which changes the load.
     fn expanded(&self, line: &str, origin: &Origin) -> Result<String, InputError> {
         let mut text = String::new();
         let mut rest = line;
@@ -179,7 +180,8 @@ fn section_name(line: &str, origin: &Origin) -> Result<String, InputError> {
     }
 }
 
-/// Returns the file of `include FILE`; fio accepts any sign after the word.
+/// Returns the file of a line `include FILE`; a blank, a tab or `=` follows the word. `None`:
+/// another line.
 fn included(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("include")?;
     let name = rest.strip_prefix([' ', '\t', '='])?;
@@ -301,7 +303,8 @@ impl FioJob {
     }
 }
 
-/// Checks a job that verifies: its data have iotax's own stamp, and are read back.
+/// Notes that iotax stamps and reads back the data of a job with `verify` in its own way. Refuses
+/// such a job if `do_verify` is 0.
 fn verified(
     job: &Job,
     words: &JobWords,
@@ -334,7 +337,7 @@ impl Pair {
         })
     }
 
-    /// Returns the value of a flag, which may be omitted.
+    /// Returns the value of a flag, 0 or 1; a flag without a value is set.
     fn flag(&self) -> Result<bool, InputError> {
         match self.value.as_deref() {
             None | Some("1") => Ok(true),
@@ -359,7 +362,7 @@ fn known_keys() -> Vec<&'static str> {
     known_words().into_iter().chain(own).chain(UNUSED.keys()).collect()
 }
 
-/// Meaning of fio's engine for iotax.
+/// What an engine of fio means for iotax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FioEngine {
     Sync,
@@ -412,8 +415,8 @@ impl JobGroup {
         Ok(WorkloadDraft { name, jobs, probe: None, engine, sweep: None })
     }
 
-    /// Returns one engine for all jobs; a synchronous job beside others keeps its depth of 1 on any
-    /// engine.
+    /// Returns the engine of all jobs. `None`: iotax chooses one, on which a synchronous job keeps
+    /// its depth of 1. Refuses null or posixaio beside another engine.
     fn engine(&self) -> Result<Option<Engine>, InputError> {
         let all = |engine| self.jobs.iter().all(|job| job.engine == engine);
         if all(FioEngine::Null) {
@@ -560,7 +563,8 @@ const TRIM: &str = "it trims what a job wrote, which is another load";
 const STAMP: &str = "what is verified has iotax's own stamp";
 const LOAD: &str = "it changes what I/O is issued";
 
-/// Keys that shape the load: the values at which they change nothing, the change, a hint.
+/// Keys that shape the load, each with the values at which it changes nothing, what it changes
+/// otherwise, and a hint.
 const SHAPING: &[Shaping] = &[
     ("bssplit", &[], BLOCKS, "write one job for each block size"),
     ("bsrange", &[], BLOCKS, "write bs=SIZE"),

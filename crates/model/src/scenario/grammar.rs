@@ -7,7 +7,7 @@ use super::error::{Fault, TextFault};
 use std::fmt;
 use std::ops::Range;
 
-/// Largest number of copies on one machine; more are a slip of the pen.
+/// Largest N of a layer's `xN`; a larger one is surely a typing error.
 pub(super) const MOST_COPIES: u32 = 256;
 
 type ParsedStack<T> = Result<T, TextFault>;
@@ -186,8 +186,8 @@ impl<'a> Scan<'a> {
         Ok(option)
     }
 
-    /// Parses the place of a medium, which needs a blank before it, since `user@host` is part of a
-    /// body.
+    /// Parses the place of a medium, `@PLACE`; `None`: there is none. A blank must be between a
+    /// medium and its place, since `user@host` is part of a medium.
     fn medium_place(&mut self) -> ParsedStack<Option<String>> {
         let mut ahead = Scan { text: self.text, at: self.at };
         ahead.blanks();
@@ -397,7 +397,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Returns a hint if options follow a layer without its brackets, as QEMU and fio write theirs.
+    /// Returns a hint if options follow a layer outside of its brackets, as QEMU and fio write
+    /// theirs.
     fn options_outside(&self, layer: &LayerExpr) -> Option<String> {
         let mut ahead = Scan { text: self.text, at: self.at };
         if ahead.name().is_empty() || !ahead.after_blanks('=') {
@@ -457,7 +458,7 @@ impl<'a> Scan<'a> {
         self.at += rest.len() - rest.trim_start().len();
     }
 
-    /// Takes `sign` and the blanks before it, or nothing.
+    /// Skips blanks and takes `sign`; takes nothing and returns false if another sign follows.
     fn after_blanks(&mut self, sign: char) -> bool {
         let before = self.at;
         self.blanks();
@@ -483,7 +484,8 @@ fn ends_word(c: char) -> bool {
     c.is_whitespace() || matches!(c, ',' | '|' | '[' | ']' | '(' | ')' | '"')
 }
 
-/// Returns a word so that the grammar reads it back: in quotes if necessary.
+/// Returns a word as the grammar reads it: in quotes if it is empty or contains a sign of the
+/// grammar or one of `also`.
 pub fn quote(word: &str, also: &[char]) -> String {
     let bare = !word.is_empty()
         && !word.starts_with('@')

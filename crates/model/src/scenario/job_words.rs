@@ -1,9 +1,10 @@
-//! Descriptions of jobs for subjects and verdicts. Two loads that differ must not have equal names.
+//! Descriptions of jobs for verdicts and reports. Two loads that differ must not have equal
+//! descriptions.
 
 use iotax_load::{Distribution, Iomem, Job};
 use iotax_units as units;
 
-/// Describes the order: `random`, `sequential`, `80 % random`, `zipf:1.1 random`.
+/// Describes the order of offsets: `random`, `sequential`, `80 % random`, `zipf:1.1 random`.
 pub fn order_words(job: &Job) -> String {
     let random = match job.random_distribution {
         Distribution::Random => "random".to_owned(),
@@ -16,7 +17,8 @@ pub fn order_words(job: &Job) -> String {
     }
 }
 
-/// Describes a job. `swept` are the words without a single value.
+/// Describes a job: `4k random reads at iodepth 32 x 4`. Keys of fio in `swept`, which have several
+/// values, are left out.
 pub(super) fn subject(job: &Job, swept: &[&str]) -> String {
     let order = match swept.contains(&"percentage_random") {
         true => "random".to_owned(),
@@ -44,7 +46,7 @@ pub(super) fn subject(job: &Job, swept: &[&str]) -> String {
     format!("{bs}{kind}{depth}{jobs}{rate}{details}")
 }
 
-/// Describes the rate of an open loop: `, rate_iops 1000`.
+/// Describes the rate of an open loop: `, rate_iops 1000`. Empty without a rate.
 pub fn rate_words(job: &Job) -> String {
     job.rate_iops.map(|rate| format!(", rate_iops {rate}")).unwrap_or_default()
 }

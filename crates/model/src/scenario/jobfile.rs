@@ -1,6 +1,6 @@
-//! fio job files: their recognition, and what their keys have in common. A key that shapes the load
-//! is honoured or refused with its line; a key that does not is noted. No key is dropped silently.
-//! vdbench's parameter files are named and refused.
+//! fio job files: how they are recognised, and the handling of their keys. A key that shapes the
+//! load is honoured, or refused with its line; any other key is noted. Parameter files of vdbench
+//! are recognised and refused.
 
 use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin, nearest};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Contents of a job file: workloads in their order, and what was read but not used.
+/// Contents of a job file: its workloads in order, and notes on what has no effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobFile {
     pub drafts: Vec<WorkloadDraft>,
@@ -42,11 +42,11 @@ fn has_ending(path: &Path, endings: &[&str]) -> bool {
     path.extension().is_some_and(|ending| endings.iter().any(|known| *known == ending))
 }
 
-/// Length of the beginning of a file in which its first line that is not blank or a comment is
-/// looked for.
+/// Number of bytes at the beginning of a file in which its first line that is not blank or a
+/// comment is looked for.
 const BEGINNING: u64 = 64 << 10;
 
-/// Keys that begin vdbench's parameter files: definitions, and what usually precedes them.
+/// Keys with which vdbench's parameter files begin: definitions, and what usually precedes them.
 const OF_VDBENCH: &[&str] = &[
     "sd",
     "wd",
@@ -73,7 +73,8 @@ fn is_of_vdbench(path: &Path) -> bool {
         || first.is_some_and(|(key, value)| !value.is_empty() && OF_VDBENCH.contains(&key))
 }
 
-/// Notes in their order. One is given once per line, though a line may affect every job.
+/// Notes in the order in which they were added. Equal notes, as of a line of [global] that affects
+/// every job, are kept once.
 #[derive(Default)]
 pub(super) struct Notes {
     pub(super) sentences: Vec<String>,
@@ -91,7 +92,8 @@ impl Notes {
 /// A key that does not shape the load, with the reason why it has no effect.
 pub(super) type Noted = (&'static str, &'static str);
 
-/// A key that shapes the load: the values at which it changes nothing, the change, a hint.
+/// A key that shapes the load, the values at which it changes nothing, what it changes otherwise,
+/// and a hint (may be empty).
 pub(super) type Shaping = (&'static str, &'static [&'static str], &'static str, &'static str);
 
 pub(super) const REPORTS: &str = "iotax records every latency and makes its own report";
@@ -106,7 +108,7 @@ pub(super) const VERIFY: &str = "reading back and verifying is another load";
 pub(super) const REPLAY: &str = "this version does not replay";
 pub(super) const COMMANDS: &str = "iotax runs no command of a job file";
 
-/// Keys that are not honoured.
+/// Keys of fio that iotax does not implement.
 #[derive(Clone, Copy)]
 pub(super) struct Unused {
     pub(super) noted: &'static [Noted],
@@ -146,7 +148,7 @@ impl Unused {
     }
 }
 
-/// Returns the fault of an unknown key, with the nearest known one.
+/// Returns the fault of an unknown key, with a hint at the nearest known one.
 pub(super) fn unknown_key(key: &str, known: &[&str]) -> Fault {
     let hint = match nearest(key, known) {
         Some(near) => format!("did you mean \"{near}\"?"),
@@ -162,7 +164,8 @@ const DEEPEST_INCLUDE: usize = 16;
 pub(super) struct Open(Vec<PathBuf>);
 
 impl Open {
-    /// Returns the text of a job file, or of one that is included `from` a line.
+    /// Returns the text of a job file, or of one that the line `from` includes. Refuses a file that
+    /// includes itself, and too many files within each other.
     pub(super) fn enter(
         &mut self,
         path: &Path,

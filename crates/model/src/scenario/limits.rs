@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitSearch {
-    /// True if writes have courses, too.
+    /// True if the limits of writes are searched too, not only those of reads.
     pub writes: bool,
-    /// Longest duration of a course, in seconds.
+    /// Longest duration of one course of load, in seconds.
     pub seconds: f64,
-    /// Least rest before each course, in seconds.
+    /// Shortest pause before each course, in seconds.
     pub rest_s: f64,
-    /// Control socket of a QEMU on the path, whose throttling is a limit that is set.
+    /// Control socket of a QEMU on the path, from which its throttling limits are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qmp: Option<PathBuf>,
 }

@@ -1,5 +1,5 @@
 //! Duration and precision of measurements: the keys of `[measure]`, which are also options of the
-//! command line. Figures that could never give a verdict are refused.
+//! command line. Values that could never lead to a verdict are refused.
 
 use super::error::Fault;
 use super::media::size_of;
@@ -17,7 +17,7 @@ pub struct KeyDef {
     set: fn(&mut MeasureSpec, &str) -> Result<(), Fault>,
 }
 
-/// All keys, in the order of the docs.
+/// All keys of `[measure]`, in the order of the docs.
 pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "slice",
@@ -149,7 +149,7 @@ pub fn measure_keys() -> Vec<&'static str> {
 /// Sets one key.
 ///
 /// # Errors
-/// An unknown key, or a value without its unit or out of bounds.
+/// The key is unknown, or does not accept the value.
 pub fn set_measure_key(spec: &mut MeasureSpec, key: &str, word: &str) -> Result<(), Fault> {
     match KEYS.iter().find(|known| known.name == key) {
         Some(known) => (known.set)(spec, word),
@@ -202,8 +202,8 @@ pub fn check_measure_keys(spec: &MeasureSpec, loads: u64) -> Result<(), (&'stati
     Ok(())
 }
 
-/// Returns a note on the keys about writes if nothing writes. `given` returns true for a key that
-/// the user wrote.
+/// Returns a note on keys that have no effect: those about writes if nothing writes, and those
+/// about steady rounds if none are asked for. `given` returns true for a key that the user wrote.
 ///
 /// # Errors
 /// The regime is steady and nothing writes, so no verdict could ever be given.
@@ -235,7 +235,7 @@ pub fn check_writes(
     Ok((!keys.is_empty()).then(note))
 }
 
-/// Returns the keys that were given; `None`: no key was given.
+/// Returns those of `keys` that the user wrote, as a list for a message; `None` if there are none.
 fn idle(keys: &[&str], given: impl Fn(&str) -> bool) -> Option<String> {
     let idle: Vec<&str> = keys.iter().copied().filter(|key| given(key)).collect();
     (!idle.is_empty()).then(|| idle.join(", "))
@@ -292,7 +292,7 @@ fn flag(word: &str) -> Result<bool, Fault> {
     }
 }
 
-/// Parses percentiles in order, without those that are always shown.
+/// Parses percentiles and returns them in ascending order, without those that are always shown.
 fn percentiles(list: &str) -> Result<Vec<f64>, Fault> {
     let mut all = Vec::new();
     for word in list.split(',').map(str::trim) {

@@ -1,5 +1,5 @@
-//! Media of a stack, checked: files, devices here and elsewhere, drives by name, several of them at
-//! once. Paths that could mean another file tomorrow are refused, and so are several media that
+//! Media of a stack, checked: files, devices here and on other machines, drives by name, or several
+//! of them. Paths that could mean another file tomorrow are refused, and so are several media that
 //! nothing joins.
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr};
@@ -16,15 +16,16 @@ use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::path::{Component, Path, PathBuf};
 
-/// Word for a place without a device.
+/// Medium that is no storage, on which a place's processors are probed.
 const CPU: &str = "cpu";
 /// Scheme for a network between two places.
 const NET: &str = "net";
 
 /// Returns the medium of a stack: a single one, or several that are joined or loaded separately.
+/// `first` is the lowest layer.
 ///
 /// # Errors
-/// The media cannot be together, or nothing joins them.
+/// A medium is refused, the media cannot be combined, or nothing joins them.
 pub(super) fn base_medium(
     base: &BaseExpr,
     names: &StackNames,
@@ -66,7 +67,8 @@ pub(super) fn base_medium(
     }
 }
 
-/// Checks that all lists have equally many members, since each of them is built up alike.
+/// Checks that all lists have the same number of members, at least two, and that a layer joins each
+/// list.
 fn alike(lists: &[Vec<MediumExpr>], first: Option<&LayerExpr>, joined: bool) -> Checked<()> {
     let many = lists[0].len();
     if let Some(other) = lists.iter().find(|list| list.len() != many) {
@@ -91,8 +93,8 @@ fn alike(lists: &[Vec<MediumExpr>], first: Option<&LayerExpr>, joined: bool) -> 
     Err(TextFault::new(span, Fault::hint(why, hint)))
 }
 
-/// Refuses storage that no kernel has as one of several members: it can neither be joined nor
-/// loaded beside others.
+/// Refuses a bdev, a Ceph image or a vhost-user socket as one of several members: it can neither be
+/// joined nor loaded beside others.
 fn no_member(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     match media
         .iter()
@@ -122,9 +124,9 @@ fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     Ok(())
 }
 
-/// Checks the places of members. Those of an `each([..])` may be in several places (this host,
-/// hosts over SSH, labs), which begin every slice at the same time. A layer that joins its members
-/// needs them in one place.
+/// Checks the places of members. A layer that joins its members needs them in one place. Those of
+/// `each([..])` may be in several (this host, hosts over SSH, labs), as every slice begins there at
+/// the same time.
 fn can_begin_together(members: &[MediumExpr], media: &[Medium], joined: bool) -> Checked<()> {
     let place = |medium: &Medium| match medium.place() {
         Place::Host => "on this host".to_owned(),
@@ -148,7 +150,7 @@ fn can_begin_together(members: &[MediumExpr], media: &[Medium], joined: bool) ->
     ))
 }
 
-/// Refuses fio over ssh beside other places: its start and end are known only as exactly as the
+/// Refuses fio over ssh beside other places. Its start and end are known only as exactly as the
 /// time that ssh takes, so iotax could not check that it ran together with the others.
 fn of_our_own(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     let several = media.iter().any(|medium| medium.place() != media[0].place());
@@ -166,7 +168,7 @@ fn of_our_own(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     ))
 }
 
-/// Returns the fault that nothing joins the members, or first that the layer is unknown.
+/// Returns the fault that nothing joins the members or, if the layer above is unknown, that fault.
 fn not_joined(
     members: &[MediumExpr],
     count: usize,
@@ -197,7 +199,7 @@ fn span_of_members(members: &[MediumExpr]) -> std::ops::Range<usize> {
 /// Checks a single medium, as written or by the name of a device.
 ///
 /// # Errors
-/// The scheme is unknown, a path is not absolute, or the medium does not accept an option.
+/// The place, scheme or name is unknown, a path is not absolute, or an option does not apply.
 pub fn medium_of(expr: &MediumExpr, names: &StackNames) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
     match expr.place.as_ref().map(|word| names.resolve_place(word)).transpose().map_err(at)? {
@@ -257,7 +259,8 @@ fn net_medium(expr: &MediumExpr, place: Place, names: &StackNames) -> Checked<Me
     Ok(Medium::Net { place, to, address, port })
 }
 
-/// Checks the ends of a network. That of a guest leads to this host and to other guests of the run.
+/// Checks a network of which one end is a guest. The guest must have a network, and the other end
+/// must be this host or another guest.
 fn check_ends(place: &Place, to: &Place, names: &StackNames) -> Result<(), Fault> {
     let Some(guest) = [place, to].into_iter().find(|end| end.is_guest()) else { return Ok(()) };
     let refuse = |why: String, hint: &str| Err(Fault::hint(why, hint));
@@ -398,8 +401,9 @@ fn named_medium(expr: &MediumExpr, names: &StackNames) -> Checked<Medium> {
     }
 }
 
-/// Returns an absolute path. A relative one would mean another file in another folder, `..` another
-/// one after a rename.
+/// Checks that a path is absolute, without `..`, and not in a file system that the kernel makes up
+/// (/proc). A relative one would mean another file in another folder, and `..` another one after a
+/// rename.
 pub(super) fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
     let at = |fault| Err(TextFault::new(expr.span.clone(), fault));
     if path.contains('\0') {
@@ -430,8 +434,8 @@ pub(super) fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
     }
 }
 
-/// Returns true for a path below /dev. /dev/shm is a file system in which everybody may write
-/// files.
+/// Returns true for a path below /dev, but not below /dev/shm, which is a file system where anyone
+/// may write files.
 pub(super) fn is_device_path(path: &Path) -> bool {
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
@@ -464,7 +468,7 @@ pub(super) fn size_option(option: &OptionExpr) -> Checked<u64> {
     size_of(&option.values[0]).map_err(|fault| TextFault::new(option.span.clone(), fault))
 }
 
-/// Returns the bytes of a medium.
+/// Parses a size and returns bytes.
 ///
 /// # Errors
 /// The size has no unit, or is zero.

@@ -76,11 +76,13 @@ pub struct Scenario {
     /// Paths of `[device.NAME]` and the positions at which they are written, for messages.
     #[serde(skip)]
     pub declared: Vec<(PathBuf, String)>,
-    /// The compared stacks; with `bill`, every prefix of the one stack given, baseline first.
+    /// The compared stacks; with `bill`, the prefixes of the one stack given that can be loaded, in
+    /// order.
     pub stacks: Vec<Stack>,
     /// Index of the baseline in `stacks`.
     pub baseline: usize,
-    /// True if the stacks are the prefixes of one stack and the report has a line per layer.
+    /// True if the stacks are the prefixes of one stack, and the report shows the cost of each
+    /// layer.
     pub bill: bool,
     /// Loads that each stack gets, one after the other.
     pub workloads: Vec<Workload>,
@@ -126,7 +128,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns the scenario of a run that measures nothing.
+    /// Returns an empty scenario, for a run that measures nothing (an import).
     pub fn of_nothing(source: &str, name: Option<String>) -> Scenario {
         Scenario { source: source.to_owned(), name, ..Scenario::default() }
     }
@@ -141,8 +143,9 @@ impl Scenario {
         self.source == COMMAND_LINE
     }
 
-    /// Returns the position at which a path at the bottom of a stack is written, with the colon
-    /// after it.
+    /// Returns the beginning of a message about a path at the bottom of a stack: where the path is
+    /// declared, else the stack's text, with `: ` after it. Empty for a bare medium of the command
+    /// line.
     pub fn place_of(&self, stack: &Stack, path: &Path) -> String {
         match self.declared.iter().find(|(declared, _)| declared == path) {
             Some((_, place)) => format!("{place}: "),
@@ -151,7 +154,7 @@ impl Scenario {
         }
     }
 
-    /// Returns true if any load writes; durability trials do.
+    /// Returns true if any load, or a durability trial, writes or trims.
     pub fn writes(&self) -> bool {
         self.durability.is_some() || self.workloads.iter().any(Workload::writes)
     }
@@ -171,8 +174,8 @@ impl Scenario {
         jobs.map(Job::data).find(|data| !data.is_unique()).unwrap_or_default()
     }
 
-    /// Returns a matrix by stacks. Row i, column j is the fraction of a byte written through stack
-    /// j that reaches each drive below stack i.
+    /// Returns a matrix over the stacks: row i, column j is the fraction of the bytes written
+    /// through stack j that reaches each drive below stack i.
     pub fn reaches(&self) -> Vec<Vec<f64>> {
         let row = |below: &Stack| {
             self.stacks.iter().map(|through| below.medium.receives(&through.medium)).collect()
@@ -184,7 +187,7 @@ impl Scenario {
 /// Jobs that run at the same time on one stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// Unique name, from the job file's section or made of the load's words (`4k-randread-qd32`).
+    /// Unique name, from the job file's section or made of the job's keys (`4k-randread-qd32`).
     pub name: String,
     pub jobs: Vec<Job>,
     /// Probe of the place, which replaces jobs on the target.
@@ -232,7 +235,7 @@ pub struct MeasureSpec {
     pub slice_ns: Option<u64>,
     /// Desired half-width of the interval, a fraction (0.01).
     pub precision: f64,
-    /// Zone within which a verdict may be "no difference", a fraction (0.02).
+    /// Largest difference, as a fraction (0.02), that a verdict calls "no difference".
     pub equivalence: f64,
     pub min_time_ns: u64,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -241,24 +244,24 @@ pub struct MeasureSpec {
     pub budget_ns: u64,
     /// Number of visits if stacks cannot be up together (at least 4 for a verdict).
     pub visits: u32,
-    /// Fraction of the slowest stack's rate at which latencies are compared; 0: they are not
-    /// compared.
+    /// Rate at which the latencies of all stacks are compared, as a fraction of the slowest
+    /// stack's; 0: they are not compared.
     #[serde(default)]
     pub matched_rate: f64,
     #[serde(default, skip_serializing_if = "is_false")]
     pub matched_rate_given: bool,
-    /// Number of set-ups over which stacks that can be up together are measured. With 3 or more,
-    /// set-ups are the unit of the interval.
+    /// Number of times that stacks that can be up together are set up and measured. With 3 or more,
+    /// the interval is computed from the set-ups' results instead of the rounds'.
     #[serde(default = "default_attaches")]
     pub attaches: u32,
     pub seed: u64,
-    /// Regime that verdicts on writes refer to.
+    /// Which writes verdicts are about.
     #[serde(default)]
     pub regime: Regime,
     /// Size in bytes of the largest write cache on the path that the user knows of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<u64>,
-    /// Treatment of the drives before anything is measured.
+    /// How drives are preconditioned before anything is measured.
     #[serde(default, skip_serializing_if = "Precondition::is_off")]
     pub precondition: Precondition,
     /// True if the installed fio also loads the baseline, as a stack of its own, to show how the
@@ -284,7 +287,7 @@ pub enum Regime {
     /// Writes as they come, into whatever cache takes them.
     #[default]
     Burst,
-    /// Writes after the caches on the path are full.
+    /// Writes once the caches on the path are full.
     Steady,
 }
 
@@ -300,7 +303,7 @@ impl Regime {
     }
 }
 
-/// Returns the number of attaches of runs that were recorded before attaches existed.
+/// Returns the number of attaches in records from before there was this key.
 fn default_attaches() -> u32 {
     1
 }

@@ -7,7 +7,7 @@ use crate::stack::{LayerSpec, Medium};
 use iotax_facts::place::Place;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Returns one name per cell, in their order. Cells with the same text get `#2`, `#3`.
+/// Returns one name per cell, in the order of the cells. Cells with the same text get `#2`, `#3`.
 pub fn names_of(cells: &[StackCell]) -> Vec<String> {
     let texts: Vec<String> = cells.iter().map(StackCell::cell_text).collect();
     let mut levels = vec![0; cells.len()];
@@ -174,7 +174,8 @@ impl Differing {
     }
 }
 
-/// Returns the differences among the cells of one grid, for stacks that have a name of their own.
+/// Returns for each cell of one grid the options in which the cells differ, `cache=none,queues=2`,
+/// to append to the stack's name.
 pub fn grid_suffixes(cells: &[StackCell]) -> Vec<String> {
     let at = |depth: usize| {
         Differing::among(&cells.iter().map(|cell| &cell.layers[depth]).collect::<Vec<_>>())
@@ -191,8 +192,8 @@ pub fn grid_suffixes(cells: &[StackCell]) -> Vec<String> {
     cells.iter().map(|cell| words(cell).join(",")).collect()
 }
 
-/// Returns `ceph | vm`, `file | vm`. The number of joined media says little, and the first layer
-/// shows that they are joined.
+/// Returns the medium and all layers, `file | vm`. Several joined media are left out, `ceph | vm`:
+/// their number says little, and the first layer shows that they are joined.
 fn chain(cell: &StackCell) -> String {
     let whole = whole_chain(cell);
     match (&cell.medium, whole.split_once(" | ")) {

@@ -38,7 +38,8 @@ impl OperatorTable {
 const EXAMPLE: &str =
     "write operator = { text = \"give the drive to vm2\", serial = \"S1234\", size = \"100GiB\" }";
 
-/// Returns the operator of a stack; cells of a grid have its name before a blank.
+/// Returns the step of a stack. All stacks of a grid have the step of the name before the first
+/// blank.
 pub(super) fn operator_of<'a>(
     operators: &'a BTreeMap<String, Operator>,
     stack: &Stack,
@@ -46,7 +47,9 @@ pub(super) fn operator_of<'a>(
     operators.get(stack.name.split(' ').next()?)
 }
 
-/// Checks that the instructions make sense for these stacks.
+/// Checks that each step is for stacks on one drive alone, and that all stacks on a path have the
+/// same step. `alone` names what the scenario asks for (a bill, durability trials) if steps cannot
+/// be combined with it.
 ///
 /// # Errors
 /// Returns the name of the stack at fault, with the reason.

@@ -1,5 +1,5 @@
-//! Places that a scenario names: hosts over SSH under another name, and labs, which are guests with
-//! emulated drives for trying volumes and exports. The lab called `lab` needs no declaration.
+//! Places that a scenario names: hosts over SSH, guests without a disk, and labs, which are guests
+//! with emulated drives for trying volumes and exports. The lab called `lab` needs no declaration.
 
 use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 pub const LAB: &str = "lab";
 /// Prefix of the name of a lab's drive; a number follows.
 const DRIVE: &str = "nvme";
-/// Largest number of drives: a lab is a guest.
+/// Largest number of drives of a lab: a guest has room for no more disks.
 const MOST_DRIVES: u32 = MOST_DISKS as u32;
 
-/// A guest with emulated NVMe drives, up for the whole run.
+/// A guest with emulated NVMe drives, up for the whole run. Sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabSpec {
-    /// Number of drives; `None`: as many as stacks name.
+    /// Number of drives; `None`: as many as the highest drive that stacks name requires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drives: Option<u32>,
     pub drive_size: u64,
@@ -53,7 +53,7 @@ pub(super) const FACTS_FORM: &str = "facts are a table or a list of texts; hint:
 /// Adds a fact.
 ///
 /// # Errors
-/// The fact has no name or no words, or its name is taken.
+/// The fact has no name or no value, or its name is taken.
 pub(super) fn add_fact(
     facts: &mut BTreeMap<String, String>,
     key: &str,
@@ -69,11 +69,8 @@ pub(super) fn add_fact(
     }
 }
 
-/// Parses a virtual machine that may be changed for a visit, `libvirt:NAME`. The flag is true if it
-/// may be switched off.
-///
-/// # Errors
-/// The text names no virtual machine.
+/// Parses a virtual machine that may be changed for a visit: `libvirt:NAME` or
+/// `libvirt:NAME,force`. The flag is true for `force`, which allows switching it off.
 pub(super) fn parse_change(text: &str) -> Result<(String, bool), Fault> {
     let (vm, force) = match text.strip_suffix(",force") {
         Some(vm) => (vm, true),
@@ -91,7 +88,7 @@ pub(super) fn parse_change(text: &str) -> Result<(String, bool), Fault> {
     }
 }
 
-/// Returns the virtual machine that the keys of a place name, if any.
+/// Returns the virtual machine that the keys of a place name; `None`: they name none.
 ///
 /// # Errors
 /// Returns the key at fault, with the reason.
@@ -166,7 +163,7 @@ impl LabSpec {
     /// Sets one of [`LAB_KEYS`].
     ///
     /// # Errors
-    /// Says why the value does not fit, or which key was probably meant.
+    /// The key is unknown, or does not accept the value.
     pub fn set_lab_key(&mut self, key: &str, value: &str) -> Result<(), Fault> {
         match key.replace('-', "_").as_str() {
             "drives" => self.drives = Some(count(value, MOST_DRIVES).map_err(too_many)?),
@@ -209,7 +206,7 @@ fn count(value: &str, most: u32) -> Result<u32, Fault> {
     }
 }
 
-/// Adds the limit on disks to a fault, for users who ask for many of them.
+/// Adds to a fault how many disks a lab has room for.
 fn too_many(fault: Fault) -> Fault {
     Fault::hint(fault.why, format!("a lab is a guest, which has room for {MOST_DRIVES} disks"))
 }
@@ -267,10 +264,10 @@ fn plain_guest(origin: String) -> LayerSpec {
 }
 
 /// Returns the guest that `vm(OPTIONS)` makes, without a disk. It has a network unless the options
-/// say otherwise.
+/// say otherwise. `origin` is where the options are written.
 ///
 /// # Errors
-/// `vm` does not know one of the options.
+/// `vm` does not accept an option or its value, or the options describe several guests.
 pub(super) fn guest_of(options: &str, origin: String) -> Result<LayerSpec, Fault> {
     let mut spec = plain_guest(origin.clone());
     let text = format!("cpu | {}({options})", spec.name);
@@ -298,15 +295,13 @@ fn is_plain_guest(word: &str) -> bool {
 }
 
 impl StackNames {
-    /// Returns the layer of that name, from iotax or from a tool.
+    /// Returns the entry of the layer or tool of that name.
     pub(super) fn layer(&self, name: &str) -> Option<&'static LayerHelp> {
         layer::find_layer(name).or_else(|| self.tools.get(name).map(Tool::tool_help))
     }
 
-    /// Returns the place as steps and records know it: `host`, the name of a lab, or `ssh:HOST`.
-    ///
-    /// # Errors
-    /// There is no place of that name.
+    /// Returns the place that a word means: `host`, a lab, a guest, `ssh:HOST`, or a name declared
+    /// for a host.
     pub fn resolve_place(&self, word: &str) -> Result<Place, Fault> {
         match (Place::from(word), self.places.get(word)) {
             (place @ (Place::Host | Place::Ssh(_)), _) => Ok(place),
@@ -341,8 +336,8 @@ impl StackNames {
         Fault::hint(format!("unknown place \"{word}\""), hint)
     }
 
-    /// Returns the drive, with its place, that a word which is not a medium probably means:
-    /// `nvme0@lab`, `nvme0`, `nvme0-3`.
+    /// Returns the drive, with its place, that a word probably means if it is no medium:
+    /// `nvme0@lab`, `nvme0` or `nvme0-3`. `None`: it is no drive of a lab.
     pub(super) fn drive_meant(&self, body: &str) -> Option<String> {
         let (name, place) = body.split_once('@').unwrap_or((body, LAB));
         let is_drive = || (0..MOST_DRIVES).map(drive_name).any(|known| known == name);
@@ -354,7 +349,7 @@ impl StackNames {
     /// Returns a drive of a lab, `nvme0 @lab`.
     ///
     /// # Errors
-    /// The lab has no such drive.
+    /// The place is no lab, the lab has no such drive, or an option is written.
     pub(super) fn lab_drive(&self, place: &str, expr: &MediumExpr) -> Result<Medium, TextFault> {
         let at = |fault| TextFault::new(expr.span.clone(), fault);
         let Some(PlaceSpec::Lab(lab)) = self.places.get(place) else {
@@ -385,7 +380,8 @@ impl StackNames {
     }
 }
 
-/// Returns the labs of the stacks, each with the declared number of drives or as many as are named.
+/// Returns the labs that the stacks use, each with the declared number of drives, else as many as
+/// the highest named drive requires.
 pub(super) fn labs_of(stacks: &[Stack], names: &StackNames) -> BTreeMap<Place, LabSpec> {
     let mut labs: BTreeMap<Place, LabSpec> = BTreeMap::new();
     let mut enter = |place: &Place, drive: u32| {
@@ -444,7 +440,8 @@ pub(super) fn ranges(members: &[MediumExpr]) -> Result<Vec<MediumExpr>, TextFaul
     Ok(all)
 }
 
-/// Rewrites a range as others write it, `nvme0-3` or `nvme0...nvme3`, in the notation of a list.
+/// Rewrites a range as other tools write it, `nvme0-3` or `nvme0...nvme3`, as `[nvme0,...,nvme3]`.
+/// `None`: the text is no range.
 fn range_meant(body: &str) -> Option<String> {
     let (stem, rest) = body.split_at(body.find(|c: char| c.is_ascii_digit())?);
     let (from, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
@@ -457,8 +454,8 @@ fn range_meant(body: &str) -> Option<String> {
     fits.then(|| format!("[{stem}{from},...,{stem}{to}]"))
 }
 
-/// Returns the members between two names that differ in one number, without the two: drives
-/// (`nvme0`), hosts (`ssh:vm01:/dev/vdb`).
+/// Returns the members between two names that differ in one number: drives (`nvme0`), hosts
+/// (`ssh:vm01:/dev/vdb`). The two themselves are not included. `None`: they form no range.
 fn between((first, last): (&MediumExpr, &MediumExpr)) -> Option<Vec<MediumExpr>> {
     let (one, other) = (first.body.as_str(), last.body.as_str());
     let alike = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();

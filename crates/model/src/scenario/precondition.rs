@@ -5,7 +5,7 @@
 use super::error::Fault;
 use serde::{Deserialize, Serialize};
 
-/// Largest number of passes. More are a slip of the pen: the specification asks for two.
+/// Largest number of passes; more are surely a typing error, since the specification asks for two.
 const MOST_PASSES: u32 = 10;
 /// Largest number of rounds; nobody waits for more.
 const MOST_ROUNDS: u32 = 1000;
@@ -22,12 +22,12 @@ pub struct Precondition {
     pub limit: SteadyLimit,
 }
 
-/// Limit for rounds that do not become steady.
+/// When rounds end whose pace does not become steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyLimit {
     Rounds(u32),
-    /// Time in nanoseconds for all stacks together that are up at the same time.
+    /// Time in nanoseconds, for all stacks of a set together.
     TimeNs(u64),
 }
 
@@ -94,8 +94,7 @@ fn passes_of(part: &str, number: &str) -> Result<u32, Fault> {
 /// Parses a limit: `25` rounds, or a time, which `duration` reads.
 ///
 /// # Errors
-/// There are fewer rounds than can be called steady, or more than anybody waits for, or `duration`
-/// fails.
+/// The rounds are fewer than [`LEAST_ROUNDS`] or more than [`MOST_ROUNDS`], or `duration` fails.
 pub(super) fn limit(
     word: &str,
     duration: impl Fn(&str) -> Result<u64, Fault>,

@@ -22,15 +22,15 @@ const OF_MACHINE: &str =
 pub const NETWORK: &str = "network";
 const OF_NETWORK: &str = "tcp(send),tcp(receive),rr(tcp)";
 
-/// fio's words that a probe accepts; the last is for datagrams alone.
+/// Keys of fio that a probe accepts; the last one is only for `udp`.
 const TAKEN: [&str; 3] = ["numjobs", "cpus_allowed", RATE];
 const RATE: &str = "rate_iops";
 
-/// Returns the workloads of a list of probes. The words set the threads of each and their
-/// processors.
+/// Returns a workload for each probe of a list. The words set its threads, their processors and,
+/// for udp, the rate. `name` replaces the name of a single probe and precedes the names of several.
 ///
 /// # Errors
-/// A name is not a probe, or probes do not accept a word.
+/// A name is not a probe, or a probe does not accept a word.
 pub(super) fn drafts(
     list: &str,
     name: Option<&str>,
@@ -90,12 +90,12 @@ pub(super) fn drafts(
     texts.iter().map(|text| one(text)).collect()
 }
 
-/// Returns the workloads of one of iotax's own profiles.
+/// Returns the probes of iotax's own profile: [`NETWORK`], or [`MACHINE`] for any other name.
 pub(super) fn shipped(profile: &str, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputError> {
     drafts(if profile == NETWORK { OF_NETWORK } else { OF_MACHINE }, None, &[], origin)
 }
 
-/// Returns every probe as it is written, with what a unit of it does, for the help.
+/// Returns every probe as it is written, with what one unit of its work is, for the help.
 pub fn probe_help_lines() -> impl Iterator<Item = (String, &'static str)> {
     iotax_probe::all_definitions().map(|one| {
         let word = ProbeSpec::parse(one.name)
@@ -104,7 +104,7 @@ pub fn probe_help_lines() -> impl Iterator<Item = (String, &'static str)> {
     })
 }
 
-/// Splits at commas outside of brackets.
+/// Splits at commas outside of brackets, and drops empty parts.
 fn parted(list: &str) -> Vec<&str> {
     let mut depth = 0_i32;
     let parts = list.split(|sign: char| {
@@ -114,8 +114,8 @@ fn parted(list: &str) -> Vec<&str> {
     parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// Refuses a load or a probe that fits no stack, a stack that none of them fits, and probes in
-/// places where no part of iotax runs.
+/// Refuses a load or probe that fits no stack, a stack that no load or probe fits, a probe that
+/// needs more memory than a guest has, and a probe in a place that cannot run it.
 ///
 /// # Errors
 /// Names the stack and the workload.
@@ -207,8 +207,8 @@ fn check_memory(stack: &Stack, probe: &ProbeSpec, guest: &LayerSpec) -> Result<(
     }
 }
 
-/// Refuses network probes where there is no network: this host answers its own processes and its
-/// guests, another place answers if `net:` names it.
+/// Refuses a network probe if no other end answers it. This host answers its own processes and its
+/// guests; any other place must be named by `net:`.
 fn check_network(stack: &Stack, probe: &str) -> Result<(), Fault> {
     let guest = stack.layers.iter().find(|layer| layer.has_role(LayerRole::Guest));
     if guest.is_some_and(|guest| guest.option(NET) != Some(TAP)) {
@@ -236,7 +236,8 @@ fn nameless(stack: &Stack, probe: &str) -> Fault {
     Fault::hint(why, "write net:ssh:B @ssh:A for the network from A to B")
 }
 
-/// Returns what a reader of network probes must know if no stack names another end.
+/// Returns a note on which network is probed, if no stack names another end; `None` without network
+/// probes.
 pub(super) fn note_network(stacks: &[Stack], workloads: &[Workload]) -> Option<String> {
     let nameless = |stack: &Stack| stack.medium.far_end().is_none();
     let is_noted = workloads.iter().any(Workload::needs_peer) && stacks.iter().all(nameless);
@@ -260,7 +261,7 @@ pub(super) fn subject(probe: &ProbeSpec) -> String {
     format!("{}{of}{threads}", found.subject)
 }
 
-/// Returns the compared quantity as the object of a verdict. More is better for all of them.
+/// Returns the compared quantity for the sentence of a verdict. More of it is always better.
 pub fn quantity(probe: &ProbeSpec) -> String {
     match probe.unit() {
         Ok(ProbeUnit::Time(_)) => format!("speed (1 / mean time) of {}", subject(probe)),
@@ -277,9 +278,9 @@ impl Workload {
             .is_some_and(|found| found.needs_peer)
     }
 
-    /// Returns true if one of a scenario's stacks is measured under this workload. A load needs a
-    /// device. A network probe is for stacks that name the other end; if no stack does, this host
-    /// answers for all of them.
+    /// Returns true if `stack`, one of the scenario's `stacks`, is measured under this workload. A
+    /// load needs a device. A network probe is for stacks that name the other end; if no stack
+    /// does, this host answers for all of them.
     pub fn is_for(&self, stack: &Stack, stacks: &[Stack]) -> bool {
         let is_net = |stack: &Stack| stack.medium.far_end().is_some();
         let is_cpu = || stack.medium.members().iter().any(|one| matches!(one, Medium::Cpu { .. }));

@@ -6,16 +6,16 @@ use super::error::{Fault, InputError, Origin};
 use super::words::JobWords;
 use super::{probes, sweep};
 
-/// The loads of one comparison.
+/// A named list of loads.
 pub struct Profile {
     /// Name of the profile; `NAME/LOAD` is one of its loads.
     pub name: &'static str,
-    /// Author, in one line.
+    /// Source or content of the profile, in one line.
     pub help: &'static str,
     loads: &'static [LoadProfile],
 }
 
-/// A name, with fio's words.
+/// Name of a load, and its keys and values of fio.
 type LoadProfile = (&'static str, &'static [(&'static str, &'static str)]);
 
 pub const ALL: &[Profile] = &[
@@ -141,7 +141,7 @@ fn workload(
     sweep::drafts(&job, Some(name), None)
 }
 
-/// Returns every name with its author, for the help.
+/// Returns all profiles in one line, each with its source or content and the names of its loads.
 pub fn profile_help_text() -> String {
     let each = |profile: &Profile| {
         let loads: Vec<&str> = profile.loads.iter().map(|(load, _)| *load).collect();

@@ -12,7 +12,7 @@ use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Published {
-    /// Title, author, place and date.
+    /// Title, author, place and date of the publication.
     pub source: String,
     pub hardware: String,
     /// Other published results that no figure here compares with.
@@ -77,14 +77,14 @@ impl PublishedFigure {
         })
     }
 
-    /// Returns true if both figures are in one printed row: one load, one metric, one place where
-    /// the metric was printed.
+    /// Returns true if both figures are in one printed row: they have the same workload, metric and
+    /// note.
     pub fn is_of_row(&self, other: &PublishedFigure) -> bool {
         let [ours, others] = [self, other].map(|one| (&one.workload, one.metric, &one.note));
         ours == others
     }
 
-    /// Returns true if the figure is only an upper bound.
+    /// Returns true if only an upper bound was printed, such as `<25%`.
     pub fn is_bound(&self) -> bool {
         self.low == 0.0
     }
@@ -97,7 +97,7 @@ pub enum Metric {
     /// I/Os or bytes per second.
     Rate {
         bytes: bool,
-        /// True if the flush at the end counts; for writes only.
+        /// True if the time of the flush at the end counts; for writes only.
         durable: bool,
         /// Direction; `None`: all directions together.
         way: Option<PublishedDirection>,
@@ -129,7 +129,8 @@ const WAYS: [(&str, Option<PublishedDirection>); 3] = [
 ];
 
 impl Metric {
-    /// Metrics that may be written; `p99` represents any percentile.
+    /// Metrics to suggest in errors; `p99` represents any percentile, and latencies may have a
+    /// direction, too.
     pub const KNOWN: [&str; 10] = [
         "iops",
         "throughput",
@@ -152,7 +153,7 @@ impl Metric {
         }
     }
 
-    /// Returns the quantile of a percentile: 0.99 for `p99`.
+    /// Returns the quantile of a percentile, 0.99 for `p99`; `None` for a mean or a rate.
     pub fn quantile(self) -> Option<f64> {
         match self {
             Metric::Latency { percentile, .. } => percentile.map(|percentile| percentile / 100.0),
@@ -160,7 +161,7 @@ impl Metric {
         }
     }
 
-    /// Returns true for a rate with the flush at its end.
+    /// Returns true for a rate that includes the flush at the end.
     pub fn is_durable(self) -> bool {
         matches!(self, Metric::Rate { durable: true, .. })
     }
@@ -180,8 +181,9 @@ impl Metric {
         }
     }
 
-    /// Returns the metric on a workload. It adds the direction that a workload without a mix
-    /// implies, and turns a rate of the only direction into the whole rate.
+    /// Returns the metric as it applies to a workload. If the workload has one direction, a latency
+    /// is of that direction, and a rate of that direction is the rate of all I/O. Fails if the
+    /// workload lacks the direction, or if a latency of a mix names none.
     pub(super) fn on_workload(self, workload: &Workload) -> Result<Metric, Fault> {
         let (reads, writes) = (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes());
         let lacks =
@@ -263,7 +265,7 @@ impl TryFrom<String> for Metric {
     }
 }
 
-/// `[published]`: a head of stacks, with rows of what was printed for them.
+/// `[published]`: the stacks as heads of columns, and rows of figures that were printed for them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PublishedTable {
@@ -302,7 +304,7 @@ impl PublishedDraft {
         PublishedDraft { wire, file, baseline }
     }
 
-    /// Resolves every name against those of the scenario.
+    /// Checks every entry, with the names of stacks and workloads resolved.
     ///
     /// # Errors
     /// Returns the first entry that is not known or does not fit.

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 pub use iotax_hardware::ratings::DriveRatings;
 
-/// `[rating]`: one drive of the model below the stacks.
+/// `[rating]`: what the maker states for one drive of the model that the stacks are on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rating {
-    /// Data sheet: title, revision or date, and where it is.
+    /// Data sheet: title, revision or date, and where to find it.
     pub source: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -22,7 +22,7 @@ pub struct Rating {
 pub struct RatedFigure {
     /// Figure as it was printed: `1000k`.
     pub printed: String,
-    /// I/Os per second, bytes per second or nanoseconds.
+    /// Value in I/Os per second, bytes per second or nanoseconds, as the rating requires.
     pub value: f64,
 }
 
@@ -41,7 +41,7 @@ pub fn rating_keys() -> Vec<&'static str> {
 /// Sets one key.
 ///
 /// # Errors
-/// The text is empty, has no number or another unit, or is only a bound.
+/// The key is unknown, or the text is empty, has no number or another unit, or is only a bound.
 pub fn set_rating_key(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
     let said = || match text.trim() {
         "" => Err(Fault::new("is empty")),
@@ -81,7 +81,8 @@ pub fn check_rating(rating: &Rating) -> Result<(), (&'static str, Fault)> {
 }
 
 impl Rating {
-    /// Returns a figure in I/Os per second, bytes per second or nanoseconds.
+    /// Returns the rated value in I/Os per second, bytes per second or nanoseconds; `None`: it is
+    /// not rated.
     pub fn rated_value(&self, rated: DriveRatings) -> Option<f64> {
         self.figures.get(&rated).map(|figure| figure.value)
     }

@@ -1,6 +1,6 @@
 //! Media on other machines, `ssh:HOST:/PATH`: the host, the path there (Windows paths too), and the
-//! program that issues the load. One host with two kinds of ends is refused, because it is one
-//! place.
+//! program that issues the load. A host must be named in one way: always with agent=fio or never,
+//! and always with Windows paths or never.
 
 use super::ast::MediumExpr;
 use super::error::Checked;
@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "write ssh:HOST:/dev/vdb";
 
-/// Checks `ssh:HOST:/PATH,size=SIZE,agent=fio`.
+/// Returns the medium `ssh:HOST:/PATH,size=SIZE,agent=fio`.
 ///
 /// # Errors
-/// A part is not a host, a path or an option.
+/// A part is not a host, a path or an option; Windows without agent=fio; a size of a device; or a
+/// file to be kept that iotax does not create.
 pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
     let Some(colon) = end_of_host(&expr.body) else {
@@ -64,10 +65,11 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
     Ok(Medium::Remote { host: host.to_owned(), path, size, keep, agent })
 }
 
-/// Checks that ssh accepts a host.
+/// Checks that ssh takes a text for a host.
 ///
 /// # Errors
-/// ssh would take a name that begins with "-" for one of its options.
+/// The text is empty, begins with `-` (ssh would take it for an option), or contains blanks or
+/// control characters.
 pub(super) fn check_host(host: &str) -> Result<(), Fault> {
     let strange = |c: char| c.is_whitespace() || c.is_control();
     match host.is_empty() || host.starts_with('-') || host.contains(strange) {
@@ -92,7 +94,8 @@ fn end_of_host(body: &str) -> Option<usize> {
     body.match_indices(':').map(|(at, _)| at).find(|at| begins(*at))
 }
 
-/// Returns a Windows path, and true if it is a drive. No part of it has a meaning to a shell there.
+/// Returns a Windows path, and true if it is a drive. Signs with a meaning to Windows in a file's
+/// name are refused.
 fn windows_path(text: &str) -> Result<(PathBuf, bool), Fault> {
     let drive = r"\\.\PhysicalDrive";
     if text.get(..drive.len()).is_some_and(|start| start.eq_ignore_ascii_case(drive)) {
@@ -122,10 +125,11 @@ fn windows_path(text: &str) -> Result<(PathBuf, bool), Fault> {
     }
 }
 
-/// Checks that each host is one place, with one kind of end.
+/// Checks that each host is named in one way: always with agent=fio or never, and always with
+/// Windows paths or never.
 ///
 /// # Errors
-/// Names the host that is used in two ways.
+/// Names the host that is named in two ways.
 pub(super) fn one_end_each(stacks: &[Stack]) -> Result<(), Fault> {
     let mut known: BTreeMap<&str, (LoadIssuer, bool)> = BTreeMap::new();
     for medium in stacks.iter().flat_map(|stack| stack.medium.members()) {
@@ -143,8 +147,9 @@ pub(super) fn one_end_each(stacks: &[Stack]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Uses one generator on all sides. If a stack can be loaded only by fio, a load that names no
-/// engine is fio's everywhere. iotax's own guests have no fio. The notes say so.
+/// Sets fio as the engine of loads that name none, if some but not all stacks can only be loaded by
+/// fio (agent=fio) and no stack has a guest, as iotax's guests have no fio. Returns notes for the
+/// report.
 pub(super) fn one_engine(stacks: &[Stack], workloads: &mut [Workload]) -> Vec<String> {
     let is_afar = |stack: &&Stack| stack.medium.agent() == LoadIssuer::Fio;
     let afar: Vec<String> =

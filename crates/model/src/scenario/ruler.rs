@@ -1,6 +1,6 @@
-//! Checks of the ruler instead of a stack: the same stack twice, or the baseline again under
-//! another generator, which compares the generators (`fio_on_baseline`). No verdict of the run is
-//! about such a stack. A load that fio cannot issue as iotax does is refused.
+//! Comparisons that check iotax itself, its ruler, instead of a stack: the same stack twice, or the
+//! baseline again under another generator (`fio_on_baseline`). The run's verdicts leave such a
+//! stack out. A load that fio cannot issue as iotax does is refused.
 
 use super::Scenario;
 use super::error::Fault;
@@ -13,7 +13,8 @@ use iotax_load::Job;
 pub const KEY: &str = "fio_on_baseline";
 
 impl Scenario {
-    /// Returns the generator of a stack that is the baseline with a generator on top.
+    /// Returns the generator of a stack that is the baseline with a generator on top; `None` for
+    /// any other stack.
     pub fn generator_on_baseline(&self, stack: usize) -> Option<&str> {
         let (base, stack) = (self.stacks.get(self.baseline)?, self.stacks.get(stack)?);
         let (last, below) = stack.layers.split_last()?;
@@ -23,8 +24,8 @@ impl Scenario {
         is_it.then(|| last.option("name").unwrap_or("another generator"))
     }
 
-    /// Returns true if two stacks differ only in layers that do nothing (`null`). The difference
-    /// that is found between them is the ruler's own error.
+    /// Returns true if two stacks differ only in layers that do nothing (`null`). A difference that
+    /// is measured between them is iotax's own error.
     pub fn is_same(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.stacks[one], &self.stacks[other]);
         let keys = |stack: &Stack| {
@@ -38,9 +39,10 @@ impl Scenario {
         one.medium == other.medium && one.state == other.state && keys(one) == keys(other)
     }
 
-    /// Returns the stack that `fio_on_baseline` added. It has its rows and a separate line, but no
-    /// part in the headline, in the family of verdicts, and in the choice of the slowest stack.
-    /// `None` if only these two are compared: that comparison is the run's own.
+    /// Returns the index of the stack that `fio_on_baseline` added. It has its rows and a separate
+    /// line, but no part in the headline, in the family of verdicts, or in the choice of the
+    /// slowest stack. `None` if there is no such stack, or if it and the baseline are all that is
+    /// compared.
     pub fn ruler(&self) -> Option<usize> {
         let is_it = |at: &usize| self.generator_on_baseline(*at) == Some("fio");
         let asked = self.measure.fio_on_baseline && self.stacks.len() > 2;
@@ -54,10 +56,11 @@ pub(super) struct RulerContext<'a> {
     pub jobs: Vec<&'a Job>,
 }
 
-/// Returns the baseline under fio, not yet named.
+/// Returns the baseline under fio, not yet named. `beside` is the rest of the scenario.
 ///
 /// # Errors
-/// fio cannot issue the load to be compared: the reason, and a remedy.
+/// The scenario is a bill or of durability trials, or fio cannot load this baseline or issue one of
+/// the jobs.
 pub(super) fn fio_on(baseline: &Stack, beside: RulerContext) -> Result<StackCell, Fault> {
     let generator = |layer: &LayerSpec| {
         layer.has_role(LayerRole::Generator) || layer.has_role(LayerRole::Delay)

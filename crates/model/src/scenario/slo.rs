@@ -68,7 +68,7 @@ impl LatencyMetric {
 }
 
 impl ServiceLevel {
-    /// Returns the metrics of a workload that must keep the level.
+    /// Returns those latencies that the workload has and that must keep the level.
     pub fn metrics(&self, workload: &Workload) -> Vec<LatencyMetric> {
         let asked = |metric: &LatencyMetric| match self.metric {
             Some(only) => only == *metric,
@@ -154,7 +154,7 @@ pub fn parse_list(list: &str) -> Result<Vec<ServiceLevel>, Fault> {
     Ok(all)
 }
 
-/// Checks that some workload can keep or break each of them.
+/// Checks that each level applies to some workload.
 ///
 /// # Errors
 /// Returns the first level that applies to no workload.

@@ -1,5 +1,5 @@
-//! Turns a parsed stack into checked ones: layers, options, grids (media: media.rs). It refuses
-//! what no layer of this version can do, and says where that is written. Nothing here looks at the
+//! Turns a parsed stack into checked ones: its layers, options and grids (media.rs checks media).
+//! What no layer of this version can do is refused, with its position. Nothing here looks at the
 //! machine.
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
@@ -15,7 +15,7 @@ use iotax_facts::place::Place;
 use iotax_units as units;
 use std::collections::BTreeMap;
 
-/// Largest grid. More cells are a slip of the pen rather than a plan.
+/// Largest number of stacks in a grid; more are surely a typing error.
 const MOST_CELLS: usize = 64;
 
 /// Medium and layers of one stack, not yet named.
@@ -25,11 +25,11 @@ pub struct StackCell {
     pub layers: Vec<LayerSpec>,
 }
 
-/// Checks a stack; a grid gives one cell for each choice. `origin` turns the byte at which a layer
-/// begins into a position for messages.
+/// Returns the checked stack, or one for each combination of values of a grid. `origin` turns the
+/// byte at which a layer begins into a position for messages.
 ///
 /// # Errors
-/// Returns the first thing that no layer knows or can do.
+/// Returns the first part that is unknown or that no layer can do.
 pub fn cells_of(
     expr: &StackExpr,
     names: &StackNames,
@@ -46,10 +46,10 @@ pub fn cells_of(
     Ok(cells)
 }
 
-/// Puts a layer on every cell.
+/// Puts a layer on every cell; each combination of its values makes a further cell.
 ///
 /// # Errors
-/// Returns what the layer does not know or cannot do.
+/// A cell or the layer does not allow it, an option is unknown, or there would be too many cells.
 pub fn stacked(
     cells: &[StackCell],
     layer: &LayerExpr,
@@ -115,7 +115,8 @@ fn only_generators_on_each(
     }
 }
 
-/// Returns the places of both ends of a layer, as steps know them.
+/// Returns the places that are written for the near and the far end of a layer; `None`: none is
+/// written.
 fn ends(layer: &LayerExpr, names: &StackNames) -> Checked<(Option<Place>, Option<Place>)> {
     let named = |word: &str| {
         names.resolve_place(word).map_err(|fault| TextFault::new(layer.span.clone(), fault))
@@ -253,8 +254,8 @@ fn is_made_elsewhere(medium: &Medium) -> bool {
     matches!(medium, Medium::Remote { size: Some(_), .. })
 }
 
-/// Refuses parts of a device, except for guests, which share them evenly, and for a layer that
-/// joins them again.
+/// Refuses a layer on parts of a device unless it joins them, and guests among which the parts or
+/// devices below cannot be shared out evenly.
 fn not_on_parts(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
     let below = devices(&cell.medium, &cell.layers);
     let (all, guests) = (below.each * below.groups, layer.fanout.unwrap_or(1) as usize);
@@ -328,7 +329,7 @@ fn not_in_its_guest(cell: &StackCell, name: &str) -> Option<Fault> {
     })
 }
 
-/// Refuses a layer that is not in the place of what is below it.
+/// Refuses a layer that is written in another place than what is below it.
 fn lives_elsewhere(cell: &StackCell, name: &str, place: &Place) -> Option<Fault> {
     let below = cell.final_place();
     (*place != below).then(|| {
@@ -346,7 +347,7 @@ fn face(cell: &StackCell) -> Face {
 
 type Choice = BTreeMap<String, String>;
 
-/// Returns the options of each cell of the layer's own grid.
+/// Returns the options of a layer, once for each combination of their values.
 fn layer_choices(help: &LayerHelp, layer: &LayerExpr) -> Checked<Vec<Choice>> {
     let mut choices = vec![Choice::new()];
     for option in &layer.options {
@@ -446,7 +447,8 @@ fn wants_one_of(help: &LayerHelp, choice: &Choice) -> Result<(), Fault> {
 }
 
 impl Medium {
-    /// Returns the medium as the one-line grammar writes it.
+    /// Returns the medium as the one-line grammar writes it. A list has neither its `each(...)` nor
+    /// the place that all of its drives are in.
     pub fn medium_text(&self) -> String {
         let size = |size: &Option<u64>| {
             size.map(|bytes| format!(",size={}", exact_size(bytes))).unwrap_or_default()
@@ -510,8 +512,8 @@ impl Medium {
     }
 }
 
-/// Returns true if nothing joins several media. This holds for all prefixes of a stack below the
-/// layer that joins, beginning with the bare medium.
+/// Returns true if the medium is several media and the lowest layer that makes a device does not
+/// join them.
 fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
     let first =
         layers.iter().find(|layer| !layer.works_anywhere()).and_then(LayerSpec::catalog_entry);
@@ -521,10 +523,10 @@ fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
 /// Devices that layers have made of media.
 #[derive(Clone, Copy)]
 struct Devices {
-    /// Devices side by side, per list and per guest.
+    /// Number of devices side by side: in one list of media or, above a guest layer, in one guest.
     each: usize,
-    /// Number of lists of media that are built up alike. Guests share the devices of all of them as
-    /// one pool.
+    /// Number of lists of media, on each of which the same layers are made. Guests share the
+    /// devices of all lists as one pool; above them it is 1.
     groups: usize,
 }
 
@@ -534,7 +536,7 @@ impl Devices {
         Devices { each: medium.members().len() / groups, groups }
     }
 
-    /// Returns the devices with a layer on top.
+    /// Returns the devices after a layer is put on them.
     fn with_layer(self, layer: &LayerSpec) -> Devices {
         let Some(help) = layer.catalog_entry() else {
             // A layer of a later version is known only to be on all of them.
@@ -560,14 +562,16 @@ fn devices(medium: &Medium, layers: &[LayerSpec]) -> Devices {
     layers.iter().fold(Devices::from_medium(medium), Devices::with_layer)
 }
 
-/// Returns the number of parts into which the last layer that makes a device splits what is below.
+/// Returns the number of parts into which the last layer that makes a device splits what is below
+/// it; `None` if it does not split.
 pub(super) fn split_parts(layers: &[LayerSpec]) -> Option<usize> {
     let last = layers.iter().rfind(|layer| !layer.works_anywhere())?;
     last.option(last.catalog_entry()?.splits?)?.parse().ok()
 }
 
-/// Returns the number of targets that are loaded at once in each place: media that nothing joins,
-/// parts, arrays, disks of a guest.
+/// Returns the number of targets that are loaded at once in each guest, or without a guest in all:
+/// media that nothing joins, parts, arrays, or disks. `None`: a single one that is not of an
+/// `each([..])`.
 fn loaded_at_once(medium: &Medium, layers: &[LayerSpec]) -> Option<usize> {
     let Devices { each, groups } = devices(medium, layers);
     let is_each =
@@ -576,18 +580,20 @@ fn loaded_at_once(medium: &Medium, layers: &[LayerSpec]) -> Option<usize> {
 }
 
 impl Stack {
-    /// Returns the number of members of an `each([..])`, or parts of a device, on all of which
-    /// every job runs at the same time; `None`: the load has one target.
+    /// Returns the number of targets on which every job runs at the same time, in each guest if
+    /// there are several: members of an `each([..])`, parts of a device, arrays, or disks. `None`:
+    /// the load has one target.
     pub fn loaded_at_once(&self) -> Option<usize> {
         loaded_at_once(&self.medium, &self.layers)
     }
 
-    /// Returns true if those are parts of a device.
+    /// Returns true if the topmost layer that makes a device splits it into parts.
     pub fn is_split(&self) -> bool {
         split_parts(&self.layers).is_some()
     }
 
-    /// Returns the layers, each with the number of devices that it is on.
+    /// Returns the layers, each with the number of devices side by side below it: in one list of
+    /// media or, above a guest layer, in one guest.
     pub fn layers_with_members(&self) -> impl Iterator<Item = (&LayerSpec, usize)> {
         let mut devices = Devices::from_medium(&self.medium);
         self.layers.iter().map(move |layer| {
@@ -603,7 +609,7 @@ impl Stack {
     }
 
     /// Returns the choice that makes a layer acknowledge flushes without doing them:
-    /// `zfs(sync=disabled)`.
+    /// `zfs(sync=disabled)`. `None`: all layers do them.
     pub fn drops_flushes(&self) -> Option<String> {
         self.layers.iter().find_map(|layer| {
             let (option, value) = layer
@@ -637,7 +643,8 @@ fn exact_size(bytes: u64) -> String {
 }
 
 impl LayerSpec {
-    /// Returns the layer as the one-line grammar writes it, with every option that was written.
+    /// Returns the layer as the one-line grammar writes it, with the options that were written. The
+    /// socket of a guest is left out, because the medium below names it.
     pub fn layer_text(&self) -> String {
         // The medium below already names the socket.
         let written = self

@@ -21,8 +21,8 @@ pub fn parse(words: &str) -> Result<Vec<AskedState>, Fault> {
 /// Replaces each stack that can lose members by one for every state.
 ///
 /// # Errors
-/// The states cannot follow each other, there are more failures than any layer survives, or no
-/// stack has states.
+/// The states cannot follow each other, a stack survives fewer failures or cannot take members out,
+/// or no stack has states.
 pub(super) fn expand(stacks: Vec<Stack>, states: &[AskedState]) -> Result<Vec<Stack>, Fault> {
     if states.is_empty() {
         return Ok(stacks);
@@ -84,7 +84,8 @@ pub fn spares(stack: &Stack) -> u32 {
         .unwrap_or(0)
 }
 
-/// Returns the source of the state of a stack's array.
+/// Returns where the state of a stack's array is read, such as `zpool status`; empty if no layer
+/// has states.
 pub fn state_source(stack: &Stack) -> &'static str {
     stated_by(stack).map_or("", |states| states.source)
 }

@@ -12,17 +12,17 @@ use serde::{Deserialize, Serialize};
 /// Largest number of points in a sweep.
 const MOST_POINTS: usize = 64;
 
-/// Largest number of words that a workload is swept over: one along the axis, one that makes
-/// curves.
+/// Largest number of keys that a workload is swept over: one along the axis of a plot, one with a
+/// curve for each value.
 pub const MOST_WORDS: usize = 2;
 
 pub struct SweptDef {
     pub word: &'static str,
-    /// fio reads `A,B` as one value for reads and one for writes.
+    /// True if fio reads `A,B` as one value for reads and one for writes.
     pub directional: bool,
-    /// Returns the value in a job; `None`: the word is not in force.
+    /// Function that returns the value in a job; `None`: the job does not have it.
     pub of: fn(&Job) -> Option<u64>,
-    /// Returns a value as it is written.
+    /// Function that formats a value as it is written.
     pub show: fn(u64) -> String,
     pub unit: &'static str,
 }
@@ -67,7 +67,7 @@ fn def_of(word: &str) -> Option<&'static SweptDef> {
 pub struct SweepPoint {
     /// Name of the sweep, equal for all of its points, and used by no other.
     pub sweep: String,
-    /// Value of each swept word: the axis first, then the word that makes curves.
+    /// Value of each swept key: first that along the axis, then that of the curve.
     pub at: Vec<Coordinate>,
 }
 
@@ -76,7 +76,7 @@ pub struct SweepPoint {
 pub struct Coordinate {
     /// `iodepth`, `numjobs`, `bs` or `rate_iops`.
     pub word: String,
-    /// Value as in the job: bytes for bs, I/Os per second and thread for rate_iops.
+    /// Value as in the job: bytes for `bs`, I/Os per second per thread for `rate_iops`.
     pub value: u64,
 }
 
@@ -103,10 +103,11 @@ impl Workload {
 }
 
 /// Returns the workloads of one job: one, or the points of a sweep, with the first list varying
-/// fastest.
+/// fastest. `name` is the name of the workload or sweep; without one, the job's values make it up.
 ///
 /// # Errors
-/// A word or value has no meaning, a list is not allowed there, or there are too many points.
+/// A word or value has no meaning, a list is not allowed there, a point is listed twice, or there
+/// are too many points.
 pub(super) fn drafts(
     words: &JobWords,
     name: Option<&str>,
@@ -143,7 +144,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// Returns each of the points at each value, with the values varying fastest.
+    /// Returns each point once for each value of the axis, with the values varying fastest.
     fn across(&self, points: &[JobWords]) -> Vec<JobWords> {
         points
             .iter()
@@ -189,7 +190,7 @@ fn listed_values(word: &str, written: &Written) -> Result<Option<Vec<SweepItem>>
     }
 }
 
-/// Splits `[1,4,16]`, and `1,4,16` if commas have no other meaning in fio.
+/// Splits `[1,4,16]`, and `1,4,16` if commas have no other meaning in fio. `None`: it is no list.
 fn texts<'a>(word: &str, text: &'a str) -> Result<Option<Vec<&'a str>>, Fault> {
     let split = |text: &'a str| Some(text.split(',').map(str::trim).collect());
     match (text.strip_prefix('['), def_of(word)) {
@@ -272,7 +273,8 @@ fn coordinate(axis: &Axis, job: &Job) -> Result<Coordinate, InputError> {
     }
 }
 
-/// Refuses duplicate points, however their values are written: one point would have two results.
+/// Refuses a point that is listed twice, even if its values are written differently: one point
+/// would have two results.
 fn check_twins(axes: &[Axis], drafts: &[WorkloadDraft]) -> Result<(), InputError> {
     let points: Vec<&SweepPoint> = drafts.iter().filter_map(|draft| draft.sweep.as_ref()).collect();
     for (number, point) in points.iter().enumerate() {
@@ -289,7 +291,8 @@ fn check_twins(axes: &[Axis], drafts: &[WorkloadDraft]) -> Result<(), InputError
     Ok(())
 }
 
-/// Returns true if more points have this value than each value's equal share.
+/// Returns true if more points have this value than its equal share, because the axis lists it
+/// twice.
 fn repeats(axis: &Axis, at: &Coordinate, drafts: &[WorkloadDraft]) -> bool {
     let holds =
         |draft: &&WorkloadDraft| draft.sweep.as_ref().is_some_and(|sweep| sweep.at.contains(at));

@@ -1,6 +1,6 @@
 //! `[table]`: the table in which the figures of a comparison are printed, in the form that articles
 //! use. It has a row per load and a column per system, and each figure also as a percentage of one
-//! column. There is one such table per group of stacks. Unknown names are refused.
+//! column. Each group of stacks has such a table. Unknown names are refused.
 
 use super::Workload;
 use super::error::{Fault, InputError, Located};
@@ -210,7 +210,8 @@ impl OutputTableDraft {
         Ok(heads)
     }
 
-    /// Returns the column that percentages refer to; every table must have it.
+    /// Returns the index of the column that percentages refer to. Every table must have a stack in
+    /// it.
     fn base(
         &self,
         name: &Spanned<String>,

@@ -1,6 +1,5 @@
-//! Scenario files: the wire structs that define the keys, and the step that checks their meaning.
-//! Every error names file, line, column and key. A key of a later version is refused by name rather
-//! than as unknown.
+//! Scenario files: the structs that define their keys, and the checks of what they mean. Every
+//! error names file, line, column and key.
 
 mod places;
 
@@ -356,7 +355,7 @@ impl TomlSource<'_> {
             .collect()
     }
 
-    /// Returns the positions at which the paths of devices are written.
+    /// Returns the path of each declared device, with the position at which it is written.
     fn declared(
         &self,
         wire: &BTreeMap<String, Spanned<DeviceWire>>,
@@ -669,7 +668,7 @@ impl TomlSource<'_> {
         Origin { file: self.file.clone(), at: Some(self.lines.position(span.start)) }
     }
 
-    /// Returns an error of serde or the TOML parser in iotax's words.
+    /// Rewords an error of serde or the TOML parser, and gives it a position.
     fn wire_error(&self, error: &::toml::de::Error) -> InputError {
         let message = error.message();
         let start = error.span().map_or(0, |span| span.start);
@@ -685,8 +684,8 @@ impl TomlSource<'_> {
     }
 }
 
-/// Returns the workloads of a file or a profile under the name that the scenario gives them, with
-/// its engine if it names one.
+/// Returns the workloads of a job file or profile with the name and engine that the scenario gives
+/// them. With several workloads the name precedes their own names.
 fn rename_drafts(
     drafts: Vec<WorkloadDraft>,
     name: Option<&str>,
@@ -702,8 +701,8 @@ fn rename_drafts(
     })
 }
 
-/// Replaces the file's medium with that of `NAME=MEDIUM`. Returns a path with the position at which
-/// it is written.
+/// Replaces a device's medium by that of `NAME=MEDIUM`. Returns its path, if it has one, and where
+/// that is written.
 fn other_medium(
     text: &str,
     devices: &mut BTreeMap<String, Medium>,
@@ -861,8 +860,8 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    /// Returns the cells of a stack. `open` has the stacks that are being resolved, to find a
-    /// circle.
+    /// Returns the cells of a stack. `open` lists the stacks that are being resolved, so that a
+    /// circle is found.
     fn cells(&self, name: &str, open: &mut Vec<String>) -> Result<Vec<StackCell>, InputError> {
         let spanned = &self.wire[name];
         let stack = spanned.get_ref();

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Programs that read a line of text as commands.
+/// Shells, which are refused as a command's program.
 const SHELLS: &[&str] =
     &["sh", "bash", "dash", "ash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"];
 /// Placeholders that every command may have.
@@ -25,7 +25,7 @@ const OWN: &[&str] = &[MEMBERS, NAME, RUN];
 const OF_MEMBER: &[&str] = &[MEMBER, NUMBER, DEVICE, PCI];
 /// Placeholders that make a command run once for each member or part.
 const SEVERAL: &[&str] = &[MEMBER, NUMBER, DEVICE, PCI, PART];
-/// Units that a size may be written in.
+/// Units in which a command may write an option that is a size (`{size:MiB}`), each with its bytes.
 pub const UNITS: &[(&str, u64)] =
     &[("B", 1), ("KiB", units::KIB), ("MiB", units::MIB), ("GiB", units::GIB)];
 const LIMIT: u64 = 120;
@@ -105,7 +105,7 @@ struct OptionWire {
     default: Option<Spanned<String>>,
 }
 
-/// A fault with the bytes of the value that it is about.
+/// Result whose error is a fault and the byte range, in the file, of the value that it is about.
 type At<T> = Result<T, (Range<usize>, Fault)>;
 
 fn hint<T>(span: Range<usize>, why: impl Into<String>, hint: impl Into<String>) -> At<T> {
@@ -375,7 +375,7 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
     Ok(commands)
 }
 
-/// Refuses a tool that could not be found again, undone or brought into a state.
+/// Refuses a tool whose volumes could not be found again, undone or brought into a state.
 fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) -> At<()> {
     // The engine's name for a member may contain it, too.
     let named_by_member = commands

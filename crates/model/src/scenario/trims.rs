@@ -8,7 +8,8 @@ use crate::stack::LayerRole;
 use crate::stack::{LoadIssuer, Stack};
 use iotax_load::{EngineName, Job};
 
-/// Returns true if a named generator trims; a generator that iotax chooses does.
+/// Returns true if this engine issues trims. Without a named one, iotax chooses an engine that
+/// does.
 pub(super) fn by_engine(engine: Option<Engine>) -> bool {
     match engine {
         None => true,
@@ -18,11 +19,8 @@ pub(super) fn by_engine(engine: Option<Engine>) -> bool {
 }
 
 /// Checks that a run that trims does nothing else: trimmed data can no longer be read, and are new
-/// to the next writer. `steady` is true if the run waits for a steady pace. Returns the notes that
-/// a reader needs.
-///
-/// # Errors
-/// Returns why the run cannot be measured.
+/// to the next writer. `steady` is true if the run waits for a steady rate. Returns notes for the
+/// report.
 pub(super) fn check_trim_run(
     stacks: &[Stack],
     workloads: &[Workload],

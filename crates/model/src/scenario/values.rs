@@ -10,7 +10,8 @@ use iotax_units::{self as units, fio};
 /// Notation of numbers, and the defaults that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// A scenario file or the command line: sizes have a unit; direct I/O, and no engine named.
+    /// A scenario file or the command line: sizes have a unit, I/O is direct by default, and iotax
+    /// chooses the engine.
     Ours,
     /// A job file: fio's suffixes and fio's defaults (direct=0, a synchronous engine).
     Fio,
@@ -23,8 +24,8 @@ pub enum Extent {
     Percent(u8),
 }
 
-/// Parses `auto`, the name of an iotax engine, or `fio`. For fio's own names of interfaces the
-/// error names the iotax engine.
+/// Parses the name of an iotax engine, `fio`, or `auto`, which is `None`. For fio's own engines,
+/// such as `libaio`, the error suggests the iotax engine.
 ///
 /// # Errors
 /// Any other word.
@@ -100,7 +101,7 @@ pub(super) fn parse_cpus(word: &str, _: Dialect) -> Result<Vec<u32>, Fault> {
         .map_err(|clause| Fault::hint(clause, "write numbers and ranges from 0 on, as 0-3,5"))
 }
 
-/// Parses a policy; true if each thread has its own processor.
+/// Parses `cpus_allowed_policy`; true if each thread has its own processor (`split`).
 pub(super) fn parse_policy(word: &str, _: Dialect) -> Result<bool, Fault> {
     match word {
         "shared" => Ok(false),
@@ -109,7 +110,7 @@ pub(super) fn parse_policy(word: &str, _: Dialect) -> Result<bool, Fault> {
     }
 }
 
-/// Parses an I/O class; fio accepts numbers only.
+/// Parses an I/O priority class; a job file accepts numbers only.
 pub(super) fn parse_class(word: &str, dialect: Dialect) -> Result<u8, Fault> {
     let named = ["none", "rt", "be", "idle"].iter().position(|name| *name == word);
     match (named.filter(|_| dialect == Dialect::Ours), word.parse::<u8>()) {
@@ -132,7 +133,8 @@ pub(super) fn parse_level(word: &str, _: Dialect) -> Result<u8, Fault> {
     }
 }
 
-/// Parses fio's words for the memory of I/Os, two of which iotax supports.
+/// Parses fio's words for the memory of I/O buffers: `malloc` and `mmap`, which mean the same here,
+/// and `mmaphuge`. The other kinds are refused.
 pub(super) fn parse_iomem(word: &str, _: Dialect) -> Result<Iomem, Fault> {
     match word {
         "malloc" | "mmap" => Ok(Iomem::Malloc),
@@ -175,7 +177,7 @@ pub(super) fn parse_percent(word: &str, dialect: Dialect) -> Result<u8, Fault> {
     }
 }
 
-/// Parses a flag; fio accepts 0 and 1 only.
+/// Parses a flag; a job file accepts 0 and 1 only.
 pub(super) fn parse_flag(word: &str, dialect: Dialect) -> Result<bool, Fault> {
     match (word, dialect) {
         ("1", _) | ("true", Dialect::Ours) => Ok(true),
@@ -227,13 +229,13 @@ pub(super) fn parse_verify(word: &str, dialect: Dialect) -> Result<bool, Fault> 
     }
 }
 
-/// Parses a plain count; fio accepts its suffixes here too.
+/// Parses a whole number; a job file accepts fio's suffixes here, too.
 pub(super) fn parse_number(word: &str, dialect: Dialect) -> Result<u64, Fault> {
     let number = if dialect == Dialect::Fio { fio::fio_number(word) } else { word.parse().ok() };
     number.ok_or_else(|| Fault::new(format!("\"{word}\" is not a whole number")))
 }
 
-/// Parses I/Os per second and thread. Rates above the resolution of the clock cannot be paced.
+/// Parses I/Os per second per thread. Rates above the resolution of the clock are refused.
 pub(super) fn parse_rate(word: &str, dialect: Dialect) -> Result<u64, Fault> {
     let rate = parse_number(word, dialect)?;
     if rate <= MAX_RATE {

@@ -103,7 +103,7 @@ pub const WORDS: &[WordDef] = &[
     WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
 
-/// Returns the word that a word or its alias means.
+/// Returns the name in [`WORDS`] of a word or alias; `None`: it is unknown.
 pub fn canonical(word: &str) -> Option<&'static str> {
     WORDS.iter().find(|def| def.name == word || def.aliases.contains(&word)).map(|def| def.name)
 }
@@ -115,7 +115,7 @@ pub fn known_words() -> Vec<&'static str> {
         .collect()
 }
 
-/// Words of one job as written; the last one counts, as in fio.
+/// Words of one job as written; if one is repeated, the last counts, as in fio.
 #[derive(Clone, Debug, Default)]
 pub struct JobWords {
     values: BTreeMap<&'static str, Written>,
@@ -181,7 +181,7 @@ impl JobWords {
         words
     }
 
-    /// Returns the words with one value of a list in its place.
+    /// Returns the words with one value in place of a word's list.
     pub(super) fn with_item(&self, name: &str, item: &SweepItem) -> JobWords {
         let mut words = self.clone();
         if let Some(written) = words.values.get_mut(name) {
@@ -192,10 +192,10 @@ impl JobWords {
         words
     }
 
-    /// Returns the combined meaning of the words.
+    /// Returns the job that the words describe together.
     ///
     /// # Errors
-    /// Returns the first word that has no meaning, with its position.
+    /// Returns the first word whose value is refused or contradicts another, with its position.
     pub fn draft(&self, dialect: Dialect) -> Result<JobDraft, InputError> {
         let read = WordReader { words: self, dialect };
         let rw = read.get("rw", parse_rw)?.unwrap_or(if dialect == Dialect::Fio {
@@ -320,8 +320,8 @@ impl WordReader<'_> {
         Ok(self.get("direct", parse_flag)?.map(|flag| flag != negated))
     }
 
-    /// Returns the distribution. fio ignores it if `rw` is sequential; fio.rs adds a note for a job
-    /// file.
+    /// Returns the distribution of random offsets. With a sequential `rw` any but the default is
+    /// refused, except in a job file: fio ignores it, and fio.rs adds a note.
     fn distribution(&self, rw: Rw) -> Result<Distribution, InputError> {
         let distribution = self.get("random_distribution", parse_distribution)?.unwrap_or_default();
         match distribution.is_random() || rw.random() || self.dialect == Dialect::Fio {
@@ -338,7 +338,8 @@ impl WordReader<'_> {
     }
 
     /// Returns true if the job keeps a random map. fio keeps one by default; scenarios must request
-    /// it. As in fio there is no map for other distributions or a sequential rw.
+    /// it. With a skewed distribution or a sequential `rw` there is none, and a scenario that
+    /// requests it is refused.
     fn random_map(&self, rw: Rw, distribution: Distribution) -> Result<bool, InputError> {
         let none = self.get("norandommap", parse_flag)?.unwrap_or(self.dialect == Dialect::Ours);
         let why = match (rw.random(), distribution.is_random()) {
@@ -406,8 +407,8 @@ impl WordReader<'_> {
         Ok(percent.map(|percent| if negated { 100 - percent } else { percent }))
     }
 
-    /// Returns the value for the direction in use from fio's `READ,WRITE,TRIM`; a mix has one value
-    /// for both.
+    /// Returns the value for the direction in use from fio's `READ,WRITE,TRIM`. A job that mixes
+    /// directions is refused if their values differ.
     fn directional<T: Copy + PartialEq>(
         &self,
         key: &str,
@@ -464,7 +465,7 @@ impl WordReader<'_> {
     }
 }
 
-/// Returns the reason why a word is refused outside of job files.
+/// Returns the fault of an unknown word outside of job files, with a hint.
 pub(super) fn unknown_word(key: &str) -> Fault {
     let known: Vec<&str> = known_words().into_iter().chain(["engine"]).collect();
     let hint = match key {

@@ -39,9 +39,9 @@ impl TomlSource<'_> {
         Ok(names)
     }
 
-    /// Returns a declared place. It is a host if it has the word `ssh` or that of a manager of
-    /// virtual machines, a guest without a disk if it has `vm`, otherwise a lab. This host needs no
-    /// declaration.
+    /// Returns a declared place and what is said about it. It is a host if it has the key `ssh` or
+    /// that of a manager of virtual machines, a guest without a disk if it has `vm`, otherwise a
+    /// lab. `None`: it is this host, which needs no declaration and can only have facts.
     fn read_place(
         &self,
         name: &str,
@@ -114,7 +114,8 @@ impl TomlSource<'_> {
         Ok((Some(PlaceSpec::Ssh(host)), PlaceDescription { facts, vm }))
     }
 
-    /// Returns the facts of a place in the user's words: a table, or a list of `KEY: WORDS`.
+    /// Returns the facts about a place that the user states, as a table or as a list of `KEY:
+    /// TEXT`.
     fn parse_facts(&self, word: &Spanned<Word>) -> Result<BTreeMap<String, String>, InputError> {
         let mut facts = BTreeMap::new();
         let mut add = |key: &str, value: &str, span: &Range<usize>| {
