@@ -467,8 +467,8 @@ fn regime(scenario: &Scenario, caches: &[WriteCache]) -> String {
 fn describe_published(scenario: &Scenario) -> String {
     let said = |published: &Published| {
         format!(
-            "published: {} figures of {}, shown beside what is measured\n",
-            published.figures.len(),
+            "published: {} of {}, shown beside what is measured\n",
+            count_noun(published.figures.len() as u64, "figure", "figures"),
             escape_line(&published.source)
         )
     };
@@ -854,7 +854,7 @@ mod tests {
         let scenario = from_path(path.path(), &ScenarioRequest::default()).unwrap();
         assert_eq!(
             describe_published(&scenario),
-            "published: 5 figures of an article: its title, author, site and date, shown beside what is measured\n"
+            "published: 1 figure of title, author, site, date, shown beside what is measured\n"
         );
     }
 

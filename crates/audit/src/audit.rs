@@ -64,7 +64,7 @@ pub fn audit_by(mut page: AuditedPage, asked: &dyn Fn(&str) -> bool) -> Audited 
             if claim.spot != spot {
                 break;
             }
-            // The worst status that any rule gives a figure counts.
+            // Of several rules, the status that comes first in the order of `Status` counts.
             if claim.why == NOTHING_GIVES_IT || status < claim.status {
                 (claim.status, claim.why) = (status, rule);
             }

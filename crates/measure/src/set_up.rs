@@ -60,7 +60,7 @@ impl Session<'_> {
             self.reach_again(places, set)?;
             self.look_again(places, set)?;
             self.leave_restarted(places, &plan.steps);
-            for step in self.ground(layout).restored_media(set, planned.number)? {
+            for step in self.ground(layout).restored_media(set, planned.number) {
                 if !is_whole(&step) {
                     self.perform(&step)?;
                     // This step needs no undo, and the resources that are up are counted from here.

@@ -115,13 +115,10 @@ impl PlanGround<'_> {
     /// run have zeroed or discarded in iotax's own files below the stacks of the set. There are
     /// none for durability trials, nor if the load trims or writes data of a special kind: such
     /// files are filled completely when they are made.
-    ///
-    /// # Errors
-    /// As [`PlanGround::plan_set`].
-    pub fn restored_media(&self, set: &StackSet, visit: u32) -> Result<Vec<Step>> {
+    pub fn restored_media(&self, set: &StackSet, visit: u32) -> Vec<Step> {
         let mut context = self.context();
         if self.scenario.durability.is_some() || context.trims || !context.data.is_unique() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let mut seen = HashSet::new();
         for index in &set.stacks {
@@ -139,7 +136,7 @@ impl PlanGround<'_> {
                 }
             }
         }
-        Ok(context.steps)
+        context.steps
     }
 
     /// Returns the changes that the run would make to others' devices without their consent, one

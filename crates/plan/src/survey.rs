@@ -175,7 +175,7 @@ pub fn look_over(
         survey.found.push(found);
     }
     refuse_other_names(scenario)?;
-    survey.warnings.dedup();
+    survey.warnings = distinct(survey.warnings);
     let absent = std::mem::take(&mut survey.absent);
     if absent.is_empty() {
         survey.warn_of_idle_consents(scenario);

@@ -206,6 +206,11 @@ impl Workload {
         self.jobs.iter().any(|job| job.rw.writes())
     }
 
+    /// Returns true if any job writes data; trims alone do not count.
+    pub fn writes_data(&self) -> bool {
+        self.jobs.iter().any(|job| job.rw.writes_data())
+    }
+
     pub fn verifies(&self) -> bool {
         self.jobs.iter().any(|job| job.verify)
     }

@@ -185,7 +185,8 @@ impl Metric {
     /// is of that direction, and a rate of that direction is the rate of all I/O. Fails if the
     /// workload lacks the direction, or if a latency of a mix names none.
     pub(super) fn on_workload(self, workload: &Workload) -> Result<Metric, Fault> {
-        let (reads, writes) = (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes());
+        let (reads, writes) =
+            (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes_data());
         let lacks =
             |what: &str| Fault::new(format!("workload \"{}\" has no {what}", workload.name));
         match self.direction() {

@@ -264,7 +264,7 @@ impl OutputTableDraft {
 
     /// Parses a metric, and checks that every shown load has it.
     fn metric(&self, word: &Spanned<String>, shown: &[&Workload]) -> Result<Metric, InputError> {
-        let all_write = shown.iter().all(|workload| workload.writes());
+        let all_write = shown.iter().all(|workload| workload.writes_data());
         let all_read = shown.iter().all(|workload| workload.jobs.iter().any(|job| job.rw.reads()));
         let read = Metric::parse(word.get_ref()).and_then(|metric| match metric {
             Metric::Rate { durable: true, .. } if !all_write => Err(Fault::hint(
