@@ -24,7 +24,7 @@ pub struct KernelThreads {
 }
 
 impl KernelThreads {
-    /// Looks up the threads again if the last lookup is some time ago.
+    /// Looks up the threads again if 20 times as long has passed as the last lookup took.
     pub fn refresh_threads(&mut self, probe: &Probe) {
         let now = Instant::now();
         if self.looked.is_some_and(|(at, took)| now.duration_since(at) < took * LOOK_ONE_IN) {

@@ -1,4 +1,5 @@
-//! State of /dev/kvm, as a plain value: the guest's probe finds it out, doctor and needs read it.
+//! State of /dev/kvm, as a value: the code that knows guests determines it; `doctor` and the needs
+//! report it.
 
 use serde::{Deserialize, Serialize};
 

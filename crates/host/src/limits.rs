@@ -1,5 +1,5 @@
-//! Limits that are set on this machine: those of the own control group and of the groups above it,
-//! on devices and processors, and those of the queues of interfaces.
+//! Limits that are set on this machine: by this program's control group and the groups above it on
+//! devices and processors, and by the queues of network interfaces on what is sent.
 
 use super::facts::device_chain;
 use super::mounts::{self, Mount};
@@ -30,14 +30,14 @@ const IO_MAX: &[(&str, LimitUnit)] = &[
 /// Time limit of tc, which takes longer only if something is wrong.
 const TC_LIMIT: Duration = Duration::from_secs(5);
 
-/// A control group, and the mount through which it is visible.
+/// Folder of a control group, and the version of its hierarchy (1 or 2).
 struct ControlGroup {
     folder: PathBuf,
     version: u8,
 }
 
-/// Finds limits that control groups set on processors and on the devices below these files and
-/// devices.
+/// Finds the limits that control groups set on CPU time and on the devices at and below these
+/// targets, and a restriction to some of the processors.
 pub fn of_groups(probe: &Probe, targets: &[PathBuf]) -> Vec<SetLimit> {
     let mut devices = BTreeMap::new();
     for name in targets.iter().flat_map(|target| device_chain(probe, target)) {
@@ -58,14 +58,16 @@ pub fn of_groups(probe: &Probe, targets: &[PathBuf]) -> Vec<SetLimit> {
     limits
 }
 
-/// Returns the files in which the kernel counts how long CPU quotas throttled threads.
+/// Returns the `cpu.stat` of each of the own control groups that has a CPU quota: the kernel counts
+/// there how long it throttled threads.
 pub fn quota_stats(probe: &Probe) -> Vec<PathBuf> {
     let limited =
         groups(probe, "cpu").into_iter().filter(|group| of_processors(probe, group).is_some());
     limited.map(|group| group.folder.join("cpu.stat")).collect()
 }
 
-/// Returns the own group of a controller and its ancestors, of both versions if both are mounted.
+/// Returns this program's group of a controller, followed by the groups above it, of both versions
+/// if both are mounted.
 fn groups(probe: &Probe, controller: &str) -> Vec<ControlGroup> {
     let mounts = mounts::parse(&probe.read_trimmed("/proc/self/mountinfo").unwrap_or_default());
     let own = probe.read_trimmed("/proc/self/cgroup").unwrap_or_default();
@@ -131,7 +133,7 @@ fn on_devices(
     limits
 }
 
-/// Reads a quota of CPU time per period.
+/// Reads the CPU quota of a control group, as a number of CPUs. `None` if it has none.
 fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     let (file, quota, period, burst) = match group.version {
         2 => {
@@ -235,7 +237,8 @@ fn queues(text: &str) -> Vec<Value> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Finds token buckets in the output of `tc -j qdisc show`: bytes per second, and bytes.
+/// Finds token bucket filters in the output of `tc -j qdisc show`, which has rates in bytes per
+/// second and bursts in bytes.
 fn of_queues(text: &str) -> Vec<SetLimit> {
     let limit = |queue: &Value| {
         let options = &queue["options"];
@@ -252,7 +255,7 @@ fn of_queues(text: &str) -> Vec<SetLimit> {
     queues(text).iter().filter_map(limit).collect()
 }
 
-/// Returns the interfaces whose queue has classes with rates.
+/// Returns the interfaces that have an `htb` queue, whose classes have the rates.
 fn with_classes(text: &str) -> Vec<String> {
     let mut all: Vec<String> = queues(text)
         .iter()

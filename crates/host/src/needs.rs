@@ -29,9 +29,9 @@ pub struct Need {
 /// Check that shows whether a requirement is met.
 #[derive(Clone, Copy)]
 pub enum NeedCheck {
-    /// Returns what is missing, in words with the object; `None` if nothing is.
+    /// Function that says what is missing (`no IOMMU is in use`); `None` if nothing is.
     By(fn(&Probe) -> Option<String>),
-    /// Requires all of these.
+    /// Things that must all be found.
     Finds(&'static [SearchedThing]),
 }
 
@@ -244,9 +244,9 @@ pub const OWN: &[Need] = &[
     )),
 ];
 
-/// Explains that no IOMMU is in use, and which kernel parameters this machine's IOMMU requires. The
-/// kind of IOMMU is known from its ACPI table, or from the processor's vendor if the firmware has
-/// switched the IOMMU off.
+/// Explains that no IOMMU is in use (`None` if one is), and which kernel parameters this machine's
+/// IOMMU requires. The kind of IOMMU is known from its ACPI table, or from the processor's vendor
+/// if the firmware has switched the IOMMU off.
 fn lacks_iommu(probe: &Probe) -> Option<String> {
     if pci::has_iommu(probe) {
         return None;
@@ -283,7 +283,8 @@ pub fn missing_from_host(needs: &[Need], dir: &Path, guest: GuestProbe) -> Vec<M
 }
 
 impl Need {
-    /// Returns what is missing on this machine, with the command that supplies it.
+    /// Returns what is missing on the probed machine, with the command that supplies it; `None` if
+    /// the need is met.
     pub fn find_missing(&self, probe: &Probe) -> Option<Missing> {
         Some(self.describe_missing(&distribution(probe), self.remote_form().missing_thing(probe)?))
     }
@@ -297,8 +298,8 @@ impl Need {
         AskedNeed { id: self.id.to_owned(), finds }
     }
 
-    /// Describes what is missing on a machine of this distribution, where `what` was found out. A
-    /// hint within `what` takes precedence over the table.
+    /// Describes what is missing on a machine with these distribution names. `what` is the answer
+    /// of a check; a hint in it takes precedence over [`Self::supply`].
     pub fn describe_missing(&self, distribution: &[String], what: String) -> Missing {
         let (what, command) = match what.split_once("; hint: ") {
             Some((what, hint)) => (what.to_owned(), hint.to_owned()),
@@ -316,16 +317,18 @@ impl Need {
     }
 }
 
-/// A need as it is sent to another place: what to look for, or by its id alone one of [`OWN`].
+/// A need as it is sent to another machine: the things to look for, or just the id of one in
+/// [`OWN`] that has a check of its own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AskedNeed {
     pub id: String,
-    /// Things that must all be found.
+    /// Things that must all be found; empty if the id is enough.
     pub finds: Vec<SearchedThing<String>>,
 }
 
 impl AskedNeed {
-    /// Returns what is missing on the probed machine, in words with the object.
+    /// Returns what is missing on the probed machine: `there is no module nbd for this kernel
+    /// (6.1.0)`. `None` if the need is met.
     pub fn missing_thing(&self, probe: &Probe) -> Option<String> {
         let own = OWN.iter().find(|need| need.id == self.id).map(|need| need.check);
         match own {
@@ -358,7 +361,8 @@ impl Missing {
         self.what.starts_with(NO_MODULE)
     }
 
-    /// Returns the package manager's call and the packages; `None` if no package supplies it.
+    /// Returns the package manager's command and the packages: `apt-get install` and `ovmf`. `None`
+    /// if what is missing is not a program, or no package supplies it.
     pub fn packages(&self) -> Option<(&str, &str)> {
         let command =
             self.command.split(" (").next().filter(|_| self.what.ends_with(NOT_INSTALLED))?;
@@ -384,8 +388,7 @@ fn not_found(probe: &Probe, find: &SearchedThing<String>) -> Option<String> {
     }
 }
 
-/// Checks for a module that is loaded (its path `there` exists), or that `modprobe` would find.
-/// Returns the message for a missing one.
+/// Returns a message if a module is neither loaded (no path `there`) nor listed for `modprobe`.
 fn no_module(probe: &Probe, name: &str, there: &str) -> Option<String> {
     let release = probe.read_trimmed("/proc/sys/kernel/osrelease").unwrap_or_default();
     let lists =

@@ -163,8 +163,8 @@ impl Probe {
     }
 }
 
-/// Finds a program in `PATH`, then in /usr/sbin and /sbin, which a user's `PATH` often does not
-/// have.
+/// Finds a program in the absolute folders of `PATH`, then in /usr/sbin, /sbin, /usr/bin and /bin:
+/// a user's `PATH` often lacks the first two.
 pub fn program_path(name: impl AsRef<Path>) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)

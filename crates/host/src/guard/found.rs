@@ -1,4 +1,4 @@
-//! Findings on a target that is to be written: values, which travel over the wire.
+//! What an inspection of a target finds, as values that an agent sends over the wire.
 
 use super::marker::Marker;
 use super::sample;
@@ -6,7 +6,7 @@ use crate::block::Identity;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Facts that the guard knows about a target. An agent sends them over the wire.
+/// What the guard knows about a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
     pub path: PathBuf,
@@ -18,7 +18,7 @@ pub struct Inspection {
     pub marker: Option<Marker>,
     pub occupied: Vec<Finding>,
     pub signatures: Vec<Signature>,
-    /// Result of the random blocks; `None` if they were not read.
+    /// Result of reading random blocks and both ends; `None` if they were not read.
     pub sample: Option<sample::BlockSample>,
     pub unchecked: Vec<UncheckedPoint>,
     pub read_only: bool,
@@ -66,26 +66,27 @@ pub enum TargetUse {
     Exclusive,
 }
 
-/// Mark on a target, which its owner may miss.
+/// Sign of data on a target that its owner may need.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signature {
-    /// libblkid's name if there is one: `ext4`, `gpt`, `LVM2_member`; `data` for data without a
-    /// mark.
+    /// libblkid's name if there is one: `ext4`, `gpt`, `LVM2_member`; else `data` for data without
+    /// a mark, or `ambivalent` for contradictory marks.
     pub name: String,
     /// Place of the signature: `at byte 1080`, `in partition sdb1 at byte 1080`, `by blkid`.
     pub place: String,
 }
 
 impl Signature {
-    /// Returns true for a mark that tools know by name, false for mere data.
+    /// Returns true for the mark of a format; false for data without a mark, and for contradictory
+    /// marks.
     pub fn is_mark(&self) -> bool {
         ![DATA, AMBIVALENT].contains(&self.name.as_str())
     }
 }
 
-/// Name of content that has no mark.
+/// Name of a [`Signature`] for data that has no mark.
 pub const DATA: &str = "data";
-/// Name of marks that contradict one another.
+/// Name of a [`Signature`] for marks that contradict one another.
 pub(super) const AMBIVALENT: &str = "ambivalent";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +110,7 @@ pub enum InspectionCheck {
 }
 
 impl Inspection {
-    /// Returns the inspection of a path of which nothing is known yet.
+    /// Returns an inspection of a path, with nothing found yet.
     pub fn blank_at(path: &Path) -> Inspection {
         Inspection {
             path: path.to_owned(),

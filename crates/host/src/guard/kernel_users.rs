@@ -27,7 +27,8 @@ pub fn swap(probe: &Probe, target: &OpenTarget) -> Vec<Finding> {
     swaps.lines().skip(1).filter_map(of_target).collect()
 }
 
-/// Finds devices that the kernel stacks on a device, and its exports of it.
+/// Finds what the kernel has stacked on a device, on its partitions or on its disk, other paths to
+/// it, loop devices over it, and exports of it.
 pub fn of_device(probe: &Probe, node: &BlockNode, wwn: Option<&str>) -> Vec<Finding> {
     let mut found: Vec<Finding> = block::numbers_in_question(probe, node)
         .into_iter()
@@ -39,7 +40,7 @@ pub fn of_device(probe: &Probe, node: &BlockNode, wwn: Option<&str>) -> Vec<Find
     found
 }
 
-/// Finds loops on a file and exports of it.
+/// Finds loop devices over a file, and exports of it by the kernel.
 pub fn of_file(probe: &Probe, path: &Path, meta: &Metadata) -> Vec<Finding> {
     let same = |other: &Path| {
         std::fs::metadata(other)
