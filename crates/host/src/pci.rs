@@ -38,7 +38,8 @@ impl Function {
     }
 }
 
-/// A drive that is a PCI function itself.
+/// A disk with the PCI function that it is attached to: an NVMe drive is that function itself;
+/// other disks share their controller's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PciDrive {
     pub address: String,
@@ -51,7 +52,7 @@ pub struct PciDrive {
     /// Bytes of a logical block, from its LBA format.
     pub logical_block: Option<u64>,
     pub bytes: Option<u64>,
-    /// Other disks (namespaces) of the same function.
+    /// Other disks of the same function: namespaces of the drive, or disks of the controller.
     pub siblings: Vec<String>,
     /// IOMMU group; `None` if there is no IOMMU, or it is off.
     pub group: Option<String>,
@@ -177,7 +178,7 @@ fn is_address(part: &str) -> bool {
     fits && fields.next().is_none()
 }
 
-/// Finds the drives of this machine that are PCI functions themselves.
+/// Returns all disks of this machine that are attached to a PCI function.
 pub fn drives(probe: &Probe) -> Vec<PciDrive> {
     let disks = all_disks(probe);
     let links = links(probe);

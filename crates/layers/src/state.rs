@@ -33,10 +33,7 @@ impl From<StateMove> for ArrayStep {
 }
 
 /// Returns the steps from one state to the next, for an array that keeps its data when up to
-/// `least` members fail.
-///
-/// # Errors
-/// Says why there are no such steps.
+/// `least` members fail. `what` names the array in errors.
 fn steps_between(
     from: AskedState,
     to: AskedState,

@@ -124,8 +124,8 @@ pub fn plan_lab(
     })
 }
 
-/// Adds the steps that make a drive. The drive is full from the start: a read of blocks that were
-/// never written would reach no disk, here or below a volume on the drive.
+/// Adds the steps that make and fill the file of a drive. A read of blocks that were never written
+/// would reach no disk, here or below a volume on the drive.
 fn make(drive: &LabDrive, context: &mut PlanContext) -> [StepId; 2] {
     let (path, bytes) = (drive.file.clone(), drive.bytes);
     let fill = context.fill_of(&Place::Host, &path, bytes);
@@ -167,7 +167,8 @@ fn lab_disk_spec(drive: &LabDrive) -> Result<DiskSpec> {
 }
 
 /// Returns true if a file in that folder can be opened with O_DIRECT. The check opens an unnamed
-/// file, which is gone right away. If the check is not possible, QEMU will report the failure.
+/// file, which is gone right away. Also returns true if the check is not possible: QEMU will then
+/// report the failure.
 fn takes_direct(file: &Path) -> bool {
     let Some(folder) = file.ancestors().skip(1).find(|folder| folder.is_dir()) else { return true };
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;

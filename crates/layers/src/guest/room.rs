@@ -87,8 +87,8 @@ impl Room {
         }
     }
 
-    /// Returns warnings about guests that are loaded at one time: they have more threads than there
-    /// are processors, so that they wait for each other.
+    /// Returns warnings about guests that are loaded at one time and have more threads than there
+    /// are processors, so that they wait for each other: of pinned guests, and of all guests.
     pub fn warnings(&self, guests: &[&GuestPlan]) -> Vec<String> {
         let crowded = |guests: &[&GuestPlan], of: &str, processors: usize| {
             let vcpus: u32 = guests.iter().map(|guest| guest.vcpus).sum();
@@ -274,8 +274,8 @@ fn huge_pages_error(
     ))
 }
 
-/// Returns the number of threads of this host that serve the loaded disk of a guest; its other
-/// disks rest meanwhile.
+/// Returns the number of this host's threads that serve a guest's disk under load: the most that
+/// any of its disks has, since only one is loaded at a time.
 fn serving_threads(guest: &GuestPlan) -> u32 {
     let of_disk = |server: &DiskServer, iothreads: u16| match server {
         // Without an iothread, the main loop serves the disk.
@@ -303,8 +303,7 @@ fn hint(lacking: u64, tables: u64) -> &'static str {
     "less memory, or fewer guests"
 }
 
-/// Formats guests and their verb: `guest vm0 needs`, with the place where it is written, or `the 16
-/// guests vm0 to vm15 need`.
+/// Formats guests and their verb: `ORIGIN: guest vm0 needs`, or `the 16 guests vm0 to vm15 need`.
 fn needing(guests: &[&GuestPlan]) -> String {
     match guests {
         [one] => format!("{}: guest {} needs", one.origin, one.place),

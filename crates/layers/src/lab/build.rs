@@ -146,7 +146,8 @@ impl Build<'_> {
         Ok((zfs, packages))
     }
 
-    /// Makes the root and its file system, given ZFS's modules. Returns the packages.
+    /// Makes the root and its file system, with ZFS's programs if `zfs`. Returns the version of
+    /// each installed package.
     fn finish(
         &mut self,
         work: &BuildFolder,
@@ -221,8 +222,8 @@ impl BuildFolder {
         self.work.path().join(name)
     }
 
-    /// Returns the command for mmdebstrap. Paths are relative to the folder of the build, in which
-    /// it runs.
+    /// Returns the command for mmdebstrap, with its sources in the file `list`; `further` adds the
+    /// component with ZFS. Paths are relative to the folder of the build, in which it runs.
     fn mmdebstrap(&self, list: &str, further: bool) -> Result<Command> {
         let path = self.work_path(list);
         std::fs::write(&path, sources::list(&self.sources, further))
@@ -243,7 +244,7 @@ impl BuildFolder {
     }
 
     /// Copies ZFS's modules from another image of this kernel and release, and returns their
-    /// version.
+    /// version; `None` if no image has them.
     fn kept_zfs(&self) -> Result<Option<String>> {
         let images = image::all_images(&self.cache).into_iter().filter_map(|(_, image)| image.ok());
         let fits = |image: &Image| {

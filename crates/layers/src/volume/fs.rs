@@ -101,8 +101,8 @@ impl Layer for FileSystem {
     }
 }
 
-/// Returns the need of the program that makes a type of file system. A type without such a need is
-/// refused, since meeting the need of another type would be in vain.
+/// Returns the id of the need of the program that makes a type of file system. `None` for a type
+/// without one, which is refused.
 fn mkfs_need(kind: &str) -> Option<&'static str> {
     needs::by_id(&format!("mkfs.{kind}")).map(|need| need.id)
 }
@@ -172,7 +172,8 @@ fn file_bytes(below: u64, spec: &LayerSpec) -> u64 {
     room / MIB * MIB
 }
 
-/// Returns the label of a file system. xfs takes 12 bytes.
+/// Returns the label of a file system, which ends with the last six characters of the run's id: xfs
+/// takes 12 bytes.
 fn label_of(run_id: &str) -> String {
     let tail: String = run_id.chars().rev().take(6).collect::<Vec<_>>().into_iter().rev().collect();
     format!("iotax-{tail}")

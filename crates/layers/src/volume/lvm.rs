@@ -30,9 +30,9 @@ const KINDS: &[(&str, &[&str])] = &[
 
 /// Least number of extents that have room for a cache and its metadata.
 const LEAST_CACHE: u64 = 8;
-/// Size of dm-thin's metadata: 64 bytes a chunk, and never more than a little under 16 GiB
-/// (computed as LVM does).
+/// Bytes of dm-thin's metadata per chunk, as LVM computes them.
 const METADATA_OF_A_CHUNK: u64 = 64;
+/// Most bytes of dm-thin's metadata, which never take quite 16 GiB.
 const MOST_METADATA: u64 = 15 * GIB;
 
 /// A volume group with a volume.
@@ -215,7 +215,7 @@ fn stripe_size(spec: &LayerSpec) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Returns the size of a chunk: a multiple of `unit`, up to 1 GiB.
+/// Returns the size of a chunk in bytes. Refuses what is not a multiple of `unit` up to 1 GiB.
 fn chunk_size(spec: &LayerSpec, unit: u64) -> Result<u64> {
     let bytes = required_bytes(spec, "chunk-size")?;
     ensure!(

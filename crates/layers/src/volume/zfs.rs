@@ -36,8 +36,10 @@ const LEAST_MEMBER: u64 = 64 * MIB + HEAD;
 /// Percentage of the rest that whole metaslabs cover. They all have one size, and leave a little at
 /// the end.
 const WHOLE_METASLABS: u64 = 98;
-/// Slop space that ZFS reserves: a 32nd, 128 MiB at least (half of a small pool), 128 GiB at most.
+/// Least slop space in bytes, of which ZFS reserves a 32nd of a pool; half of a small pool, if that
+/// is less.
 const LEAST_SLOP: u64 = 128 * MIB;
+/// Most slop space that ZFS reserves, in bytes.
 const MOST_SLOP: u64 = 128 * GIB;
 
 /// A pool with a volume or a file in it.
@@ -148,7 +150,8 @@ fn properties(spec: &LayerSpec) -> Result<Vec<String>> {
     named.into_iter().map(|name| Ok(format!("{name}={}", required_word(spec, name)?))).collect()
 }
 
-/// Limits the ARC. The ARC belongs to the machine: pools that are up at the same time share one.
+/// Adds the step that limits the ARC to `arc-max`, if that is asked for. All pools of a machine
+/// share one ARC, so another limit than that of a pool which is up at the same time is refused.
 fn limit_arc(spec: &LayerSpec, context: &mut PlanContext) -> Result<()> {
     let wanted = optional_bytes(spec, "arc-max")?;
     let here = context.steps.iter().filter(|step| step.place == context.place);

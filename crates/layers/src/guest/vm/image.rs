@@ -71,9 +71,9 @@ pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
     }))
 }
 
-/// Returns true if clusters have their places from the start, and the first writes that are needed
-/// before there is anything to read. Below an image everything is allocated in full, so that
-/// `falloc` adds nothing to `metadata`; `full` writes it, too.
+/// Returns whether every cluster has its place from the start, and the first writes without which
+/// there is nothing to read (`None`: none are needed). Below an image everything is allocated in
+/// full, so that `falloc` adds nothing to `metadata`; `full` writes it, too.
 fn contents(spec: &LayerSpec, backing: usize) -> Result<(bool, Option<FirstWrites>)> {
     let order = match spec.option("first-writes") {
         Some("random") => FirstWrites::AtRandom { block: cluster(spec)?.max(4096) },

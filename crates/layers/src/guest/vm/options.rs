@@ -50,10 +50,11 @@ pub struct CardWish {
     pub queues: u16,
 }
 
-/// Returns the guest that a stack asks for.
+/// Returns the guest that a stack asks for. `own` is the stack's index if it wants a guest of its
+/// own.
 ///
 /// # Errors
-/// A value that does not fit.
+/// An option has an unknown or unfit value, or means nothing beside the others.
 pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &GuestParts) -> Result<GuestWish> {
     let memory = Memory {
         shared: attach_way(spec)?.shares_memory(),
@@ -130,10 +131,13 @@ fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
     }
 }
 
-/// Returns the disk of a stack; its path and serial are those of its seat.
+/// Returns the disk that a stack asks for, without path and serial: the guest that gets it sets
+/// these.
 ///
 /// # Errors
-/// Bad input: a value that does not fit, or an option that the installed QEMU does not have.
+/// An option has an unfit value, or is one that the attach type or the installed QEMU does not
+/// have; the drive cannot be given to a guest; or a system that is not ours could write to a disk
+/// that is only read.
 pub fn disk_spec(
     spec: &LayerSpec,
     below: &ExposedDevice,
@@ -198,7 +202,8 @@ pub fn disk_spec(
     Ok(disk)
 }
 
-/// Returns the drive that a guest is to have, if this host can give it away.
+/// Returns the drive that is passed through to a guest. Refuses what is no NVMe drive of its own,
+/// and a drive that this host cannot give away.
 fn passthrough_drive(
     spec: &LayerSpec,
     below: &ExposedDevice,

@@ -37,12 +37,14 @@ pub struct GuestParts {
     pub qemu: Option<Version>,
     pub firmware: Option<Firmware>,
     pub room: Room,
-    /// Drives that are PCI functions of their own and could be passed through to a guest.
+    /// Disks of this host that are attached to PCI functions; the NVMe drives among them could be
+    /// passed through to a guest.
     pub drives: Vec<PciDrive>,
-    /// Images with a system of their own.
+    /// Images with a system of their own, by path.
     pub images: Images,
     pub lab_image: Option<PathBuf>,
-    /// Networks that this host has routes to. Networks of guests must not overlap them.
+    /// Networks that this host has routes to, with the interface of each. Networks of guests must
+    /// not overlap them.
     pub routes: Vec<(String, Subnet)>,
 }
 
@@ -108,7 +110,7 @@ impl GuestParts {
         Ok(GuestParts { images, lab_image, ..here })
     }
 
-    /// Adds the other parts that this machine has.
+    /// Returns these parts with the others that this machine has, but without images.
     fn on_this_machine(
         requested: Requested,
         accel: Accel,
@@ -166,7 +168,7 @@ fn version() -> Option<Version> {
     iotax_qemu::version::installed_version(OsStr::new(qemu::PROGRAM)).ok()
 }
 
-/// Findings about guests and labs on this machine, for the needs.
+/// Checks of what this machine has for guests and labs, by which unmet needs are found.
 pub const FINDINGS: GuestProbe =
     GuestProbe { lab: crate::lab::check_lab_image, ..iotax_qemu::findings::FINDINGS };
 
@@ -180,7 +182,8 @@ fn to_be_fetched(package: &str) -> Kernel {
     }
 }
 
-/// Returns the accelerator that a scenario requests for its guests; `None` when it has no guests.
+/// Returns the accelerator that a scenario requests for its guests; `None` if it has neither guests
+/// nor labs.
 ///
 /// # Errors
 /// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all

@@ -35,7 +35,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A guest that still has room for disks.
+/// A guest to which stacks still add disks, before its steps are planned.
 #[derive(Clone, Debug)]
 pub struct GuestDraft {
     name: String,
@@ -131,8 +131,8 @@ pub struct Daemon {
     pub control: PathBuf,
 }
 
-/// Gives a disk its seat in a guest that matches the wish. Returns the place, and how the disk is
-/// found there.
+/// Adds a disk to a guest that matches the wish. Returns the guest as a place, and how the disk is
+/// found in it.
 pub fn seat(
     context: &mut PlanContext,
     parts: GuestParts,
@@ -188,7 +188,7 @@ fn draft<'c>(
     &mut context.drafts[at]
 }
 
-/// Returns a guest that matches the wish, for a use that needs no disk.
+/// Returns a guest that matches the wish as a place, for a use that needs no disk.
 pub fn without_disk(
     context: &mut PlanContext,
     parts: GuestParts,
@@ -242,7 +242,8 @@ impl Network {
         Ok(Some(Network { bridge, subnet, taken: 0 }))
     }
 
-    /// Returns the card of a guest, with the step that makes its tap device, and its address.
+    /// Adds the step that makes the tap device of a guest's card. Returns the step, the card and
+    /// the card's address.
     fn card(
         &mut self,
         wish: CardWish,
@@ -278,7 +279,8 @@ impl Network {
 /// Adds the steps of all guests that were drafted.
 ///
 /// # Errors
-/// Bad input: QEMU would not take a guest, or lists leave no processors to other guests.
+/// Bad input: QEMU would not take a guest, lists leave no processors to other guests, or too many
+/// guests have a network card. An unmet need: no network is left for guests.
 pub fn finish(context: &mut PlanContext) -> Result<()> {
     let mut drafts = std::mem::take(&mut context.drafts);
     context.place = Place::Host;
@@ -418,7 +420,8 @@ impl GuestDraft {
         Ok(())
     }
 
-    /// Returns the step that makes the file that brings our program into the guest.
+    /// Returns purpose and operation of the step that makes the file which brings our program into
+    /// the guest: an initramfs, or a seed for somebody else's image.
     fn scratch(&self, guest: &GuestSpec, crowd: u32) -> (&'static str, Op) {
         let initrd = match &guest.start {
             GuestStart::Image { seed, .. } => {
@@ -443,7 +446,8 @@ impl GuestDraft {
         ("write the guest's initramfs", Op::BuildInitramfs(build))
     }
 
-    /// Returns a disk that QEMU gets right away, or after a step of its attach type.
+    /// Returns a disk that no daemon serves. Adds the step that its attach type takes beforehand,
+    /// if any.
     fn own_disk(
         &self,
         seat: &DiskSeat,
@@ -528,8 +532,8 @@ impl GuestDraft {
     }
 }
 
-/// Returns the step that starts QEMU. The command line has `@below0@` and so on for what `belows`
-/// holds.
+/// Returns the operation that starts QEMU. The command line has `@below0@` and so on for what
+/// `belows` holds.
 ///
 /// # Errors
 /// Bad input: QEMU would not take the guest.
@@ -577,11 +581,13 @@ pub fn put_on_processors(plan: &GuestPlan, qemu: &mut Qmp) -> Result<()> {
         .with_context(|| format!("guest {}: cpus", plan.place))
 }
 
-/// Waits for a guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C) ends
-/// the wait.
+/// Waits for a guest that was started a moment ago, or reset in a QEMU that runs already (`earlier`
+/// is the connection to it), and connects to its agent; `stop` (Ctrl-C) ends the wait. Returns the
+/// agent, why figures of the guest are not representative (`None`: they are), and the connection to
+/// QEMU.
 ///
 /// # Errors
-/// [`BootError`] with the tail of its console and QEMU's last words.
+/// QEMU has ended; or [`BootError`] with the tail of the guest's console and QEMU's last words.
 pub fn reach(
     plan: &GuestPlan,
     earlier: Option<Qmp>,
