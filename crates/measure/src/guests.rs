@@ -1,5 +1,5 @@
-//! Reads the disks of guests back before anything is measured: the reports of QEMU and of the
-//! guest, stack by stack.
+//! Reads back, before anything is measured, which settings of each guest disk QEMU and the guest
+//! report.
 
 use super::places::ReachedPlace;
 use super::under_load::StackUnderLoad;

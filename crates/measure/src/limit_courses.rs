@@ -48,14 +48,15 @@ const LOOKS_EVERY_S: f64 = 0.5;
 const FEW_BLOCKS: f64 = 20.0;
 /// Largest relative standard errors of rate and burst with which a course may end early.
 const SURE: [f64; 2] = [0.002, 0.01];
-/// Least seconds for which the rate is seen before a course may end early.
+/// Least seconds that a course must show the rate after the burst before it may end early.
 const LEAST_TAIL_S: f64 = 2.0;
-/// Shortest interval at which arrivals over a network are recorded, most such steps, and longest
-/// slice.
+/// Shortest interval, in seconds, at which arrivals over a network are recorded.
 const NETWORK_STEP_S: f64 = 0.01;
+/// Most such intervals in a course.
 const NETWORK_STEPS: f64 = 1000.0;
+/// Longest course of a network, in seconds.
 const LONGEST_NETWORK_S: f64 = 590.0;
-/// Discarded start of a network's course: its ends' threads have this long to wake up.
+/// Discarded start of a network's course: the threads at both ends have this long to wake up.
 const NETWORK_DISCARD_NS: u64 = 200_000_000;
 const LONGEST_REST_S: f64 = 120.0;
 /// Time limit for QEMU, which answers at once or not at all.
@@ -144,7 +145,7 @@ fn is_shown_by(coarse: &LimitCourse, finer: &LimitCourse) -> bool {
     }
 }
 
-/// Consecutive slices of a course.
+/// What the consecutive slices of a course have shown so far.
 struct Tape {
     block: u64,
     depth: u64,
@@ -152,7 +153,7 @@ struct Tape {
     seconds: f64,
     slice_ns: f64,
     began_ns: Option<u64>,
-    /// I/Os a second in the last slice.
+    /// I/Os per second in the last slice.
     rate: Option<f64>,
     ios: u64,
     points: Vec<(f64, f64)>,
@@ -173,7 +174,8 @@ impl Tape {
         }
     }
 
-    /// Returns the bound of the next slice; `left`: bytes that may still be written.
+    /// Returns the bound of the next slice. `left` is the number of bytes that may still be
+    /// written; `None` if that is not limited.
     fn next(&self, left: Option<u64>) -> SliceBound {
         let rate = self.rate.unwrap_or(f64::INFINITY);
         let drains = self.depth as f64 / rate > LONG_DRAIN_S;
@@ -418,8 +420,8 @@ impl Session<'_> {
         Ok(Some(LimitCourse { direction, load, rested_s, ios, bytes, frame: None, points }))
     }
 
-    /// Waits for buckets to fill again, at least `least_s`. Returns the seconds that it took;
-    /// `None` if it was interrupted.
+    /// Waits until buckets are full again: 1.1 times `refill_s`, at least `least_s`, at most 120 s.
+    /// Returns the seconds of the wait; `None` if it was interrupted.
     fn rest(&mut self, least_s: f64, refill_s: f64) -> Option<f64> {
         let seconds = least_s.max(1.1 * refill_s).min(LONGEST_REST_S);
         let why = match refill_s > 0.0 {

@@ -40,7 +40,7 @@ impl Bench<'_> {
     }
 
     /// Reaches lost places again or leaves them out. Workers that had a part there must be prepared
-    /// again.
+    /// again. Returns `error` itself if no place is lost, or the loss cannot be made up for.
     fn make_up_for(&mut self, error: anyhow::Error) -> Result<()> {
         let mut gone = self.loaded();
         gone.retain(|place| !self.places.is_usable(place));
@@ -97,8 +97,8 @@ impl Bench<'_> {
         self.places.reach_again_over_ssh(place)
     }
 
-    /// Ends workers that had a part in the place in their other places, since the share of each
-    /// place may change.
+    /// Ends the workers that had a part in the lost place also in their other places, since the
+    /// share of each place may change.
     fn release(&mut self, place: &Place) {
         let theirs: Vec<usize> = self
             .prepared

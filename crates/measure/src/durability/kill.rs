@@ -36,11 +36,11 @@ impl Victims {
         Ok(Victims { qemu: process(&guest.tag)?, daemons })
     }
 
-    /// Kills the victim. Returns the last acknowledgement that was still on its way, and QEMU's
-    /// control socket if QEMU lives on.
+    /// Kills the victim. Returns the last acknowledgement that was still on its way (`None`: none
+    /// was), and QEMU's control socket if QEMU lives on.
     ///
     /// # Errors
-    /// When the victim does not die.
+    /// The guest is not connected, or the victim cannot be reset or does not die.
     pub fn strike(
         &self,
         what: Kill,

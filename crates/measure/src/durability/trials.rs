@@ -146,8 +146,7 @@ impl Session<'_> {
         }))
     }
 
-    /// Undoes the steps of the guest like any others, with whatever the kill left of it, and
-    /// performs them again.
+    /// Undoes the steps of the killed guest, performs them again, and connects to the guest.
     fn start_again(&mut self, setup: &TrialSetup, places: &mut Places) -> Result<()> {
         self.executor.undo_to(setup.below)?;
         for step in &setup.up.steps[setup.up.below_guests..] {
@@ -156,7 +155,8 @@ impl Session<'_> {
         self.reach_guests(places, &setup.up)
     }
 
-    /// Returns the disk as the present guest has it. The guest's guard is allowed to write to it.
+    /// Returns the disk under test in the guest that runs now, and lets the guard in the guest
+    /// write to it.
     fn target(&mut self, setup: &TrialSetup, places: &mut Places) -> Result<TargetSpec> {
         let ready = self.stacks_under_load(places, &setup.up, setup.region)?;
         let member = ready.into_iter().next().and_then(|ready| ready.members.into_iter().next());
