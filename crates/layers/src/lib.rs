@@ -2,11 +2,11 @@
 //! Its name, options and meaning are in `iotax_model::layer`. A layer does no I/O: it says what it
 //! needs, how it uses the device below it, and which steps would create it.
 //!
-//! Modules: [`known`] layers whose cost is known, [`volume`] arrays, volumes, pools and file
-//! systems, [`fabric`] layers with two ends, [`guest`] guests and [`guest::lab`] the lab; each has
-//! a table `ALL`. [`medium`] is what a stack is on, [`state`] the way of an array from one state to
-//! the next, [`needs`] all needs by name, [`lab`] the root image of the lab: its recipe, build and
-//! cache.
+//! [`known`] has layers whose cost is known, [`volume`] arrays, volumes, pools and file systems,
+//! [`fabric`] layers with two ends, and [`guest`] guests; each has a table `ALL`. [`guest::lab`]
+//! plans the lab, and [`lab`] builds its root image. [`medium`] plans what is at the bottom of a
+//! stack, [`state`] the steps of an array from one state to the next. [`needs`] finds needs by
+//! name.
 #![forbid(unsafe_code)]
 
 pub mod fabric;

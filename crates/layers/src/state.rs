@@ -34,6 +34,9 @@ impl From<StateMove> for ArrayStep {
 
 /// Returns the steps from one state to the next, for an array that keeps its data when up to
 /// `least` members fail. `what` names the array in errors.
+///
+/// # Errors
+/// Says why there are no such steps.
 fn steps_between(
     from: AskedState,
     to: AskedState,

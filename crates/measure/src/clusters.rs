@@ -59,6 +59,9 @@ pub fn clusters_below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec
 impl Bench<'_> {
     /// Reads the clusters below a worker's stack whose last reading is 10 s old, and warns of one
     /// that no longer answers.
+    ///
+    /// # Errors
+    /// As [`Bench::note_cluster`].
     pub(super) fn read_clusters(
         &mut self,
         worker: usize,
@@ -104,6 +107,9 @@ impl Bench<'_> {
 
     /// Records a reading, also one without an answer (`Err`), which by itself says nothing about
     /// the load on the cluster.
+    ///
+    /// # Errors
+    /// When the record cannot be written; when the load writes and the cluster has no room.
     fn note_cluster(&mut self, at: usize, read: Result<ClusterStatus, String>) -> Result<()> {
         let one = &mut self.clusters[at];
         (one.read, one.silent) = (Some(Instant::now()), read.is_err());

@@ -71,7 +71,8 @@ impl Session<'_> {
         written_in.iter().try_for_each(|place| places.get(place)?.allow(&Allowed::default()))
     }
 
-    /// Writes all passes over a batch, from where an earlier part of the run left it.
+    /// Writes all passes over the drives of a batch, from where an earlier part of the run left
+    /// them.
     fn write_over(&mut self, places: &mut Places, batch: &Batch) -> Result<()> {
         let drive = |path: &PathBuf| {
             let path = path.display().to_string();
@@ -188,14 +189,14 @@ impl Session<'_> {
     }
 }
 
-/// Start of this part of the run: the time, and the bytes that were written before.
+/// When this part of the run began a batch, and how many bytes of each drive were written before.
 struct Clock {
     from: u64,
     since: Instant,
 }
 
 impl Clock {
-    /// Returns the rate of all drives together, in bytes a second.
+    /// Returns the rate of all drives of the batch together, in bytes per second.
     fn write_rate(&self, passes: &Passes, batch: &Batch) -> f64 {
         let bytes = (passes.written - self.from) * batch.paths.len() as u64;
         bytes as f64 / self.since.elapsed().as_secs_f64().max(1e-9)

@@ -13,11 +13,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Bench<'_> {
-    /// Asks all workers, one after the other. `read`: they read back all that they wrote, until
-    /// `stop` is set.
+    /// Asks all workers, one after the other, for the wrong blocks that they found, and records
+    /// these. If `read`, they first read back all that they wrote, until `stop` is set.
     ///
     /// # Errors
-    /// When a peer is lost or the record cannot be written. Faults of blocks are in the record.
+    /// A peer is lost, or the record cannot be written. Wrong blocks are no error.
     pub fn read_back(
         &mut self,
         read: bool,

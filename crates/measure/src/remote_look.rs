@@ -32,11 +32,12 @@ pub(super) fn seen_afar(place: &mut ReachedPlace, path: &Path) -> Result<Option<
     }
 }
 
-/// Looks at the bottom of a stack on another host through the agent there. A file with a size is
-/// made when it is not there, or reused when it is ours, as on this host.
+/// Inspects a medium on another host through the agent there. Returns its facts, warnings, and its
+/// identity if it is a device. A file with a size is made when it is not there, or reused when it
+/// is ours, as on this host.
 ///
 /// # Errors
-/// Bad input when it does not exist or may not be used as meant.
+/// Bad input when it does not exist or may not be used as intended. The agent does not answer.
 pub(super) fn remote(
     place: &mut ReachedPlace,
     medium: &Medium,

@@ -31,7 +31,7 @@ const FIRST_BYTES: u64 = 64 << 20;
 /// Least number of completions in a warm-up. Fewer say too little of how slow a stack is, and the
 /// warm-up is made longer once.
 const FEW: f64 = 20.0;
-/// Length of that longer warm-up, in nanoseconds.
+/// Length in nanoseconds of a warm-up slice that is repeated because it had too few completions.
 const LONGER_NS: u64 = 1_000_000_000;
 /// Least budget in seconds for a pilot. Below it a pilot, or rounds of the baseline alone, would
 /// take more than a tenth of the budget.
@@ -47,30 +47,31 @@ pub struct Visit<'a> {
     pub names: &'a [&'a str],
     /// Number of members that get the load at once, for each stack of the scenario.
     pub members: &'a [u64],
-    /// The stack that only serves as a ruler, if there is one.
+    /// Index of the stack that only checks the measuring, such as fio on the baseline, if there is
+    /// one.
     pub ruler: Option<usize>,
     pub workload: &'a Workload,
     pub measure: &'a MeasureSpec,
     pub write_caches: &'a [WriteCache],
     pub steady: Option<SteadySpec>,
     pub precondition: Option<Precondition>,
-    /// A stream of random orders, distinct for each workload and visit.
+    /// Number of the stream of random orders, a different one for each workload and visit.
     pub stream: u64,
     pub observer: &'a mut dyn Observer,
     pub stop: &'a AtomicBool,
 }
 
-/// Returns true if a stack with this many I/Os a second needs slices so long that a pilot in short
-/// slices says nothing of them.
+/// Returns true if a stack with this many I/Os per second needs slices so long that a pilot in
+/// short slices says nothing about them.
 fn is_coarse(rate: f64) -> bool {
     pilot::length_for(rate) > 2.0 * pilot::SLICE_S
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct WarmUpResult {
-    /// I/Os a second of the slowest stack.
+    /// I/Os per second of the slowest stack.
     slowest: f64,
-    /// Bytes a second of the first stack, which is the baseline if it is up.
+    /// Bytes per second of the first stack, which is the baseline if it is up.
     bytes_per_s: f64,
 }
 
@@ -182,8 +183,8 @@ impl Visit<'_> {
             || (progress.design.is_none() && self.has_time_for_a_pilot() && is_coarse(done.rate()))
     }
 
-    /// Returns true if a pilot may choose the design: nobody chose the length of slices, and there
-    /// is something to compare.
+    /// Returns true if a pilot may choose the design: nobody chose the length of slices, the budget
+    /// is long enough, and there is something to compare.
     fn has_time_for_a_pilot(&self) -> bool {
         self.measure.slice_ns.is_none()
             && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
@@ -220,7 +221,8 @@ impl Visit<'_> {
         wished.max(self.bench.shortest_slice_ns())
     }
 
-    /// Chooses the design, once for a workload. The design is kept over visits and resumes.
+    /// Chooses the design, once for a workload; it is kept over visits and resumes. Returns how the
+    /// visit ended, if it ended meanwhile.
     fn choose(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -281,7 +283,9 @@ impl Visit<'_> {
             .then(|| format!("the least that {whose} allow"))
     }
 
-    /// Runs the baseline alone for some seconds, if there is time for it.
+    /// Chooses the design from slices of the baseline that take some seconds, if there is time for
+    /// them. Returns the design, the number of these slices, and the reason for the length of
+    /// slices in words.
     fn pilot(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -624,7 +628,7 @@ impl Visit<'_> {
     }
 
     /// Drops rounds with a place that is lost by now, or without a place that is back, since they
-    /// have another load. They stay in the record.
+    /// have another load. They stay in the record. Returns true if the lost places have changed.
     fn drop_rounds_with_lost(&mut self, progress: &mut WorkloadProgress) -> bool {
         let lost = self.bench.lost_places();
         let others = lost != progress.lost;
@@ -679,8 +683,8 @@ enum RoundPhase {
     Matched,
 }
 
-/// Returns how a visit ends after `here` plain rounds of it. The further values are its seconds and
-/// the seconds of all visits.
+/// Returns how a visit ends after `here` plain rounds and `spent_s` seconds; `None` if it goes on.
+/// `all_s` are the seconds of all visits together.
 fn visit_end_after(
     trial: &RoundTrial,
     until: VisitLimit,
@@ -717,7 +721,7 @@ fn out_of_time(until: VisitLimit, spent_s: f64, all_s: f64) -> Option<VisitEnd> 
     }
 }
 
-/// Rounds up to whole blocks for every thread.
+/// Rounds a number of bytes up to a multiple of `unit`, one at least.
 pub(super) fn in_units(bytes: f64, unit: u64) -> u64 {
     ((bytes / unit as f64).ceil().max(1.0) as u64) * unit
 }

@@ -25,16 +25,16 @@ pub struct SliceOutcome {
     pub(super) cpu: Option<CpuTimes>,
     pub(super) host_cpu: Option<CpuTimes>,
     pub(super) other_cpu: Option<CpuTimes>,
-    /// CPU time of the threads that serve the stack's I/O.
+    /// CPU time, in nanoseconds, of the threads that serve the stack's I/O.
     pub(super) engine_ns: Option<f64>,
-    /// CPU time of all threads that work for the stack, by their own clocks: the generator's, the
-    /// kernel's and those of programs.
+    /// CPU time, in nanoseconds, of all threads that work for the stack, by their own clocks: the
+    /// generator's, the kernel's and those of programs.
     pub(super) threads_ns: Option<f64>,
     /// Readings of the devices below the load, before and after the slice.
     pub(super) devices: PlaceReadings,
     pub(super) gate: Option<QuiesceGate>,
     pub(super) run_again: u32,
-    /// Number of short slices, as recorded.
+    /// Number of short slices of a series that are summed up here; 0 for a single slice.
     pub(super) short_slices: u32,
 }
 
@@ -43,7 +43,6 @@ pub struct SliceOutcome {
 pub struct SlicePosition {
     pub round: u32,
     pub position: usize,
-    /// Purpose of the slice.
     pub purpose: Purpose,
 }
 
@@ -175,7 +174,7 @@ impl Bench<'_> {
         Ok(self.store.append(&RunRecord::Slice(slice))?)
     }
 
-    /// Returns the samples of the load itself, with histograms already stored.
+    /// Stores the histograms of a load's result, and returns all of its samples.
     fn samples(&mut self, result: &SliceResult) -> Result<Vec<SliceSample>> {
         let mut samples = Vec::new();
         for (name, direction) in

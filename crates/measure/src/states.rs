@@ -43,7 +43,7 @@ pub struct AfterSlice {
     pub state: ArrayState,
     /// True if that is the expected state.
     pub is_kept: bool,
-    /// Configuration and whole reading of a cluster.
+    /// Configuration file and whole reading of a cluster; `None` for other arrays.
     pub cluster: Option<(PathBuf, ClusterStatus)>,
 }
 
@@ -127,7 +127,8 @@ fn left_state_error(state: AskedState, now: &ArrayState) -> Failed {
 }
 
 impl Session<'_> {
-    /// Brings the stacks of the next set of a chain into its state, on the layers that are up.
+    /// Brings the stacks of the next set of a chain into its state, on the layers that are up, and
+    /// returns these stacks. `ready` has the stacks that the states are of.
     pub(super) fn in_next_state(
         &mut self,
         layout: &SetLayout,
@@ -196,7 +197,7 @@ impl Session<'_> {
     }
 }
 
-/// An array to be watched, without a keeper so far.
+/// Arrays of one stack to be watched, until [`keeper`] makes a [`StateKeeper`] of them.
 pub(super) struct WatchedArray(WatchedArrays);
 
 pub(super) fn keeper(

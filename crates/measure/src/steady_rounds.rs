@@ -165,8 +165,8 @@ impl Visit<'_> {
         }
     }
 
-    /// Formats the progress: `preconditioning with random writes: round 7 of at most 25, loop at 31
-    /// s of 60; of the last five the least steady: ...`
+    /// Formats the progress: `preconditioning by LOAD: round 7 of at most 25, loop at 31 of 60 s;
+    /// the last five: ...`
     fn steady_progress(
         &self,
         spec: &Precondition,

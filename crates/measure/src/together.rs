@@ -32,9 +32,8 @@ const LEAST_SHARE: f64 = 0.99;
 /// reported as such: a longer start does not help it.
 const MOST_LATE: f64 = 0.05;
 /// Number of tries of a slice by time. Each try doubles the discarded start, and doubles the lead
-/// up to [`MOST_DOUBLINGS`] times. With six tries, 16 guests on two processors were given up that
-/// had booted a moment ago; the clocks of some ran too fast, which was not known then. More tries
-/// cost nothing where they are not needed.
+/// up to [`MOST_DOUBLINGS`] times. Six were too few for 16 guests on two processors that had just
+/// booted. More tries cost nothing where they are not needed.
 const TRIES: u32 = 9;
 /// Most doublings of the lead. A lead that is doubled more often only waits: late are the places
 /// that get no processor.
@@ -57,7 +56,7 @@ pub(super) struct CommonSlice {
     /// True if this host is not among the places but some of its guests are, so that its CPU time
     /// is read.
     pub on_host: bool,
-    /// True if its units are times, so that the window of each place is the sum of the times.
+    /// True for a probe whose units are durations, so that the window of each place is their sum.
     pub of_times: bool,
 }
 

@@ -18,7 +18,7 @@ pub(super) const OVERLAPS_ONE_IN: usize = 50;
 /// late but without a processor.
 const MOST_PAUSE_OF_SLICE: u64 = 2;
 
-/// Takes turns, and remembers the length of a pause that the clocks and the places need.
+/// Runs series of stacks in turn, and remembers how long the pause between two slices must be.
 #[derive(Debug, Default)]
 pub struct ClockTurns {
     pause_ns: u64,
@@ -35,7 +35,7 @@ struct PlaceShare<'a> {
 }
 
 impl ClockTurns {
-    /// Runs a series; `places` has the place of each worker. Slices are reported in this host's
+    /// Runs a series; `of_workers` has the place of each worker. Slices are reported in this host's
     /// time; each second `under_way` gets the time so far.
     ///
     /// # Errors
@@ -190,7 +190,8 @@ impl PlaceShare<'_> {
     }
 }
 
-/// Merges the results of all places into one series, with its slices in this host's time.
+/// Merges the results of all places into one series, with its slices in this host's time. `None` if
+/// a place answered with a worker that it does not have.
 fn merge_shares(
     shares: &[PlaceShare],
     answers: Vec<SeriesResult>,

@@ -52,7 +52,7 @@ pub struct Bench<'a> {
     pub turns: ClockTurns,
     /// Number of times that workers were placed again.
     pub placed: u64,
-    /// Workers of this offer, as recorded.
+    /// Workers that were recorded since the present load was offered.
     pub recorded: Vec<WorkerUp>,
     /// Returns the time that iotax itself was stopped since an instant.
     pub stops: &'a dyn Fn(Instant) -> Option<ProcessStop>,
@@ -95,8 +95,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Gives the jobs offsets of their own. A worker that came after another to the same blocks
-    /// would find them in the caches below.
+    /// Gives the jobs random seeds of their own. A worker that came after another to the same
+    /// blocks would find them in the caches below.
     fn own_jobs(&self, worker: usize, jobs: Vec<Job>) -> Vec<Job> {
         let number = (u64::from(self.visit) << 40) + ((worker as u64) << 32) + self.placed;
         let own = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -215,8 +215,8 @@ impl Bench<'_> {
         self.workload.jobs.iter().all(by_itself)
     }
 
-    /// Replaces the workers, so that the placement of threads and memory is drawn again for the
-    /// next slices.
+    /// Ends the workers, if new ones can go on where they ended, so that the placement of threads
+    /// and memory is drawn again for the next slices.
     ///
     /// # Errors
     /// When a peer is lost.
@@ -291,7 +291,8 @@ impl Bench<'_> {
         ready.engine.or(self.workload.engine)
     }
 
-    /// Returns the shortest slice that all engines and the probe can run.
+    /// Returns the length in nanoseconds of the shortest slice that all engines and the probe can
+    /// run.
     pub fn shortest_slice_ns(&self) -> u64 {
         let shortest =
             |ready: &StackUnderLoad| engine::kind_of(self.engine_of(ready)).shortest_slice_ns;
@@ -300,8 +301,8 @@ impl Bench<'_> {
         self.ready.iter().map(shortest).max().unwrap_or(0).max(of_probe)
     }
 
-    /// Returns the sum of one block of every thread, on every target of the stack that has most of
-    /// them.
+    /// Returns the bytes of one block of every thread, on every target of the stack that has most
+    /// targets.
     pub fn unit(&self) -> u64 {
         let members =
             self.ready.iter().map(|ready| ready.targets().count() as u64).max().unwrap_or(1);

@@ -19,6 +19,9 @@ use iotax_units::exit::Failed;
 use std::path::PathBuf;
 
 /// Returns the path of the root image for a kernel.
+///
+/// # Errors
+/// An unmet need with its command: it is not built.
 pub fn root_image(kernel: &Kernel) -> Result<PathBuf> {
     let image = sources::suite().ok().and_then(|suite| current(&suite, &kernel.version));
     let image = image.ok_or_else(|| {
@@ -41,6 +44,9 @@ pub fn check_lab_image() -> Result<(), String> {
 }
 
 /// Returns the code name of the release whose packages an image on this machine is made of.
+///
+/// # Errors
+/// An unmet need: this is no Debian and no Ubuntu.
 pub fn suite() -> Result<String, Failed> {
     sources::suite()
 }
