@@ -1,5 +1,5 @@
-//! Facts of a block device in sysfs and udev: its size, its partitions, and the names by which a
-//! person can distinguish it from every other disk.
+//! Facts of a block device in sysfs and udev: its size, its partitions, and the names that
+//! distinguish it from every other disk.
 
 use super::probe::Probe;
 use serde::{Deserialize, Serialize};
@@ -30,12 +30,12 @@ pub struct Identity {
     pub serial: Option<String>,
     /// WWN, EUI-64 or NGUID of the disk, as the kernel prints it.
     pub wwn: Option<String>,
-    /// Name of this attachment of a device without serial and WWN, valid until the device is
-    /// detached or the machine reboots (`boot-1a2b3c4d-diskseq-12`).
+    /// Name of this attachment, for a device without serial and WWN (`boot-1a2b3c4d-diskseq-12`).
+    /// It is valid until the device is detached or the machine reboots.
     pub transient: Option<String>,
     /// Other disks that report the same serial, which then identifies none of them.
     pub serial_shared_with: Vec<String>,
-    /// Extent of a partition, whose serial and WWN are those of its disk.
+    /// Extent of a partition; serial and WWN are then those of its disk. `None` for a whole disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartitionExtent>,
     pub inode: Option<u64>,
@@ -220,8 +220,8 @@ fn says_something(serial: &str) -> bool {
     serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0')
 }
 
-/// Returns a WWN without the prefix of its kind: the kernel writes `naa.5000...` and `eui.0025...`,
-/// udev and labels `0x5000...`.
+/// Returns a WWN without the prefix that names its kind. The kernel writes `naa.5000...` and
+/// `eui.0025...`; udev and labels write `0x5000...`.
 pub fn bare_wwn(text: &str) -> &str {
     ["naa.", "eui.", "uuid.", "0x"]
         .iter()

@@ -8,11 +8,11 @@ use iotax_facts::slice::{CpuTimes, ThreadId};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Fraction of a CPU that a program must use to be named.
+/// Fraction of a CPU that a program must use for the warning to name it.
 const LEAST_OF_PROGRAM: f64 = 0.1;
 /// Load of other programs, in CPUs, from which on the warning reports it.
 const LEAST_BUSY: f64 = 0.3;
-/// Share of all CPUs' time that a hypervisor must take to deserve a warning.
+/// Share of all CPUs' time that the hypervisor must withhold for a warning.
 const LEAST_STOLEN: f64 = 0.05;
 /// Most programs that the warning names.
 const NAMED: usize = 3;

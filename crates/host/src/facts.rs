@@ -60,7 +60,8 @@ const MD: &[&str] = &[
     "sync_speed_max",
 ];
 
-/// Gathers the facts of this machine, of these files and devices, and the programs' versions.
+/// Gathers the facts of this machine, of the files and devices at `targets`, and the versions of
+/// `programs`.
 pub fn gather(targets: &[PathBuf], programs: &[String]) -> Facts {
     gather_from(&Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED), targets, programs)
 }
@@ -127,7 +128,8 @@ fn node_dir(node: u32) -> PathBuf {
     Path::new("/sys/devices/system/node").join(format!("node{node}"))
 }
 
-/// Returns `madvise` from `always [madvise] never`, or a word that is alone.
+/// Returns the word in brackets: `madvise` of `always [madvise] never`. A word that is alone is
+/// returned as it is.
 fn chosen_word(text: Option<String>) -> Option<String> {
     let text = text?;
     let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
@@ -240,7 +242,8 @@ fn smt_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
     siblings.filter(|core| core.contains([',', '-']) && seen.insert(core.clone())).collect()
 }
 
-/// Reads whether turbo is allowed; intel_pstate reports the inverse of acpi-cpufreq.
+/// Returns whether turbo is allowed. intel_pstate has a file that forbids it, acpi-cpufreq one that
+/// allows it. `None` if neither is there.
 fn turbo(probe: &Probe) -> Option<bool> {
     let dir = Path::new("/sys/devices/system/cpu");
     let forbidden = probe.read_number(dir.join("intel_pstate/no_turbo")).map(|value| value == 0);
@@ -380,8 +383,8 @@ fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
     Some(FileSystem { kind: mount.kind, point: mount.point, source: mount.source, options })
 }
 
-/// Finds the mount of a path: the longest mount point that the path starts with, and of equals the
-/// last.
+/// Finds the mount of a path: the one with the longest mount point that the path starts with, and
+/// of several on one mount point the last.
 fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
     let real = if probe.root == Path::new("/") { real_path(path) } else { path.to_owned() };
     mounts::parse(&probe.read_trimmed("/proc/self/mountinfo")?)
@@ -457,7 +460,7 @@ fn pcie_link(probe: &Probe, disk_dir: &Path) -> Option<PcieLink> {
     (link.speed.is_some() || link.width.is_some()).then_some(link)
 }
 
-/// Returns the folders above a disk in /sys/devices, nearest first.
+/// Returns the real folders above a disk, up to /sys/devices, nearest first.
 fn ancestors(probe: &Probe, disk_dir: &Path) -> Vec<PathBuf> {
     let Ok(real) = probe.path_below(disk_dir).canonicalize() else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Gauges that are read around every slice: CPU time, dirty memory, I/Os in flight. Each is `None`
-//! where the kernel does not report it; never a zero in its place.
+//! Gauges that are read before and after every slice: CPU time, dirty memory, I/Os in flight. What
+//! the kernel does not report is `None`, never zero.
 
 use super::facts::{device_chain, devices_below, memory_bytes};
 use super::limits;
@@ -26,8 +26,7 @@ pub struct Gauges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwedBytes {
     pub bytes: u64,
-    /// True if the bytes are of the whole machine, because this kernel does not report them per
-    /// file.
+    /// True if the bytes are those of the whole machine, because they are not known per file.
     pub of_all: bool,
 }
 

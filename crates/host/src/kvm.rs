@@ -16,7 +16,7 @@ pub enum KvmState {
 }
 
 impl KvmState {
-    /// Returns the evidence or reason, or `None` if KVM works.
+    /// Describes why guests cannot run at the CPU's own speed; `None` if KVM works.
     pub fn trouble(&self) -> Option<String> {
         match self {
             KvmState::Works => None,

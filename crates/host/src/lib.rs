@@ -37,7 +37,7 @@ pub struct Missing {
     pub why: String,
     /// Command that installs it, or another action: `apt-get install qemu-system-x86`.
     pub command: String,
-    /// True if it takes a reboot.
+    /// True if the command takes effect only after a reboot.
     #[serde(default)]
     pub reboot: bool,
 }

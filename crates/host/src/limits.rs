@@ -13,14 +13,16 @@ use std::time::Duration;
 
 pub use iotax_facts::limit::{LimitUnit, SetLimit};
 
-/// Files of the block controller, version 1: a line `8:0 1000` for each device.
+/// Files of the block controller of control groups, version 1, each with the unit of its limit. A
+/// line is `8:0 1000`.
 const THROTTLES: &[(&str, LimitUnit)] = &[
     ("blkio.throttle.read_iops_device", LimitUnit::ReadIos),
     ("blkio.throttle.read_bps_device", LimitUnit::ReadBytes),
     ("blkio.throttle.write_iops_device", LimitUnit::WriteIos),
     ("blkio.throttle.write_bps_device", LimitUnit::WriteBytes),
 ];
-/// Words of `io.max`, version 2: `8:0 rbps=max wbps=1048576 riops=120 wiops=max`.
+/// Words of `io.max` of control groups, version 2, each with the unit of its limit: `8:0 rbps=max
+/// wbps=1048576 riops=120 wiops=max`.
 const IO_MAX: &[(&str, LimitUnit)] = &[
     ("riops", LimitUnit::ReadIos),
     ("rbps", LimitUnit::ReadBytes),
@@ -165,8 +167,8 @@ fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     })
 }
 
-/// Returns the processors that the own group may use, as `0-3,8`, with the file that lists them.
-/// `None` if no group restricts them.
+/// Returns the processors that this program's control group may use (`0-3,8`), with the file that
+/// lists them. `None` if no such file exists.
 pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
     let own = groups(probe, "cpuset");
     let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
@@ -203,7 +205,7 @@ fn allowed(probe: &Probe) -> Option<SetLimit> {
     (mine < online).then_some(limit)
 }
 
-/// Counts the numbers of a list such as `0-3,8`.
+/// Returns how many numbers a list such as `0-3,8` has; `None` if it is malformed.
 fn count_in_list(list: &str) -> Option<u64> {
     let one = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
@@ -213,7 +215,7 @@ fn count_in_list(list: &str) -> Option<u64> {
     list.split(',').map(one).sum()
 }
 
-/// Finds limits on what interfaces send, from tc; empty if there is no tc.
+/// Finds limits on what network interfaces send, from tc; empty if tc is not installed.
 pub fn of_interfaces(probe: &Probe) -> Vec<SetLimit> {
     let Some(tc) = probe.program("tc") else { return Vec::new() };
     let ask = |words: &[&str]| {
@@ -266,8 +268,8 @@ fn with_classes(text: &str) -> Vec<String> {
     all
 }
 
-/// Finds ceilings in the output of `tc class show`: `class htb 1:10 root prio 0 rate 50Mbit ceil
-/// 80Mbit burst 64Kb cburst 32750b`.
+/// Finds rate ceilings in the output of `tc class show`: `class htb 1:10 root prio 0 rate 50Mbit
+/// ceil 80Mbit burst 64Kb cburst 32750b`.
 fn of_classes(interface: &str, text: &str) -> Vec<SetLimit> {
     let limit = |line: &str| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -285,7 +287,7 @@ fn of_classes(interface: &str, text: &str) -> Vec<SetLimit> {
     text.lines().filter_map(limit).collect()
 }
 
-/// Parses an amount in bytes: `80Mbit` (per second, decimal) or `64Kb` (binary).
+/// Parses an amount of tc into bytes (`64Kb`, binary) or bytes per second (`80Mbit`, decimal).
 fn amount(word: &str) -> Option<f64> {
     let digits = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
     let (number, unit) = word.split_at(digits);

@@ -18,11 +18,12 @@ pub struct Need {
     pub id: &'static str,
     /// Purpose, a clause: `to boot a guest`.
     pub why: &'static str,
-    /// Commands that install it, by distribution; the last one applies to all not named.
+    /// Commands that meet the need, by distribution; the last one applies to all that are not
+    /// named.
     pub supply: &'static [Supply],
     /// Check that shows whether the requirement is met.
     pub check: NeedCheck,
-    /// True if it takes a reboot.
+    /// True if the command takes effect only after a reboot.
     pub reboot: bool,
 }
 
@@ -36,14 +37,14 @@ pub enum NeedCheck {
 }
 
 impl Need {
-    /// Creates a need for programs, modules or files.
+    /// Creates a need that is met if programs, modules or files are found.
     pub const fn requiring(requirement: Requirement) -> Need {
         let Requirement { id, why, supply, finds } = requirement;
         Need { id, why, supply, check: NeedCheck::Finds(finds), reboot: false }
     }
 }
 
-/// Needs that belong to no single layer, and those that take more than looking for a file.
+/// Needs that belong to no single layer, or that have a check of their own.
 pub const OWN: &[Need] = &[
     Need {
         id: "folder",
@@ -276,7 +277,7 @@ fn lacks_iommu(probe: &Probe) -> Option<String> {
     Some(format!("no IOMMU is in use; hint: switch on {switch} in the firmware, {boot}"))
 }
 
-/// Returns which of these needs this machine does not meet. Files would be placed in `dir`.
+/// Returns which of these needs this machine does not meet. `dir` is the folder for files and runs.
 pub fn missing_from_host(needs: &[Need], dir: &Path, guest: GuestProbe) -> Vec<Missing> {
     let probe = Probe::this_machine(dir, guest);
     needs.iter().filter_map(|need| need.find_missing(&probe)).collect()
@@ -289,7 +290,7 @@ impl Need {
         Some(self.describe_missing(&distribution(probe), self.remote_form().missing_thing(probe)?))
     }
 
-    /// Returns the need in the form that is sent to another place.
+    /// Returns the need in the form in which another machine is asked for it.
     pub fn remote_form(&self) -> AskedNeed {
         let finds = match self.check {
             NeedCheck::By(_) => Vec::new(),
@@ -338,7 +339,7 @@ impl AskedNeed {
     }
 }
 
-/// Returns `ID` and `ID_LIKE` of os-release, by which packages are named.
+/// Returns the words of `ID` and `ID_LIKE` in os-release, by which [`Need::supply`] is chosen.
 pub fn distribution(probe: &Probe) -> Vec<String> {
     let text = probe.read_trimmed("/etc/os-release").unwrap_or_default();
     text.lines()

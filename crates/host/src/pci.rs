@@ -49,7 +49,7 @@ pub struct PciDrive {
     pub model: Option<String>,
     pub serial: Option<String>,
     pub firmware: Option<String>,
-    /// Bytes of a logical block, from its LBA format.
+    /// Size of a logical block in bytes.
     pub logical_block: Option<u64>,
     pub bytes: Option<u64>,
     /// Other disks of the same function: namespaces of the drive, or disks of the controller.

@@ -1,4 +1,4 @@
-//! Networks of IPv4 that this machine has routes to, and one that none of them leads to.
+//! IPv4 networks that this machine has routes to, and the choice of one that no route leads to.
 
 use super::probe::Probe;
 use std::fmt;
@@ -25,12 +25,11 @@ impl Subnet {
         Ipv4Addr::from(self.first | at)
     }
 
-    /// Returns the length of its prefix in bits.
     pub fn prefix(&self) -> u8 {
         self.prefix
     }
 
-    /// Returns true if the two have an address in common.
+    /// Returns true if the two subnets have an address in common.
     pub fn overlaps(&self, other: &Subnet) -> bool {
         (self.first ^ other.first) & mask(self.prefix.min(other.prefix)) == 0
     }

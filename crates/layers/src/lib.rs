@@ -84,10 +84,11 @@ pub struct ExposedDevice {
     /// Delay of each completion by layers of known cost.
     pub hold: Hold,
     pub writable: bool,
-    /// Set if part of the device was never written, so that a read of it reaches no disk. The
-    /// device is then written once before it is read.
+    /// Set if part of the device was never written, so that a read of it reaches no disk: how the
+    /// device is then written once, before it is measured.
     pub unwritten: Option<FirstWrites>,
-    /// True if the paths are parts of one device: they are loaded at once and share the region.
+    /// True if the paths are parts of one device: they are loaded at once, and share the bytes that
+    /// are measured.
     pub split: bool,
     /// True if the members below differ in size; `bytes` is then the size of the smallest.
     pub uneven: bool,
@@ -105,7 +106,7 @@ pub struct ExposedDevice {
 /// Array or pool that can lose members.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
-    /// The step that made it. Its state is queried by this id.
+    /// The step that made the array. The array's state is queried by this id.
     pub step: StepId,
     /// Device or pool that the step made.
     pub made: PathRef,
@@ -137,7 +138,8 @@ impl FirstWrites {
 }
 
 impl ExposedDevice {
-    /// Returns how many parts share the device below equally; `bytes` is the size of one part.
+    /// Returns the number of equal parts, over all paths and copies, into which the device below is
+    /// divided; `bytes` is the size of one part.
     pub fn part_count(&self) -> u64 {
         let here = if self.split { self.paths.len() } else { 1 };
         let copies = if self.apart { 0 } else { self.copies.len() };
@@ -163,7 +165,7 @@ impl ExposedDevice {
     /// Returns the only path.
     ///
     /// # Errors
-    /// Fails when there are several paths: the layer that asks joins nothing.
+    /// Fails when there is not exactly one: the layer of `spec` joins no devices.
     pub fn only_path(&self, spec: &LayerSpec) -> Result<&PathRef> {
         match self.paths.as_slice() {
             [path] => Ok(path),
@@ -252,9 +254,8 @@ pub trait Layer: Sync {
         self.writes_below(spec)
     }
 
-    /// Returns true if the layer yields a device that was never written. The measuring side writes
-    /// it when all stacks of a set are up, so no stack may have made anything of its own on it by
-    /// then.
+    /// Returns true if the layer yields a device that was never written. It is written once all
+    /// stacks of a set are up, so no stack may have made anything of its own on it by then.
     fn gives_unwritten(&self, _spec: &LayerSpec) -> bool {
         false
     }
@@ -363,11 +364,11 @@ pub struct PlanContext {
     /// True if something is set up above the layer being planned. A guest then needs the programs
     /// for it.
     pub set_up_above: bool,
-    /// Number of ways in which stacks go on above the layer being planned. Guests side by side
-    /// count one each.
+    /// Number of uses of the layer being planned by the layers above it, in all stacks. Guests side
+    /// by side count one each.
     pub ways_above: u32,
     pub steps: Vec<Step>,
-    /// Guests that the steps start. The measuring side connects to them.
+    /// Guests that the steps start.
     pub guests: Vec<guest::GuestPlan>,
     /// Guests to which stacks still add disks; [`guest::finish`] plans their steps.
     pub drafts: Vec<guest::GuestDraft>,
@@ -376,7 +377,8 @@ pub struct PlanContext {
     /// Index of the stack being planned, if it wants instances of its own.
     pub own: Option<usize>,
     pub machines: BTreeMap<Place, ExistingMachine>,
-    /// Changes that the steps would make without consent, one sentence each. No run performs them.
+    /// Changes to existing machines that the steps would make without the user's consent, one
+    /// sentence each. A plan with such changes is not carried out.
     pub consents_lacking: Vec<String>,
     instances: u32,
 }

@@ -1,4 +1,4 @@
-//! All needs: those of no single layer, and those that the layers require.
+//! All needs: those of `iotax_host`, and those that the catalog's layers require.
 
 use iotax_host::Missing;
 use iotax_host::needs::{self, OWN, distribution};

@@ -1,6 +1,5 @@
 //! Remembers what a run has reported already. Every visit, and every one of many guests, gives the
-//! same findings again. People see each finding once, and the record holds once what did not
-//! change.
+//! same findings again. Each finding is shown once, and recorded again only if it has changed.
 
 use iotax_model::record::{Place, PlaceFacts, Serving, Warning};
 use iotax_units::show_names;

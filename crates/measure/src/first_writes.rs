@@ -145,7 +145,7 @@ fn jobs(what: &UnwrittenStack) -> Vec<Job> {
     }
 }
 
-/// Sums over the stretches of a pass.
+/// Sums over all stretches of a pass so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FirstWritePass {
     /// Bytes written to all targets together.
@@ -159,7 +159,7 @@ pub(super) struct FirstWritePass {
 /// One job over all targets of a member, which are written at the same time.
 pub(super) struct WritePass<'a> {
     pub member: &'a LoadedMember,
-    /// Bytes of each target that may be used.
+    /// Size of the region of each target that may be written, in bytes.
     pub bytes: u64,
     pub job: Job,
     /// Bytes between two checks whether the user wants to stop.

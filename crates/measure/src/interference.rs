@@ -25,13 +25,14 @@ const SETTLES: Duration = Duration::from_millis(20);
 /// Result of measuring the baseline alone.
 pub enum Interference {
     Fine,
-    /// The baseline runs at this share of its rate while the others are up.
+    /// The baseline's rate while the others are up, as a share of its rate alone.
     Disturbed(f64),
     Ended(VisitEnd),
 }
 
 impl Visit<'_> {
-    /// Measures the baseline alone and next to the others, if there are others that can be stopped.
+    /// Measures the baseline alone and next to the others in rounds until it is clear whether they
+    /// disturb it. There are no such rounds if no other place can be stopped.
     ///
     /// # Errors
     /// When a guest cannot be stopped or does not continue, and as any slice.

@@ -1,9 +1,9 @@
-//! Runs courses of load on one stack and records what came through by when, from the first I/O on,
-//! so that a limit shows (`iotax_stats::bucket`). A course of I/O is made of consecutive short
-//! slices. Each shows exactly how much had come through when its queue was empty again. A limiter
-//! whose bucket is empty takes no notice of so short a pause, since what it lets through depends on
-//! time alone. A course of a network is one slice, whose receiving end records what arrives:
-//! buckets of networks hold milliseconds, and a pause would fill them.
+//! Runs courses of load on one stack and records how much had come through at each time, from the
+//! first I/O on, so that a limit shows (`iotax_stats::bucket`). A course of I/O is made of
+//! consecutive short slices. Each shows exactly how much had come through when its queue was empty
+//! again. A limiter whose bucket is empty takes no notice of so short a pause, since what it lets
+//! through depends on time alone. A course of a network is one slice, whose receiving end records
+//! what arrives: buckets of networks hold milliseconds, and a pause would fill them.
 
 use super::network_peer;
 use super::observer::RunEvent;
@@ -41,7 +41,7 @@ const LONGEST_SLICE_NS: u64 = 10_000_000;
 const LONG_DRAIN_S: f64 = 0.005;
 /// Least number of points of a course, unless single I/Os take longer.
 const LEAST_POINTS: f64 = 200.0;
-/// Interval at which the result so far is analysed while a course goes on.
+/// Seconds between two analyses of a course that goes on.
 const LOOKS_EVERY_S: f64 = 0.5;
 /// Least number of blocks in a burst. With fewer, the burst is known to worse than 5 %: a limiter
 /// may let the block pass that overflows its bucket.
@@ -112,7 +112,7 @@ fn job((direction, load): CourseKind) -> Job {
     Job { name: rw.word().into(), rw, bs, iodepth, ..Job::default() }
 }
 
-/// Returns the bucket that a course shows, if any.
+/// Returns the token bucket that a course shows, if any.
 fn bucket(course: &LimitCourse) -> Option<Bucket> {
     match find_bucket(&course.points) {
         Ok(CourseShape::Bucket(bucket)) => Some(bucket),
@@ -321,7 +321,8 @@ impl Session<'_> {
         }
     }
 
-    /// Runs one slice, whose receiving end records what arrives; `None` if it was interrupted.
+    /// Runs a course of a network: one slice, whose receiving end records what arrives. `None` if
+    /// it was interrupted.
     fn network_course(
         &mut self,
         places: &mut Places,
@@ -366,7 +367,7 @@ impl Session<'_> {
         Ok(Some(LimitCourse { direction, load, rested_s, ios, bytes, frame, points }))
     }
 
-    /// Runs consecutive slices; `None` if they were interrupted.
+    /// Runs a course of I/O: consecutive slices. `None` if it was interrupted.
     fn device_course(
         &mut self,
         places: &mut Places,
@@ -444,12 +445,13 @@ impl Session<'_> {
     }
 }
 
-/// Returns the seconds that the bucket of a course takes to be full again; 0 without one.
+/// Returns the seconds that the bucket of a course takes to be full again; 0 if it shows no bucket.
 fn refill(course: &LimitCourse) -> f64 {
     bucket(course).map_or(0.0, |bucket| bucket.refill_s())
 }
 
-/// Reads the limits that are set on the path of a stack, as far as they can be read.
+/// Reads the limits that are set by a QEMU whose socket is given, where the load of a stack runs,
+/// on this host, and at the other end of a network, as far as they can be read.
 fn path_limits(
     search: &LimitSearch,
     places: &mut Places,
@@ -471,7 +473,7 @@ fn path_limits(
     Ok(PathLimits { near, far, processors: processors(&probe).map(|(list, _)| list) })
 }
 
-/// Reads the limits that a QEMU process sets.
+/// Reads the throttling of its disks that a QEMU process reports.
 ///
 /// # Errors
 /// Bad input: nothing that speaks QMP is at the socket.
@@ -481,8 +483,8 @@ pub fn qemu_limits(socket: &Path) -> Result<Vec<SetLimit>, Failed> {
     throttle::limits(&mut qmp, &socket.display().to_string()).map_err(failed)
 }
 
-/// Returns the limits that are set in a place, including those on what is below these files and
-/// devices.
+/// Returns the limits that are set in a place, including those on the devices at and below
+/// `devices`.
 fn limits_in(places: &mut Places, place: &Place, devices: Vec<PathBuf>) -> Result<Vec<SetLimit>> {
     let place = places.get(place)?;
     match place.send_request(WireRequest::Facts { devices, programs: Vec::new() }, PREPARE_LIMIT)? {

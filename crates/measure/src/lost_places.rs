@@ -1,7 +1,7 @@
 //! Handles the loss of a place while several load together. A host whose agent is gone is reached
 //! again and the slice is run again. A place that stays lost is left out, by name, and the others
-//! go on. The rest is another load: rounds of one set of places are never counted with those of
-//! another.
+//! go on. The load on the other places is another load: its rounds are never counted with those of
+//! all places.
 
 use super::visit_workers::Bench;
 use anyhow::{Context, Result};
@@ -29,7 +29,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Returns the lost places of the stacks that are up.
+    /// Returns the places of the stacks that are up which are lost.
     pub(super) fn lost_places(&self) -> BTreeSet<Place> {
         let members = self.ready.iter().flat_map(|ready| &ready.members);
         members

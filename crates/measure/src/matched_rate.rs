@@ -10,7 +10,7 @@ use iotax_stats::stop::StopSpec;
 
 /// Part of the budget that goes into latencies at the matched rate.
 const PART: f64 = 0.25;
-/// Wished half-width of latencies, as a multiple of that of throughput.
+/// Half-width that intervals of latencies should reach, as a multiple of that of throughput.
 const COARSER: f64 = 2.0;
 
 /// Returns the matched rate in I/Os per second, summed over all threads, and the index of the

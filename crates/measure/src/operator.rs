@@ -114,8 +114,8 @@ impl Session<'_> {
         }
     }
 
-    /// Returns what is still missing; `None` if the drive is there, was inspected, and is nowhere
-    /// else.
+    /// Returns what a person still has to do; `None` if the drive is there, was inspected, and is
+    /// nowhere else.
     fn pending_manual_step(
         &mut self,
         places: &mut Places,
@@ -194,8 +194,8 @@ fn not_here(path: &Path, identity: Option<&Identity>, operator: &Operator) -> Op
     }
 }
 
-/// Returns a sentence if the drive is still where another stack has it. A host that does not answer
-/// no longer has the drive, or is off.
+/// Explains that the drive is still where another stack has it; `None` if it is not. A host that
+/// does not answer no longer has the drive, or is off.
 fn still_there(other: &Stack, operator: &Operator) -> Option<String> {
     let serial = &operator.serial;
     match &other.medium {

@@ -1,6 +1,6 @@
-//! Records the places of a run: their facts, the disks of guests as they really are, and which
-//! places are emulated. This module measures nothing and changes nothing. It does not repeat what
-//! was recorded or reported already.
+//! Records the places of a run: their facts, the disks of guests as QEMU and the guests report
+//! them, and which places are emulated. This module measures nothing and changes nothing. It does
+//! not repeat what was recorded or reported already.
 
 use super::guests;
 use super::observer::RunEvent;

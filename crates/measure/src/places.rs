@@ -1,6 +1,5 @@
 //! Reaches the places where load runs: this host (in process), guests (over their virtio-serial
-//! port), and hosts over SSH. A place is reached once a visit, and its guard gets the list of what
-//! may be written there.
+//! port), and hosts over SSH. The guard in each place gets the list of what may be written there.
 
 use anyhow::{Context, Result, bail};
 use iotax_drivers::path_ref::PathRef;
@@ -47,7 +46,7 @@ pub struct Places {
 
 pub struct ReachedPlace {
     pub peer: Peer,
-    /// Clock of the place minus clock of the host.
+    /// Clock of the place minus clock of this host, in nanoseconds.
     pub clock_offset_ns: i64,
     /// Last comparison of the clocks, if the place was not stopped since.
     clock: Option<ClockReading>,
@@ -61,7 +60,8 @@ pub struct ReachedPlace {
     copied_as: Option<String>,
     /// QEMU's control connection, which stops a guest and continues it.
     control: Option<Qmp>,
-    /// Socket of a connection that is kept. The ssh that serves it may have no time to remove it.
+    /// Socket of a shared ssh connection, which is removed with this value: ssh may have no time to
+    /// remove it.
     _socket: Option<Socket>,
 }
 
@@ -383,10 +383,10 @@ impl ReachedPlace {
         self.control.as_mut().context("a place without a QEMU")
     }
 
-    /// Compares the place's clock with the host's.
+    /// Compares the place's clock with this host's.
     ///
     /// # Errors
-    /// When it does not answer; when its clock ran apart since it was compared last.
+    /// The place does not answer, or its clock has drifted too far since the last comparison.
     pub fn compare_clock(&mut self, place: &Place) -> Result<ClockReading> {
         let (now, apart) = self.read_clock()?;
         apart.map_or(Ok(now), |apart| Err(runs_apart(place, apart).into()))
@@ -493,8 +493,8 @@ pub fn executor_over_ssh(place: &Place, id: &str) -> Result<Box<dyn PlaceExecuto
     Ok(Box::new(RemoteExecutor::new(peer, Box::new(|| false))))
 }
 
-/// Returns executors that remove what a run left. Hosts over SSH are reached if the run left
-/// something there.
+/// Returns executors for the places in which a run left something. Hosts over SSH are reached when
+/// their executor is first used; `watcher` gets the progress of each step.
 pub fn executors_to_clean(
     run_id: &str,
     watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
@@ -511,8 +511,9 @@ pub fn executors_to_clean(
     PlaceExecutors::watched(watcher).reaching_by(Box::new(reach))
 }
 
-/// Returns the error for a clock that runs apart. A guest's kernel may have counted wrong while it
-/// booted; other places stood still.
+/// Returns the error for a clock that ran faster than this host's by the fraction `apart`
+/// (negative: slower). A guest's kernel may have measured its clock wrong while it booted; other
+/// machines stood still.
 pub(super) fn runs_apart(place: &Place, apart: f64) -> Failed {
     let why = match place {
         Place::Host | Place::Guest(_) => {

@@ -24,7 +24,7 @@ pub struct WorkloadProgress {
     pub matched_s: f64,
     pub design: Option<Design>,
     pub series: Option<SeriesDesign>,
-    /// Bytes of a write slice, fixed by the first warm-up.
+    /// Bytes of each slice of a load that writes, fixed after the first warm-up.
     pub slice_bytes: Option<u64>,
     pub matched: Option<Matched>,
     pub preconditioned: Vec<WrittenRound>,
@@ -57,7 +57,8 @@ impl WorkloadProgress {
 pub enum VisitLimit {
     /// Ends when the comparisons are precise, or at the end of the budget.
     Precise(StopSpec),
-    /// Ends after as many rounds as the first visit had.
+    /// Ends after as many rounds as each earlier visit had: of the workload's own load, and at the
+    /// matched rate.
     AsBefore { rounds: usize, matched: usize },
     /// Ends after this time, in seconds.
     Time(f64),

@@ -1,6 +1,6 @@
-//! Reads back after a load with `verify`: the data is read through the stacks, in the places that
-//! wrote it, and the findings are recorded. For a load that was cut short, only the findings of its
-//! own reads are asked for.
+//! Verifies after a load with `verify`: the data is read back through the stacks, in the places
+//! that wrote it, and wrong blocks are recorded. After a load that was cut short, only the wrong
+//! blocks that its own reads found are asked for.
 
 use super::observer::{Observer, RunEvent};
 use super::visit_workers::Bench;

@@ -1,4 +1,4 @@
-//! Reaches the hosts over SSH of a run once, looks at their ends of stacks, and keeps the findings
+//! Connects once to the hosts over SSH of a run, inspects the media there, and keeps the findings
 //! with the survey.
 
 use super::observer::RunEvent;
@@ -35,8 +35,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Reaches the host that a member of a stack is on, if it is on another, and finds out what the
-    /// member is there.
+    /// Reaches the host of a stack's member, if it is on another host, and inspects the member
+    /// there.
     pub(super) fn reach_member(
         &mut self,
         places: &mut Places,

@@ -36,7 +36,7 @@ const LONGER_NS: u64 = 1_000_000_000;
 /// Least budget in seconds for a pilot. Below it a pilot, or rounds of the baseline alone, would
 /// take more than a tenth of the budget.
 pub const LEAST_BUDGET_FOR_A_PILOT_S: f64 = 10.0 * pilot::LEAST_S;
-/// Longest slice that may have rounds of slices four times as long.
+/// Longest slices, in nanoseconds, of a load that also has rounds with slices four times as long.
 const LONGEST_FOR_LONG_ROUNDS_NS: u64 = 500_000_000;
 
 pub struct Visit<'a> {
@@ -45,7 +45,7 @@ pub struct Visit<'a> {
     pub baseline: usize,
     /// Names of all stacks of the scenario, those of other sets too.
     pub names: &'a [&'a str],
-    /// Number of members that get the load at once, for each stack of the scenario.
+    /// Number of targets that get the load at once, for each stack of the scenario.
     pub members: &'a [u64],
     /// Index of the stack that only checks the measuring, such as fio on the baseline, if there is
     /// one.
@@ -129,16 +129,17 @@ impl Visit<'_> {
         self.rounds(progress, until.reduced_by(self.bench.spent_s - began_s))
     }
 
-    /// Returns true if the baseline is to be measured alone: once a workload, before the first
-    /// round, if there is time for it and bytes are not scarce.
+    /// Returns true if the baseline is to be measured alone: before the first round of a workload,
+    /// if there is time for it and written bytes are not limited.
     fn asks_whether_alone(&self, progress: &WorkloadProgress) -> bool {
         progress.rounds.is_empty()
             && self.bench.allowance.is_none()
             && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
     }
 
-    /// Runs one slice of each stack that is no part of any figure. It fills caches of addresses,
-    /// causes the first drain, and shows how fast each stack is.
+    /// Runs one slice of each stack, or a second one if the first showed too little. These slices
+    /// are part of no figure: they fill caches of addresses, cause the first drain, and show how
+    /// fast each stack is.
     fn warm_up(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -199,8 +200,9 @@ impl Visit<'_> {
         order
     }
 
-    /// Returns the bound of a warm-up slice. The bytes that are written in a slice's time are not
-    /// known yet. If writes are limited, the first slice is a small part of the limit.
+    /// Returns the bound of a warm-up slice. How many bytes are written in a slice's time is not
+    /// known before the first one; if written bytes are limited, that one gets a small part of the
+    /// limit.
     fn warm_up_bound(&self, progress: &WorkloadProgress) -> SliceBound {
         match (progress.slice_bytes, *self.bench.allowance) {
             (Some(bytes), _) => SliceBound::Bytes { bytes },
@@ -505,8 +507,8 @@ impl Visit<'_> {
         self.bench.ready.iter().position(|ready| ready.index == stack).unwrap_or(0)
     }
 
-    /// Fixes the rate at which latencies are compared, once every stack's own rate is known.
-    /// Returns `false` if the rates are not known.
+    /// Fixes the rate at which latencies are compared, or that they are compared one I/O at a time,
+    /// and records it. Returns `false` if the stacks' own rates are not known yet.
     fn match_rate(&mut self, progress: &mut WorkloadProgress) -> Result<bool> {
         if progress.matched.is_none() && self.compares_one_at_a_time(progress) {
             // At a stated depth of 1 the rounds themselves show the latencies.
@@ -536,8 +538,8 @@ impl Visit<'_> {
         Ok(progress.matched.is_some())
     }
 
-    /// Runs the workload again as an open loop: I/Os start on schedule on every stack, so that
-    /// latencies compare.
+    /// Runs the workload again as an open loop, in which I/Os start on schedule on every stack, or
+    /// one I/O at a time, so that latencies compare.
     fn at_matched_rate(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -563,8 +565,8 @@ impl Visit<'_> {
         Ok(ended)
     }
 
-    /// Reads back after the last slice of workers that verify. If the load failed, that error is
-    /// reported rather than the one for what could no longer be read back.
+    /// Verifies what was written, after the last slice of a workload that verifies. If the load
+    /// failed, returns that error rather than one of reading back.
     fn read_back(&mut self, ended: Result<VisitEnd>) -> Result<VisitEnd> {
         if !self.workload.verifies() {
             return ended;

@@ -27,7 +27,7 @@ impl ServedTime {
     }
 }
 
-/// Group of the threads that serve a stack.
+/// Which of the threads that serve a stack are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServedBy {
     /// All threads except virtual CPUs.

@@ -1,4 +1,4 @@
-//! What a slice measured, as a part of the statistics and as a record.
+//! Outcome of a slice: its part in the statistics, and its record.
 
 use super::serving::ServedApart;
 use super::together::CommonSliceParts;
@@ -15,7 +15,7 @@ use iotax_stats::rounds::RoundPart;
 
 use super::visit_workers::Bench;
 
-/// Outcome of a slice that was run.
+/// What a slice measured, with all readings taken around it.
 pub struct SliceOutcome {
     /// Result as the worker reports it.
     pub result: SliceResult,
@@ -47,8 +47,8 @@ pub struct SlicePosition {
 }
 
 impl SliceOutcome {
-    /// Merges all slices of a stack in a series into one, with the CPU time of its engine and its
-    /// guest.
+    /// Makes one outcome of all slices of a stack in a series, with the CPU time of the threads
+    /// that served it.
     pub(super) fn of_series(
         result: SliceResult,
         cpu: Option<CpuTimes>,
@@ -78,8 +78,8 @@ impl SliceOutcome {
         }
     }
 
-    /// Returns the slice's part in a comparison of throughput: I/Os, or bytes where slices end on
-    /// equal bytes.
+    /// Returns the slice's part in a comparison of throughput: I/Os or, if `by_bytes`, bytes, and
+    /// the seconds of the window. `stack` is the index in the scenario.
     pub fn part(&self, stack: usize, by_bytes: bool) -> RoundPart {
         let all = self.result.directions();
         let amount: u64 = all.iter().map(|one| if by_bytes { one.bytes } else { one.ios }).sum();

@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 use super::slice_outcome::{SliceOutcome, SlicePosition};
 use super::visit_workers::Bench;
 
-/// Least discarded time at the start of a slice. The worker takes twice its time to drain if that
-/// is more.
+/// Least discarded time at the start of a slice, in nanoseconds. The worker discards twice the time
+/// that its queue takes to drain, if that is more.
 const LEAST_DISCARD_NS: u64 = 5_000_000;
 /// Least discarded time of a slice at a rate that ends on time (one that ends on bytes discards
 /// nothing). The schedule does not wait for a place that wakes late, and what was due meanwhile
@@ -39,7 +39,7 @@ pub(super) const MOST_STOPS: u32 = 20;
 /// Longest discarded start that is learned from late places: a guest never waits half of this for a
 /// processor.
 const MOST_LEARNED_NS: u64 = 1_000_000_000;
-/// A learned start shrinks by one part in this many with each slice that was on time at the first
+/// A learned start shrinks by this fraction (1/32) with each slice that was on time at the first
 /// try. If a start is just too short, 4 in 100 slices are then repeated.
 const UNLEARNED_PART: u64 = 32;
 /// A slice that exceeds its length by more than this is reported.
@@ -119,9 +119,9 @@ impl Bench<'_> {
         .into())
     }
 
-    /// Runs a slice, and runs it again if several places did not run it together. Every try is a
-    /// slice in full: its bytes and its time count, its CPU time is not part of the next, and the
-    /// number of tries is recorded. The start that sufficed is kept for later slices.
+    /// Runs a slice, and runs it again if several places did not run it together. The bytes and the
+    /// time of every try count against the limits, and the number of tries is recorded. The start
+    /// that sufficed is kept for later slices.
     fn slice(
         &mut self,
         worker: usize,
@@ -168,7 +168,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Leaves a slice out of the record because a stop of iotax overlaps it, and reports it.
+    /// Records a warning in place of a slice during which iotax itself was stopped.
     pub(super) fn leave_out(
         &mut self,
         worker: usize,

@@ -1,6 +1,6 @@
 //! Measures stacks in states: brings an array from one state into the next, and makes sure that it
-//! stays there. The owner of the state reports it before and after every slice. A slice in which
-//! the array left its state counts nowhere, and is run again.
+//! stays there. The state is read before and after every slice. A slice in which the array left its
+//! state counts nowhere, and is run again.
 
 use super::observer::RunEvent;
 use super::places::Places;
@@ -35,7 +35,8 @@ struct WatchedOne {
     step: StepId,
     /// Configuration file of a cluster, whose whole reading is recorded. `None` for other arrays.
     cluster: Option<PathBuf>,
-    /// Steps that bring the array back into a state that ends by itself.
+    /// Steps that bring the array back into its state, if that is one that ends by itself; else
+    /// empty.
     again: Vec<Step>,
 }
 

@@ -35,8 +35,8 @@ const MOST_LATE: f64 = 0.05;
 /// up to [`MOST_DOUBLINGS`] times. Six were too few for 16 guests on two processors that had just
 /// booted. More tries cost nothing where they are not needed.
 const TRIES: u32 = 9;
-/// Most doublings of the lead. A lead that is doubled more often only waits: late are the places
-/// that get no processor.
+/// Most doublings of the lead. With more of them all places would only wait longer: those that are
+/// late get no processor.
 const MOST_DOUBLINGS: u32 = 4;
 /// Number of tries of a slice by bytes, all of which write.
 const TRIES_BY_BYTES: u32 = 2;
@@ -63,11 +63,11 @@ pub(super) struct CommonSlice {
 /// Timing of one slice that several places ran.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommonSliceParts {
-    /// Share of the whole window in which all ran.
+    /// Share of the whole window in which all places ran.
     pub share: f64,
     pub parts: Vec<SlicePart>,
     pub latencies: Vec<Histogram>,
-    /// Share of the whole window that had passed when the last began.
+    /// Share of the whole window that had passed when the last place began.
     late: f64,
     /// The place that began first, and the one that began last.
     ends: [Place; 2],
@@ -122,7 +122,8 @@ impl CommonSliceParts {
         )
     }
 
-    /// Returns the error for places that did no better than this in any try.
+    /// Returns the error for places that ran too little of the slice together in the last of all
+    /// tries.
     pub fn gave_up(&self) -> Failed {
         let CommonSliceParts { share, ends: [first, last], .. } = self;
         Failed::measurement(format!(
@@ -137,8 +138,9 @@ impl CommonSliceParts {
     }
 }
 
-/// Runs a slice in all places. `in_vain` counts the bytes that a failed attempt wrote. Every second
-/// `under_way` is called with the time that the slice has taken so far.
+/// Runs a slice in all places at the same time. If one of them fails, `in_vain` is set to the bytes
+/// that the others wrote. Every second `under_way` is called with the time that the slice has taken
+/// so far.
 ///
 /// # Errors
 /// When a peer is lost or refuses.

@@ -1,6 +1,6 @@
 //! Lets stacks take turns in a series. Stacks that are loaded in one place run one after the other.
-//! Stacks in several places run by the clock: each place gets the begin of its slices in its own
-//! clock.
+//! Stacks in several places run by the clock: each place gets the times at which its slices begin,
+//! in its own clock.
 
 use super::places::{Places, ReachedPlace};
 use super::together::{self, WATCHED_EVERY, join_thread};
@@ -173,7 +173,7 @@ fn ask_all(
 }
 
 impl PlaceShare<'_> {
-    /// Returns the slices of this place, in the place's time.
+    /// Returns the part of a series that this place runs, with times in the place's clock.
     fn local_spec(&self, spec: &SeriesSpec, begins_ns: &[u64], offset_ns: i64) -> SeriesSpec {
         let local = |at: &usize| self.workers.iter().position(|worker| *worker == spec.order[*at]);
         SeriesSpec {

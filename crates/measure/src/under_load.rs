@@ -21,7 +21,7 @@ pub struct StackUnderLoad {
     pub stack: String,
     /// Places where the load runs: one, or several that begin every slice at the same time.
     pub members: Vec<LoadedMember>,
-    /// The load generator, if the stack names another than the workload's.
+    /// Load generator that the stack names; `None`: the workload's.
     pub engine: Option<Engine>,
     /// Paths on this host whose data must be on the disk before a slice that writes begins.
     pub owed: Vec<PathBuf>,

@@ -28,7 +28,7 @@ use std::sync::atomic::Ordering;
 enum VisitOutcome {
     Done,
     Interrupted,
-    /// The baseline runs at this share of its rate while the other stacks are up.
+    /// The baseline's rate while the other stacks are up, as a share of its rate alone.
     Disturbed(f64),
 }
 
@@ -92,15 +92,15 @@ impl Session<'_> {
         Ok(RunOutcome::Interrupted)
     }
 
-    /// Returns the number of visits of the only set: one for each way to swap equal files among its
-    /// stacks, times the attaches that were asked for.
+    /// Returns the number of visits of the only set: as many as there are equal files (one if there
+    /// are none), times the attaches that were asked for.
     pub(super) fn sibling_visits(&self, layout: &SetLayout) -> usize {
         layout.visits_of_a_set(&self.scenario.measure) as usize
     }
 
-    /// Plans the visits. If all stacks can be up together, there is one visit per attach, or one
-    /// for each way to swap equal files among the stacks. Sets that take turns have several visits
-    /// each, in random order. Sets of one chain of states are in one visit.
+    /// Plans the visits. If all stacks can be up together, there is one visit per attach, or per
+    /// attach one for each of the equal files that the stacks swap. Sets that take turns have
+    /// several visits each, in random order. Sets of one chain of states are in one visit.
     fn planned_visits(&self, layout: &SetLayout) -> Vec<Vec<PlannedVisit>> {
         if layout.sets.len() == 1 {
             // This is a Latin square: every stack once on every one of the equal files.

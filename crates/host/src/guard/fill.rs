@@ -1,6 +1,6 @@
-//! Fills a file of ours with data that no drive can compress or deduplicate (unless the load says
-//! how far its own can be), so that later reads measure the drive and not holes. Refuses files
-//! without our marker.
+//! Fills a file of ours with data that no drive can compress or deduplicate (unless the load's own
+//! data can be), so that later reads measure the drive and not holes. Refuses files without our
+//! marker.
 
 use super::marker::{self, Marker};
 use anyhow::{Context, Result};

@@ -14,7 +14,7 @@ pub struct Inspection {
     pub symlink: bool,
     pub bytes: u64,
     pub identity: Identity,
-    /// Marker, if iotax made the file.
+    /// Valid marker of the file; `None` if iotax did not make it, or for a device.
     pub marker: Option<Marker>,
     pub occupied: Vec<Finding>,
     pub signatures: Vec<Signature>,
@@ -50,14 +50,16 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetUse {
-    /// Mounted, in this or in another mount namespace, itself or a partition of it.
+    /// The target, a partition of it, or the disk that it is on is mounted, in this or in another
+    /// mount namespace.
     Mounted,
     Swap,
     /// A loop device is on it.
     Loop,
     /// The kernel has stacked another device on it (md, LVM, crypt, bcache).
     Holder,
-    /// A path of a multipath device, or one of several ways to the same disk.
+    /// The target is a path of a multipath device, or the same disk is also there under another
+    /// name.
     Multipath,
     /// Exported by the kernel (LIO, nvmet).
     Exported,
@@ -99,11 +101,11 @@ pub struct UncheckedPoint {
 #[serde(rename_all = "snake_case")]
 pub enum InspectionCheck {
     Mounts,
-    /// Other processes' open files.
+    /// Whether other processes have the target open.
     Open,
-    /// An exclusive open of the device.
+    /// Whether the device can be opened exclusively.
     Exclusive,
-    /// Signatures and data on it.
+    /// Signatures and data on the target.
     Content,
     /// SCSI or NVMe persistent reservations.
     Reservation,

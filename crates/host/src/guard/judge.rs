@@ -21,7 +21,8 @@ pub enum Intent {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permit {
-    /// Facts that a reader of the results must know.
+    /// What a reader of the results must know: who else uses a target that is read, or what could
+    /// not be checked.
     pub warnings: Vec<String>,
 }
 
@@ -302,9 +303,9 @@ fn use_reasons(occupied: &[Finding]) -> Vec<String> {
     occupied.iter().map(|finding| finding.text.clone()).collect()
 }
 
-/// Returns true for a check without which a device may be in use or hold data unnoticed. A mount in
-/// a namespace that we cannot see fails the exclusive open all the same, and the drive itself
-/// enforces reservations.
+/// Returns true if a device could be in use, or hold data, unnoticed without this check. Mounts are
+/// not such a check, since a mount in a namespace that we cannot see also fails the exclusive open;
+/// nor are reservations, which the drive itself enforces.
 fn is_vital(check: InspectionCheck) -> bool {
     match check {
         InspectionCheck::Open | InspectionCheck::Exclusive | InspectionCheck::Content => true,

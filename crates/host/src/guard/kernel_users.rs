@@ -111,7 +111,7 @@ fn other_ways(probe: &Probe, node: &BlockNode, wwn: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Finds loop devices whose backing file satisfies `is_target`, with where they are mounted.
+/// Finds loop devices whose backing file satisfies `is_target`, and adds where each is mounted.
 fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     let mut found = Vec::new();
     for name in probe.folder_names("/sys/block").into_iter().filter(|name| name.starts_with("loop"))
@@ -133,7 +133,8 @@ fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     found
 }
 
-/// Finds kernel targets that export the path: LIO's backstores and nvmet's namespaces, in configfs.
+/// Finds targets of the kernel (LIO's backstores and nvmet's namespaces, in configfs) that export a
+/// path which satisfies `is_target`.
 fn exports(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     let lio = two_down(probe, "/sys/kernel/config/target/core", "udev_path");
     let nvmet = probe.folder_names("/sys/kernel/config/nvmet/subsystems").into_iter().flat_map(

@@ -85,7 +85,7 @@ pub fn read_marker(path: &Path) -> Result<Option<Marker>> {
 /// Records in the marker whether the data region is filled.
 ///
 /// # Errors
-/// When the file is not ours or cannot be written.
+/// The file is not ours, or cannot be opened, read, written or synced.
 pub fn set_filled(path: &Path, filled: bool) -> Result<()> {
     let (file, marker) = open_ours(path, true)?.ok_or_else(|| not_ours(path))?;
     write_trailer(&file, &Marker { filled, ..marker }, path)
@@ -234,7 +234,7 @@ fn decode(trailer: &[u8; TRAILER as usize]) -> Option<Marker> {
     })
 }
 
-/// Returns the trailer of a file that is made on another machine.
+/// Encodes the trailer with this marker, for a file that is made on another machine.
 pub fn trailer(marker: &Marker) -> [u8; TRAILER as usize] {
     encode(marker)
 }
@@ -402,7 +402,7 @@ fn open_unnamed(parent: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Gives an unnamed file its name; like O_EXCL this fails if the name is taken.
+/// Gives an unnamed file its name. Fails if the name is taken, as O_EXCL does.
 fn give_name(file: &File, path: &Path) -> Result<()> {
     let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
     match rustix::fs::linkat(CWD, unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW) {

@@ -7,10 +7,10 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// File or devices whose openers are searched.
+/// File or devices whose openers are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenTarget {
-    /// A file by its file system and inode, whatever name it was opened by.
+    /// A file by its file system's device number and its inode, whatever name it was opened by.
     File { device: u64, inode: u64 },
     /// Block devices by number and name.
     Device(Vec<(String, String)>),

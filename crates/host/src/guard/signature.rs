@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-/// A magic at a fixed position.
+/// A signature that is recognised by a magic at a fixed position.
 #[derive(Clone, Copy, Debug)]
 pub struct SignatureKind {
     /// libblkid's name where it has one.
@@ -25,9 +25,9 @@ pub struct SignatureKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignaturePlace {
-    /// Bytes from the start.
+    /// Offset from the start, in bytes.
     Start(u64),
-    /// Bytes before the end.
+    /// Distance from the end, in bytes.
     End(u64),
 }
 
@@ -202,7 +202,7 @@ impl Area {
         Some(u32::from_le_bytes(self.bytes_at(offset, 4)?.try_into().ok()?))
     }
 
-    /// Returns the position of a magic, if it is there.
+    /// Returns the position in bytes of a magic; `None` if it is not at `at`.
     fn magic_position(&self, at: SignaturePlace, magic: &[u8]) -> Option<u64> {
         let offset = match at {
             SignaturePlace::Start(offset) => offset,
@@ -263,13 +263,14 @@ fn dos(area: &Area) -> Option<(&'static str, u64)> {
     (is_table && !protective).then_some(("dos", 510))
 }
 
-/// Finds md 0.90: 64 KiB before the end, rounded down to 64 KiB.
+/// Finds the superblock of md 0.90: 64 KiB before the end of the device, which is rounded down to
+/// 64 KiB first.
 fn md_0_90(area: &Area) -> Option<(&'static str, u64)> {
     let at = (area.bytes & !0xffff).checked_sub(0x1_0000)?;
     Some(("linux_raid_member", area.magic_position(SignaturePlace::Start(at), MD)?))
 }
 
-/// Finds md 1.0: at least 8 KiB before the end, rounded down to 4 KiB.
+/// Finds the superblock of md 1.0: at least 8 KiB before the end, on a multiple of 4 KiB.
 fn md_1_0(area: &Area) -> Option<(&'static str, u64)> {
     let at = ((area.bytes / 512).checked_sub(16)? & !7) * 512;
     Some(("linux_raid_member", area.magic_position(SignaturePlace::Start(at), MD)?))
@@ -291,7 +292,7 @@ fn zfs(area: &Area) -> Option<(&'static str, u64)> {
     })
 }
 
-/// Returns the rings of uberblocks on a device of that size, in bytes from its start.
+/// Returns the byte ranges of the rings of uberblocks on a device with this number of bytes.
 pub fn uberblocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
     const LABEL: u64 = 256 << 10;
     let whole = bytes & !(LABEL - 1);
@@ -299,11 +300,11 @@ pub fn uberblocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
     labels.into_iter().flatten().map(|label| label + LABEL / 2..label + LABEL)
 }
 
-/// Returns the names of signatures on a file or whole device, without those in its partitions, each
-/// once.
+/// Returns the names of signatures on a file or whole device, each once, without those in its
+/// partitions.
 ///
 /// # Errors
-/// When a part of it cannot be read.
+/// The file cannot be opened, or a part of it cannot be read.
 pub fn names_on(path: &Path) -> Result<Vec<String>> {
     let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let bytes = file.seek(SeekFrom::End(0))?;

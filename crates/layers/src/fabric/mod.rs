@@ -218,8 +218,8 @@ fn listens(op: &Op) -> Option<(IpAddr, u16)> {
     }
 }
 
-/// Returns the needs of an RDMA end other than its modules. The card of a named address may have
-/// RDMA; if it has not, the step reports what is lacking.
+/// Returns the ids of the needs of one end with RDMA, apart from its modules. With `address=`, the
+/// card may have RDMA itself; if it has not, the step reports what is lacking.
 fn rdma_needs(spec: &LayerSpec) -> &'static [&'static str] {
     if spec.option("address").is_some() { &["ip"] } else { &["ip", "rdma", "rdma_rxe"] }
 }
@@ -245,8 +245,8 @@ fn random(context: &PlanContext, what: &str) -> String {
     format!("{:016x}", digest(&[&context.tag.run_id, what, &secret().to_string()]))
 }
 
-/// Returns a unique qualified name: `KIND.2026-01.invalid.iotax:RUN-NAME-RANDOM`. The domain is
-/// reserved (RFC 2606).
+/// Returns a qualified name (NQN or IQN) that only this run knows:
+/// `KIND.2026-01.invalid.iotax:RUN-NAME-RANDOM`. The domain is reserved (RFC 2606).
 fn qualified(kind: &str, name: &str, context: &PlanContext) -> String {
     let random = random(context, &format!("{kind} {name}"));
     // iSCSI names are in lower case (RFC 7143).
@@ -262,8 +262,8 @@ fn digest(words: &[&str]) -> u64 {
     hasher.finish()
 }
 
-/// Returns the secret of this process: every plan of a run has the same names, and no other run
-/// knows them.
+/// Returns a number that only this process knows: every plan of a run then has the same names, and
+/// no other run can guess them.
 fn secret() -> u64 {
     static SECRET: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
     #[cfg(any(test, feature = "testing"))]
@@ -278,7 +278,8 @@ fn secret() -> u64 {
 #[cfg(any(test, feature = "testing"))]
 static FIXED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(cfg!(test));
 
-/// Makes the names the same in every process from now on: tests compare plans with earlier ones.
+/// Makes the secret in names the same in every process from now on, so that tests can compare plans
+/// with earlier ones.
 #[cfg(any(test, feature = "testing"))]
 pub fn fix_names() {
     FIXED.store(true, std::sync::atomic::Ordering::Relaxed);

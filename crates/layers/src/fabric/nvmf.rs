@@ -160,7 +160,8 @@ fn wire(spec: &LayerSpec) -> FabricTransport {
     }
 }
 
-/// Returns the id of the port in configfs, above the low numbers that people choose.
+/// Returns the id of nvmet's port in configfs, derived from the NQN. It is above the low numbers
+/// that people choose.
 fn port_id(nqn: &str) -> u16 {
     10_000 + (digest(&[nqn]) % 50_000) as u16
 }

@@ -176,7 +176,7 @@ fn takes_direct(file: &Path) -> bool {
     can(flags).is_err() || !matches!(can(flags | OFlags::DIRECT), Err(Errno::INVAL))
 }
 
-/// Returns the initramfs modules that mount the image.
+/// Returns the kernel modules that the initramfs needs to mount the lab's image.
 pub(super) fn modules(parts: &GuestParts) -> Vec<String> {
     // The modules of a kernel that is still to be fetched are not known.
     let tree = Tree::open(&parts.kernel.modules).ok();
@@ -190,7 +190,8 @@ pub(super) fn modules(parts: &GuestParts) -> Vec<String> {
 /// off.
 ///
 /// # Errors
-/// A guest that is no lab; a failed measurement: its QEMU is gone, or does not take the connection.
+/// The guest has no agent for steps. A failed measurement: its QEMU is gone, or does not take the
+/// connection.
 pub fn reach_steps(plan: &GuestPlan) -> Result<Peer> {
     let path = plan
         .files

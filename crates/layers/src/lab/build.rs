@@ -35,7 +35,7 @@ pub struct Build<'a> {
     /// If set, the build undoes what it did and ends.
     pub stop: &'a AtomicBool,
     pub progress: &'a mut dyn FnMut(&str),
-    /// True to build even if the image is there already.
+    /// True to build the image even if it is there already.
     pub again: bool,
 }
 
@@ -204,8 +204,8 @@ impl Build<'_> {
     }
 }
 
-/// Archive of ZFS's modules, which is also kept next to an image. They are compiled once for a
-/// kernel, however the recipe changes.
+/// Archive of ZFS's modules, in the folder of an image. They are compiled once for a kernel,
+/// however the recipe changes.
 const MODULES: &str = "zfs.tar";
 
 struct BuildFolder {

@@ -19,7 +19,7 @@ const RECORD: &str = "image.json";
 /// Prefix of the names of folders that are being made.
 pub(super) const UNFINISHED: &str = ".new-";
 
-/// Record of what an image is made of.
+/// Record of how an image was built and what is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageRecord {
     /// Name derived from recipe, release and kernel; also the folder's name.
@@ -71,7 +71,8 @@ impl Image {
         self.folder.join(IMAGE)
     }
 
-    /// Returns the bytes that the image takes on disk; it has holes.
+    /// Returns the bytes that the image takes on disk, where holes take none; `None` if it cannot
+    /// be looked at.
     pub fn bytes_on_disk(&self) -> Option<u64> {
         Some(self.path().metadata().ok()?.blocks() * 512)
     }

@@ -22,11 +22,11 @@ pub struct Recipe {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ZfsRecipe {
-    /// The package with its programs.
+    /// Package with ZFS's programs.
     pub tools: String,
-    /// The package with the source of its modules.
+    /// Package with the source of ZFS's modules.
     pub source: String,
-    /// Packages that compile it, in addition to the kernel's headers.
+    /// Packages that compile the modules, in addition to the kernel's headers.
     pub build: Vec<String>,
 }
 

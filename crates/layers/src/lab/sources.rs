@@ -1,5 +1,5 @@
 //! Finds the sources of packages: this machine's own apt sources of its release, and no other. apt
-//! itself reports which they are; the files that list them say who signs them.
+//! itself reports which sources these are; the files that list them name the keyrings.
 
 use anyhow::{Context, Result};
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
@@ -18,7 +18,7 @@ pub struct ReleaseSource {
     uri: String,
     release: String,
     components: Vec<String>,
-    /// One keyring or several.
+    /// Paths of keyrings, separated by commas; `None`: apt's own trusted keys.
     signed_by: Option<String>,
     further: &'static str,
 }

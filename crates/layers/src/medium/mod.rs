@@ -26,7 +26,7 @@ pub struct FoundMedium {
 }
 
 impl FoundMedium {
-    /// Returns a medium without a signature.
+    /// Returns the facts of a medium without a signature.
     pub fn without_signature(bytes: u64, block: bool, exists: bool) -> FoundMedium {
         FoundMedium { bytes, block, exists, signatures: Vec::new(), disk: None }
     }
@@ -183,8 +183,8 @@ fn exposed(path: PathBuf, found: &FoundMedium, place: Place, writable: bool) -> 
     }
 }
 
-/// Returns the path of a sibling: `x.img` is `x.img` for one stack, `x.img.2` for the second that
-/// needs an equal file.
+/// Returns the path of the equal file with the index `sibling`: `x.img` is the first one or the
+/// only one, `x.img.2` the second.
 pub fn sibling_path(path: &Path, sibling: Option<usize>) -> PathBuf {
     match sibling {
         None | Some(0) => path.to_owned(),

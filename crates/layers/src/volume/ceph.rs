@@ -23,7 +23,7 @@ use iotax_units::{GIB, KIB, MIB, show_bytes};
 
 /// Bytes kept for BlueStore's own database and logs. An empty OSD of Ceph 16.2 takes 300 MB.
 const OWN_BYTES: u64 = 320 * MIB;
-/// Size of the smallest member. A smaller OSD is near full before anything is in it.
+/// Smallest member. A smaller OSD is nearly full before anything is in it.
 const LEAST_MEMBER: u64 = GIB;
 
 pub struct Ceph;
@@ -127,7 +127,7 @@ impl Layer for Ceph {
     }
 }
 
-/// Returns block devices, one per member: loop devices over files.
+/// Returns one block device per member. Adds the steps that attach loop devices over files.
 fn member_devices(below: &ExposedDevice, context: &mut PlanContext) -> Vec<PathRef> {
     if below.block {
         return below.paths.clone();

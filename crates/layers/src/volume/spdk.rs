@@ -189,7 +189,7 @@ fn power_of_two(spec: &LayerSpec, option: &str, least: u64) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Refuses members that cannot be joined, before anything is made.
+/// Refuses members that the RAID level cannot join, and io_uring for what is only read.
 fn check_members(op: &JoinSpdk, spec: &LayerSpec) -> Result<()> {
     let origin = &spec.origin;
     match (&op.raid, op.members.len()) {
@@ -220,7 +220,7 @@ fn check_members(op: &JoinSpdk, spec: &LayerSpec) -> Result<()> {
     Ok(())
 }
 
-/// Returns the bytes of the array, from members of `of_member` bytes each: whole strips of each are
+/// Returns the bytes of the array of members with `of_member` bytes each, of which whole strips are
 /// used.
 fn joined_bytes(op: &JoinSpdk, of_member: u64) -> u64 {
     let Some(raid) = &op.raid else { return of_member };

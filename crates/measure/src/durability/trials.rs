@@ -25,11 +25,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Limit for the first acknowledgement. A stack that acknowledges nothing for so long never will.
+/// Limit for the first acknowledgement. A stack that acknowledges nothing in this time never will.
 const FIRST_LIMIT: Duration = Duration::from_secs(60);
 const VERIFY_LIMIT: Duration = Duration::from_secs(1800);
 
-/// Result of the load of a trial.
+/// How the load of a trial ended.
 enum TrialLoad {
     /// The kill was due, or the writer had written all that it may. `load_ns` counts from the first
     /// acknowledgement, in nanoseconds; `acknowledged` is the last acknowledgement.
@@ -185,7 +185,7 @@ struct TrialSetup<'a> {
     up: SetPlan,
     region: u64,
     most_batches: u64,
-    /// The executor's mark above the layers that the guest is on.
+    /// The executor's mark between the layers below the guest and the guest's own steps.
     below: usize,
     set: usize,
     /// Blocks that earlier trials, of any stack, could not read: all stacks are on the same file.

@@ -29,9 +29,9 @@ pub struct GuestParts {
     pub accel: Accel,
     /// Rate of the time-stamp counter that guests see under TCG, in kHz.
     pub tsc_khz: Option<u32>,
-    /// The note that every output carries when figures are not representative.
+    /// Why figures are not representative, for every output; `None` if they are.
     pub emulated: Option<String>,
-    /// True if the user demanded this accelerator.
+    /// True if the user demanded KVM, so that TCG must not replace it.
     pub demanded: bool,
     /// Version of the installed QEMU; `None`: not known.
     pub qemu: Option<Version>,
@@ -49,8 +49,8 @@ pub struct GuestParts {
 }
 
 impl GuestParts {
-    /// Looks at the images of a scenario, finds or fetches the kernel if one of its guests is our
-    /// own, and probes KVM.
+    /// Returns the parts for a scenario's guests: checks their images, finds or fetches the kernel
+    /// if one of the guests is our own, and probes KVM.
     ///
     /// # Errors
     /// Bad input: an image that no guest can be booted from. An unmet need with its command.
@@ -143,8 +143,8 @@ impl GuestParts {
         }
     }
 
-    /// Switches to TCG after KVM showed no sign of life, unless KVM was demanded. Returns true if
-    /// it did.
+    /// Switches to TCG because KVM showed no sign of life, unless KVM was demanded. Returns true if
+    /// it switched.
     pub fn fall_back_to_tcg(&mut self) -> bool {
         if self.accel == Accel::Tcg || self.demanded {
             return false;

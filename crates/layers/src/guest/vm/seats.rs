@@ -59,7 +59,7 @@ struct DiskSeat {
 pub struct GuestPlan {
     /// Name of the guest as a place.
     pub place: Place,
-    /// Position in the scenario of the first stack that asks for the guest.
+    /// Where the scenario first asks for the guest.
     pub origin: String,
     pub files: GuestFiles,
     /// Argument that no other process has in its command line.
@@ -85,7 +85,7 @@ pub struct GuestPlan {
     pub pin: Option<Pin>,
     pub accel: Accel,
     pub emulated: Option<String>,
-    /// Number of guests that boot on one processor at the same time.
+    /// Guests of the set per processor of this host, rounded up: all of them boot at the same time.
     pub crowd: u32,
     /// Network card of the guest, and the address that its agent gives it.
     pub address: Option<CardAddress>,
@@ -124,7 +124,7 @@ impl GuestPlan {
 pub struct Daemon {
     pub disk: usize,
     pub command: Vec<String>,
-    /// Devices that only steps know, like those in the guest's command line.
+    /// Devices that only steps know; the command line has `@below0@` and so on for them.
     pub belows: Vec<PathRef>,
     /// Argument that no other process has in its command line.
     pub tag: String,
@@ -210,7 +210,7 @@ pub fn draft_named_guest(context: &mut PlanContext, name: &str, spec: &LayerSpec
     Ok(())
 }
 
-/// The network that guests with a card share, and the number of its addresses in use.
+/// The network that guests with a card share, with the number of cards that have an address in it.
 struct Network {
     bridge: String,
     subnet: Subnet,
@@ -218,7 +218,7 @@ struct Network {
 }
 
 impl Network {
-    /// Plans the network, with the step that makes its bridge; `None`: no guest has a card. The
+    /// Plans the network, and adds the step that makes its bridge. `None`: no guest has a card. The
     /// run's id determines the network, so that parallel runs have different ones.
     fn plan_network(drafts: &[GuestDraft], context: &mut PlanContext) -> Result<Option<Network>> {
         let Some(first) = drafts.iter().find(|draft| draft.wish.card.is_some()) else {
@@ -317,7 +317,7 @@ fn pins(drafts: &mut [GuestDraft]) -> Result<Vec<Pin>> {
     Ok(planned.into_iter().map(|(pin, _)| pin).collect())
 }
 
-/// Paths of a command line that only steps know.
+/// Devices in a command line whose paths only steps know, in the order of their placeholders.
 #[derive(Default)]
 struct PathsBelow(Vec<PathRef>);
 
@@ -340,8 +340,8 @@ impl PathsBelow {
 }
 
 impl GuestDraft {
-    /// Returns the NUMA node of the first drive that the guest is given, or the node on which all
-    /// of its disks are.
+    /// Returns the NUMA node of the first drive that is passed through to the guest, else the node
+    /// on which the drives below all of its disks are. `None`: there is no such node.
     fn node_of_drives(&self) -> Option<u32> {
         let given = self.disks.iter().find_map(|seat| match &seat.disk.server {
             DiskServer::Drive(drive) => u32::try_from(drive.numa_node?).ok(),
@@ -558,7 +558,7 @@ fn texts(words: Vec<OsString>) -> Result<Vec<String>> {
     words.into_iter().map(text).collect()
 }
 
-/// Returns the argument of `-name`: it carries the run's id and the guest's name.
+/// Returns the argument of `-name`, which has the run's id and the guest's name.
 fn guest_word(argv: &[String]) -> Result<String> {
     let at = argv.iter().position(|word| word == "-name").context("a guest without a name")?;
     argv.get(at + 1).cloned().context("a guest without a name")
