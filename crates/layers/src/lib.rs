@@ -60,8 +60,8 @@ pub enum Claim {
 pub struct OwnCache {
     /// The cache; its list of stacks is still empty.
     pub cache: WriteCache,
-    /// True if a flush of the device writes back all that the cache holds; it is then never full
-    /// after one.
+    /// True if a flush of the device writes back all that the cache holds, so that it is empty
+    /// after each flush.
     pub flushed: bool,
 }
 
