@@ -1,5 +1,5 @@
-//! Facts of a block device in sysfs and udev: its size, its partitions, and the names by which a
-//! person can distinguish it from every other disk.
+//! Facts of a block device in sysfs and udev: its size, its partitions, and the names that
+//! distinguish it from every other disk.
 
 use super::probe::Probe;
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,15 @@ pub struct BlockNode {
     pub name: String,
     pub devnum: String,
     pub bytes: u64,
-    /// First byte on the disk; 0 for a whole disk.
+    /// Position on the disk, in bytes; 0 for a whole disk.
     pub start: u64,
     pub logical_block_bytes: u64,
     pub read_only: bool,
-    /// The disk of a partition.
+    /// Name of the disk, if this is a partition.
     pub parent: Option<String>,
 }
 
-/// Names of a target that no other target has.
+/// Names and numbers that distinguish a file or a block device from all others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Kernel name of a device: `nvme0n1`.
@@ -30,12 +30,12 @@ pub struct Identity {
     pub serial: Option<String>,
     /// WWN, EUI-64 or NGUID of the disk, as the kernel prints it.
     pub wwn: Option<String>,
-    /// Name of this attachment of a device without serial and WWN, valid until the device is
-    /// detached or the machine reboots (`boot-1a2b3c4d-diskseq-12`).
+    /// Name of this attachment, for a device without serial and WWN (`boot-1a2b3c4d-diskseq-12`).
+    /// It is valid until the device is detached or the machine reboots.
     pub transient: Option<String>,
     /// Other disks that report the same serial, which then identifies none of them.
     pub serial_shared_with: Vec<String>,
-    /// Extent of a partition, whose serial and WWN are those of its disk.
+    /// Extent of a partition; serial and WWN are then those of its disk. `None` for a whole disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartitionExtent>,
     pub inode: Option<u64>,
@@ -49,15 +49,15 @@ pub struct PartitionExtent {
 }
 
 impl Identity {
-    /// Returns true if both describe one device. The kernel reassigns names and numbers, also those
-    /// of other drives, when a drive comes back from a guest; they count only if nothing better is
-    /// known.
+    /// Returns true if both describe one device. Kernel names and device numbers count only if
+    /// there is no WWN and no serial of its own: the kernel reassigns them when a drive comes back
+    /// from a guest.
     pub fn is_same_device(&self, other: &Identity) -> bool {
         self.lasting() == other.lasting()
     }
 
-    /// Returns the names that stay when the kernel reassigns its own; all of them if no other name
-    /// is unique.
+    /// Returns the identity without kernel name and device number if it has a WWN, or a serial that
+    /// no other disk has. Any other identity is returned unchanged.
     fn lasting(&self) -> Identity {
         match (&self.serial, &self.wwn) {
             (_, Some(_)) => Identity {
@@ -87,7 +87,7 @@ pub fn disk_by_name(probe: &Probe, name: &str) -> Option<BlockNode> {
     node_at(probe, &sys_block(name))
 }
 
-/// Returns the path at which udev puts a device.
+/// Returns the path of a device's node: `/dev/sda`.
 pub fn node_path(node: &BlockNode) -> PathBuf {
     device_path(&node.name)
 }
@@ -136,8 +136,9 @@ pub fn partitions(probe: &Probe, disk: &BlockNode) -> Vec<BlockNode> {
         .collect()
 }
 
-/// Returns the numbers and names of devices whose use counts as use of the target: for a disk also
-/// its partitions, for a partition also its disk, but not its siblings.
+/// Returns number and name (`8:0`, `sda`) of each device whose use counts as use of the target: the
+/// target itself, for a disk also its partitions, for a partition also its disk, but not its
+/// siblings.
 pub fn numbers_in_question(probe: &Probe, node: &BlockNode) -> Vec<(String, String)> {
     let parent = node.parent.as_deref().and_then(|name| disk_by_name(probe, name));
     std::iter::once(node.clone())
@@ -147,8 +148,8 @@ pub fn numbers_in_question(probe: &Probe, node: &BlockNode) -> Vec<(String, Stri
         .collect()
 }
 
-/// Returns the names of a disk (for a partition: of its disk), and the other disks that report its
-/// serial.
+/// Returns the identity of a disk or a partition. Model, serial and WWN of a partition are those of
+/// its disk.
 pub fn identity(probe: &Probe, node: &BlockNode) -> Identity {
     let name = node.parent.as_deref().unwrap_or(&node.name);
     let (serial, wwn) = (serial(probe, name), wwn(probe, name));
@@ -177,8 +178,8 @@ fn partition_extent(probe: &Probe, node: &BlockNode) -> Option<PartitionExtent> 
     Some(PartitionExtent { number, start: node.start, bytes: node.bytes })
 }
 
-/// Reads the serial of a disk: virtio's own, NVMe's and MMC's below `device`, SCSI's in page 0x80,
-/// udev's.
+/// Reads the serial of a disk from the first source that has one: sysfs, page 0x80 of SCSI's vital
+/// product data, or udev. `None` also for a serial without a letter or a digit other than 0.
 pub fn serial(probe: &Probe, name: &str) -> Option<String> {
     let dir = sys_block(name);
     first_of(probe, &dir, &["serial", "device/serial"])
@@ -187,7 +188,8 @@ pub fn serial(probe: &Probe, name: &str) -> Option<String> {
         .filter(|serial| says_something(serial))
 }
 
-/// Reads the WWN of a disk: NVMe's `wwid` is at the disk, SCSI's below `device`; else udev's.
+/// Reads the WWN of a disk from sysfs (`wwid` of NVMe, `device/wwid` of SCSI), else from udev.
+/// `None` also for a WWN of only zeros.
 pub fn wwn(probe: &Probe, name: &str) -> Option<String> {
     let dir = sys_block(name);
     first_of(probe, &dir, &["wwid", "nguid", "eui", "device/wwid"])
@@ -195,7 +197,8 @@ pub fn wwn(probe: &Probe, name: &str) -> Option<String> {
         .filter(|wwn| says_something(bare_wwn(wwn)))
 }
 
-/// Returns true if a disk is attached to that PCI function (`0000:00:10.0`), through any buses.
+/// Returns true if the disk `name` is below the PCI function `address` (`0000:00:10.0`), directly
+/// or through other buses.
 pub fn hangs_on(probe: &Probe, name: &str, address: &str) -> bool {
     let real = probe.path_below(sys_block(name)).canonicalize();
     real.is_ok_and(|path| path.components().any(|part| part.as_os_str() == address))
@@ -217,8 +220,8 @@ fn says_something(serial: &str) -> bool {
     serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0')
 }
 
-/// Returns a WWN without the prefix of its kind: the kernel writes `naa.5000...` and `eui.0025...`,
-/// udev and labels `0x5000...`.
+/// Returns a WWN without the prefix that names its kind. The kernel writes `naa.5000...` and
+/// `eui.0025...`; udev and labels write `0x5000...`.
 pub fn bare_wwn(text: &str) -> &str {
     ["naa.", "eui.", "uuid.", "0x"]
         .iter()
@@ -226,8 +229,8 @@ pub fn bare_wwn(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Reads the serial from page 0x80 of SCSI's vital product data: 4 bytes of header, the last two
-/// its length.
+/// Reads the serial from page 0x80 of SCSI's vital product data: a header of 4 bytes, whose last
+/// two are the length of the text, and the text.
 fn vpd_serial(probe: &Probe, dir: &Path) -> Option<String> {
     let page = std::fs::read(probe.path_below(dir.join("device/vpd_pg80"))).ok()?;
     let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));

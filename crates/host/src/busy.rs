@@ -1,6 +1,6 @@
-//! Programs that keep the CPUs busy: names what would disturb a measurement before it begins.
-//! Programs that this one has started do not count, nor do threads of the kernel, which work for it
-//! too.
+//! CPU load of other programs, which is measured before a run and reported in a warning, since it
+//! disturbs the figures. Programs that iotax has started do not count, nor do kernel threads, which
+//! also work for iotax.
 
 use super::gauges::Gauges;
 use super::probe::Probe;
@@ -8,15 +8,15 @@ use iotax_facts::slice::{CpuTimes, ThreadId};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Fraction of a CPU that a program must use to be named.
+/// Fraction of a CPU that a program must use for the warning to name it.
 const LEAST_OF_PROGRAM: f64 = 0.1;
-/// Smallest load, in CPUs, that disturbs a measurement even of something other than that CPU.
+/// Load of other programs, in CPUs, from which on the warning reports it.
 const LEAST_BUSY: f64 = 0.3;
-/// Share of all CPUs' time that a hypervisor must take to deserve a warning.
+/// Share of all CPUs' time that the hypervisor must withhold for a warning.
 const LEAST_STOLEN: f64 = 0.05;
-/// Number of programs that the warning names.
+/// Most programs that the warning names.
 const NAMED: usize = 3;
-/// The parent of all threads of the kernel.
+/// Process id of kthreadd, the parent of all kernel threads.
 const KTHREADD: u32 = 2;
 
 /// CPU time that each program had used at one moment.
@@ -34,16 +34,17 @@ struct Program {
     ns: u64,
 }
 
-/// Load that programs of others put on the CPUs.
+/// CPU load between two readings, without iotax, the programs that it started, and kernel threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BusyCpus {
     /// Number of CPUs that are online.
     pub cpus: f64,
-    /// Number of CPUs that programs of others used.
+    /// CPU time that other programs used, in CPUs: 1.5 is one and a half.
     pub busy: f64,
-    /// Share of all CPUs' time that a hypervisor took for others.
+    /// Share of all CPUs' time that the hypervisor did not give to this machine.
     pub stolen: f64,
-    /// Programs that used most, as `rustc (pid 4711)`, with the CPUs of each.
+    /// Up to three programs that used the most, and at least a tenth of a CPU each: `rustc (pid
+    /// 4711)`, and the number of CPUs that it used.
     pub programs: Vec<(String, f64)>,
 }
 
@@ -68,7 +69,8 @@ impl CpuReading {
         })
     }
 
-    /// Returns the load since an earlier reading, without the program `own` and its descendants.
+    /// Returns the load since an earlier reading, without the process `own`, its descendants, and
+    /// kernel threads.
     pub fn load_since(&self, earlier: &CpuReading, own: u32) -> BusyCpus {
         let passed_ns = (self.read_at - earlier.read_at).as_nanos().max(1) as f64;
         let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, .. } =
@@ -109,8 +111,8 @@ impl CpuReading {
 }
 
 impl BusyCpus {
-    /// Describes the load: `1.9 of 2 CPUs are busy: rustc (pid 4711), cc1 (pid 12)`. `None` if the
-    /// load does not matter.
+    /// Describes the load: `1.9 of 2 CPUs are busy: rustc (pid 4711), cc1 (pid 12)`. `None` if both
+    /// the load and the stolen time are too small to matter.
     pub fn sentence(&self) -> Option<String> {
         let busy = (self.busy >= LEAST_BUSY).then(|| {
             let names: Vec<&str> = self.programs.iter().map(|(name, _)| name.as_str()).collect();

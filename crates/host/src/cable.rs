@@ -1,15 +1,16 @@
-//! The cable of a drive: SATA, SAS, USB, as both ends settled it. A cable that the kernel does not
-//! report is unknown.
+//! Cable of a drive (SATA, SAS or USB), with the speed that its two ends negotiated. A cable that
+//! the kernel does not report is unknown.
 
 use super::probe::Probe;
 use iotax_facts::machine::Cable;
 use std::path::{Path, PathBuf};
 
-/// Reads the kind and the speed of each lane from one folder of sysfs.
+/// Function that reads the kind of a cable (`sas`) and the speed of each of its lanes from one
+/// folder of sysfs. `None` if the folder is not of that kind.
 type LaneSpeed = fn(&Path) -> Option<(&'static str, Vec<String>)>;
 
 /// Returns the cable of the disk with this folder; `above` are the real folders above it, nearest
-/// first.
+/// first. `None` if the kernel reports no speed, or not the same for all lanes.
 pub(super) fn disk_cable(probe: &Probe, disk_dir: &Path, above: &[PathBuf]) -> Option<Cable> {
     let nearest = |found: LaneSpeed| above.iter().find_map(|dir| found(dir));
     let (kind, speeds) = nearest(sas).or_else(|| nearest(sata)).or_else(|| nearest(usb))?;

@@ -1,5 +1,5 @@
-//! Caches that hold writes back on their way to a drive, as far as this machine reports how large
-//! they are. It does not report a drive's own.
+//! Caches that hold writes back on their way to a drive, with the sizes that this machine reports.
+//! A drive's own cache is not among them.
 
 use super::facts::memory_bytes;
 use super::probe::Probe;

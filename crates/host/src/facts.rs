@@ -1,5 +1,6 @@
-//! Facts of a place, recorded with every run. Each is read on its own: what is not there is `None`,
-//! and gathering never fails, also in a guest that has nothing but /proc and /sys.
+//! Facts of a machine, recorded with every run. Each is read on its own: what is not there is
+//! `None` or left out, and gathering never fails, also in a guest that has nothing but /proc and
+//! /sys.
 
 use super::cable;
 use super::limits;
@@ -14,7 +15,8 @@ pub use iotax_facts::machine::{
     Cable, Device, Facts, FileSystem, HugePages, Network, PcieLink, Processor, TargetFacts,
 };
 
-/// Settings of a queue that change figures; sizes in bytes unless the name says otherwise.
+/// Settings of a block device's queue (files in `queue/`) that change figures; sizes in bytes
+/// unless the name says otherwise.
 const QUEUE: &[&str] = &[
     "logical_block_size",
     "physical_block_size",
@@ -39,8 +41,8 @@ const QUEUE: &[&str] = &[
     "dax",
 ];
 
-/// Settings of an array that change figures (Documentation/admin-guide/md.rst); chunk in bytes,
-/// speeds in KiB per second.
+/// Settings of an md array (files in `md/`) that change figures (Documentation/admin-guide/md.rst);
+/// the chunk in bytes, speeds in KiB per second.
 const MD: &[&str] = &[
     "level",
     "raid_disks",
@@ -58,7 +60,8 @@ const MD: &[&str] = &[
     "sync_speed_max",
 ];
 
-/// Gathers the facts of this machine, of these files and devices, and the programs' versions.
+/// Gathers the facts of this machine, of the files and devices at `targets`, and the versions of
+/// `programs`.
 pub fn gather(targets: &[PathBuf], programs: &[String]) -> Facts {
     gather_from(&Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED), targets, programs)
 }
@@ -107,7 +110,7 @@ fn os_name(probe: &Probe) -> Option<String> {
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Reads a line of /proc/meminfo, which counts in KiB.
+/// Returns the value of a line of /proc/meminfo, in bytes.
 pub fn memory_bytes(probe: &Probe, key: &str) -> Option<u64> {
     bytes_in(&probe.read_trimmed("/proc/meminfo")?, key)
 }
@@ -125,7 +128,8 @@ fn node_dir(node: u32) -> PathBuf {
     Path::new("/sys/devices/system/node").join(format!("node{node}"))
 }
 
-/// Returns `madvise` from `always [madvise] never`, or a word that is alone.
+/// Returns the word in brackets: `madvise` of `always [madvise] never`. A word that is alone is
+/// returned as it is.
 fn chosen_word(text: Option<String>) -> Option<String> {
     let text = text?;
     let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
@@ -238,7 +242,8 @@ fn smt_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
     siblings.filter(|core| core.contains([',', '-']) && seen.insert(core.clone())).collect()
 }
 
-/// Reads whether turbo is allowed; intel_pstate reports the inverse of acpi-cpufreq.
+/// Returns whether turbo is allowed. intel_pstate has a file that forbids it, acpi-cpufreq one that
+/// allows it. `None` if neither is there.
 fn turbo(probe: &Probe) -> Option<bool> {
     let dir = Path::new("/sys/devices/system/cpu");
     let forbidden = probe.read_number(dir.join("intel_pstate/no_turbo")).map(|value| value == 0);
@@ -264,14 +269,15 @@ fn target_facts(probe: &Probe, path: &Path) -> TargetFacts {
     TargetFacts { path: path.to_owned(), file_system, devices }
 }
 
-/// Reads the device at a path of this machine from sysfs; `None` if there is no such device.
+/// Reads the facts of the block device at a path of this machine from sysfs; `None` if there is
+/// none.
 pub fn device_here(path: &Path) -> Option<Device> {
     let probe = Probe::of_files(Path::new("/"));
     device_at(&probe, path).map(|name| device_facts(&probe, &name))
 }
 
-/// Returns the kernel names of the device at a path (or below the file at it) and of all devices
-/// below.
+/// Returns the kernel names of the device at a path, or of the devices that hold the file there,
+/// each followed by all devices below it. Each name occurs once.
 pub fn device_chain(probe: &Probe, path: &Path) -> Vec<String> {
     let mut chain = Vec::new();
     for name in devices_of(probe, path) {
@@ -280,8 +286,8 @@ pub fn device_chain(probe: &Probe, path: &Path) -> Vec<String> {
     chain
 }
 
-/// Returns the block size in bytes for direct I/O to a file: the largest of the devices below it,
-/// at least 512.
+/// Returns the block size in bytes for direct I/O to a file or device: the largest logical block of
+/// the devices at and below it, at least 512.
 pub fn logical_block_below(path: &Path) -> u64 {
     let probe = Probe::of_files(Path::new("/"));
     let blocks = device_chain(&probe, path).into_iter().filter_map(|name| {
@@ -304,8 +310,8 @@ fn descend(probe: &Probe, name: String, chain: &mut Vec<String>) {
     }
 }
 
-/// Returns the devices directly below a device: its slaves, the disk of a partition, the device
-/// with a loop device's file.
+/// Returns the devices directly below a device: its slaves, the disk of a partition, and the
+/// devices that hold the file of a loop device.
 pub(super) fn devices_below(probe: &Probe, name: &str) -> Vec<String> {
     let dir = device_dir(probe, name);
     let mut below = probe.folder_names(dir.join("slaves"));
@@ -327,8 +333,8 @@ fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
     Some(real.parent()?.file_name()?.to_str()?.to_owned())
 }
 
-/// Returns the device at a path, or all devices of the file system with that path: btrfs may have
-/// several.
+/// Returns the device at a path, or all devices of the file system that holds the path: btrfs may
+/// have several.
 fn devices_of(probe: &Probe, path: &Path) -> Vec<String> {
     let Some(first) = device_of(probe, path) else { return Vec::new() };
     let pools = probe.folder_names("/sys/fs/btrfs").into_iter();
@@ -340,7 +346,7 @@ fn devices_of(probe: &Probe, path: &Path) -> Vec<String> {
     }
 }
 
-/// Finds the device at a path, or the one below the file system with that path.
+/// Returns the device at a path, or the one below the file system that holds the path.
 fn device_of(probe: &Probe, path: &Path) -> Option<String> {
     device_at(probe, path).or_else(|| {
         let mount = mount_of(probe, path)?;
@@ -363,8 +369,8 @@ fn device_at(probe: &Probe, path: &Path) -> Option<String> {
     }
 }
 
-/// Finds the device that a path in /dev names if it has no node: in a made-up machine, or if /dev
-/// is bare.
+/// Returns the kernel name of the device that a path in /dev names, if sysfs has it. Serves where
+/// the path has no node: in a made-up machine, or if /dev is bare.
 fn named_device(probe: &Probe, path: &Path) -> Option<String> {
     let name = path.strip_prefix("/dev").ok()?.to_str()?;
     (!name.is_empty() && probe.path_below(device_dir(probe, name)).exists())
@@ -377,8 +383,8 @@ fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
     Some(FileSystem { kind: mount.kind, point: mount.point, source: mount.source, options })
 }
 
-/// Finds the mount of a path: the longest mount point that the path starts with, and of equals the
-/// last.
+/// Finds the mount of a path: the one with the longest mount point that the path starts with, and
+/// of several on one mount point the last.
 fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
     let real = if probe.root == Path::new("/") { real_path(path) } else { path.to_owned() };
     mounts::parse(&probe.read_trimmed("/proc/self/mountinfo")?)
@@ -387,7 +393,8 @@ fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
         .max_by_key(|mount| mount.point.components().count())
 }
 
-/// Resolves the links in a path; if the file does not exist yet, in that of its nearest folder.
+/// Returns the real path of a file, without symbolic links; if the file does not exist yet, that of
+/// its nearest folder.
 fn real_path(path: &Path) -> PathBuf {
     path.ancestors()
         .find_map(|ancestor| ancestor.canonicalize().ok())
@@ -427,8 +434,8 @@ pub fn device_facts(probe: &Probe, name: &str) -> Device {
     }
 }
 
-/// Returns the nearest driver above a disk. Its bus driver (`sd`) says too little, so that of its
-/// controller is returned.
+/// Returns the driver of the nearest device above a disk that has one, other than `sd` and `sr`:
+/// the controller's driver says more than these.
 fn driver(probe: &Probe, disk_dir: &Path) -> Option<String> {
     ancestors(probe, disk_dir).iter().find_map(|dir| {
         let target = std::fs::read_link(dir.join("driver")).ok()?;
@@ -453,7 +460,7 @@ fn pcie_link(probe: &Probe, disk_dir: &Path) -> Option<PcieLink> {
     (link.speed.is_some() || link.width.is_some()).then_some(link)
 }
 
-/// Returns the folders above a disk in /sys/devices, nearest first.
+/// Returns the real folders above a disk, up to /sys/devices, nearest first.
 fn ancestors(probe: &Probe, disk_dir: &Path) -> Vec<PathBuf> {
     let Ok(real) = probe.path_below(disk_dir).canonicalize() else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Gauges that are read around every slice: CPU time, dirty memory, I/Os in flight. Each is `None`
-//! where the kernel does not report it; never a zero in its place.
+//! Gauges that are read before and after every slice: CPU time, dirty memory, I/Os in flight. What
+//! the kernel does not report is `None`, never zero.
 
 use super::facts::{device_chain, devices_below, memory_bytes};
 use super::limits;
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 /// Nanoseconds of one tick of /proc/stat: USER_HZ is 100 on all architectures that we build for.
 const TICK_NS: u64 = 10_000_000;
 
-/// Reads gauges of a machine. It is created once and cheap to call.
+/// Reader of a machine's gauges. Create it once: it remembers which devices are below a path.
 #[derive(Clone, Debug)]
 pub struct Gauges {
     probe: Probe,
-    /// Devices below paths, cached at the first query.
+    /// Devices at and below each path, cached at the first query.
     chains: BTreeMap<PathBuf, Vec<String>>,
-    /// `cpu.stat` of the control groups that limit CPU time.
+    /// Paths of `cpu.stat` of the own control groups that limit CPU time.
     quotas: Vec<PathBuf>,
 }
 
@@ -26,8 +26,7 @@ pub struct Gauges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwedBytes {
     pub bytes: u64,
-    /// True if the bytes are of the whole machine, because this kernel does not report them per
-    /// file.
+    /// True if the bytes are those of the whole machine, because they are not known per file.
     pub of_all: bool,
 }
 
@@ -47,7 +46,7 @@ impl Gauges {
         &self.probe
     }
 
-    /// Reads the CPU time of all CPUs since boot.
+    /// Reads the time of all CPUs since boot, and how long quotas throttled the own control groups.
     pub fn cpu_times(&self) -> Option<CpuTimes> {
         let times = parse_stat(&self.probe.read_trimmed("/proc/stat")?)?;
         let held =
@@ -62,9 +61,9 @@ impl Gauges {
         schedstat.split_whitespace().next()?.parse().ok()
     }
 
-    /// Returns the bytes that wait for or are under writeback: of these files and devices if the
-    /// kernel reports that (cachestat, 6.5 and newer), else of the whole machine, to which others
-    /// contribute.
+    /// Returns the bytes that wait for or are under writeback: of these files and devices if all
+    /// can be opened and the kernel reports that (cachestat, 6.5 and newer), else of the whole
+    /// machine, where other programs contribute.
     pub fn pending_bytes(&self, paths: &[PathBuf]) -> Option<OwedBytes> {
         let of_paths: std::io::Result<u64> =
             paths.iter().map(|path| iotax_sys::cachestat::owed_bytes(File::open(path)?)).sum();
@@ -78,8 +77,9 @@ impl Gauges {
         Some(memory_bytes(&self.probe, "Dirty")? + memory_bytes(&self.probe, "Writeback")?)
     }
 
-    /// Returns the kernel names of the device at a path (or below a file), and of all devices
-    /// below. The result is cached: the lookup walks the mounts, and each slice asks three times.
+    /// Returns the kernel names of the device at a path (or below the file there), and of all
+    /// devices below it. The result is cached: the lookup walks the mounts, and each slice asks
+    /// three times.
     pub fn lower_devices(&mut self, path: &Path) -> Vec<String> {
         if let Some(chain) = self.chains.get(path) {
             return chain.clone();
@@ -89,7 +89,7 @@ impl Gauges {
         chain
     }
 
-    /// Forgets which devices are below paths, after layers were made or removed.
+    /// Forgets which devices are below paths. Call it after layers were made or removed.
     pub fn forget(&mut self) {
         self.chains.clear();
     }
@@ -103,9 +103,9 @@ impl Gauges {
         names.iter().map(|name| self.in_flight_on(name)).sum()
     }
 
-    /// Returns the I/O completed since boot by the devices at these paths (or below files at these
-    /// paths) and by all devices below them. Each device is listed once, from the top; devices that
-    /// do not report are left out.
+    /// Returns the I/O that the devices at these paths (or below the files there) and all devices
+    /// below them have completed since they were attached. Each device is listed once, before those
+    /// below it; devices that do not report are left out.
     pub fn device_counts(&mut self, paths: &[PathBuf]) -> Vec<DeviceCounts> {
         let mut names: Vec<String> = Vec::new();
         for path in paths {
@@ -175,8 +175,8 @@ fn parse_stat(text: &str) -> Option<CpuTimes> {
     })
 }
 
-/// Reads the throttled nanoseconds from `cpu.stat`: `throttled_usec` of version 2, `throttled_time`
-/// of version 1.
+/// Reads the throttled nanoseconds from a control group's `cpu.stat`: `throttled_usec` of version
+/// 2, `throttled_time` of version 1.
 fn parse_throttled(text: &str) -> Option<u64> {
     let value = |line: &str| match line.split_once(' ')? {
         ("throttled_usec", us) => us.parse::<u64>().ok()?.checked_mul(1000),

@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 /// Flag of a kernel thread in the ninth field of /proc/PID/stat: `PF_KTHREAD` of Linux
 /// (include/linux/sched.h).
 const KERNEL_THREAD: u64 = 0x0020_0000;
-/// Threads are looked up again after this many times the duration of the last lookup.
+/// The list of threads is read again after this many times the duration of the last reading.
 const LOOK_ONE_IN: u32 = 20;
 
-/// Adds up the CPU time of the kernel's threads.
+/// Sum of the CPU time of the kernel's threads, with what it takes to go on counting.
 #[derive(Debug, Default)]
 pub struct KernelThreads {
     /// Processes at the last lookup, and whether each is a kernel thread.
     seen: BTreeMap<u32, bool>,
-    /// CPU time in nanoseconds of each thread at its last reading. All threads are read, since work
+    /// CPU time in nanoseconds of each kernel thread at its last reading. All are read, since work
     /// queues hand their work from thread to thread.
     last_ns: BTreeMap<u32, u64>,
     sum_ns: u64,
@@ -24,7 +24,7 @@ pub struct KernelThreads {
 }
 
 impl KernelThreads {
-    /// Looks up the threads again if the last lookup is some time ago.
+    /// Looks up the threads again if 20 times as long has passed as the last lookup took.
     pub fn refresh_threads(&mut self, probe: &Probe) {
         let now = Instant::now();
         if self.looked.is_some_and(|(at, took)| now.duration_since(at) < took * LOOK_ONE_IN) {

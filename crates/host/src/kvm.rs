@@ -1,4 +1,5 @@
-//! State of /dev/kvm, as a plain value: the guest's probe finds it out, doctor and needs read it.
+//! State of /dev/kvm, as a value: the code that knows guests determines it; `doctor` and the needs
+//! report it.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ pub enum KvmState {
 }
 
 impl KvmState {
-    /// Returns the evidence or reason, or `None` if KVM works.
+    /// Describes why guests cannot run at the CPU's own speed; `None` if KVM works.
     pub fn trouble(&self) -> Option<String> {
         match self {
             KvmState::Works => None,

@@ -1,8 +1,9 @@
-//! Facts of this machine, and its unmet needs.
+//! Facts of this machine, what a run lacks on it, and the guard of what may be written.
 //!
-//! Modules: [`facts`] with `block`, `cable`, `net`, `pci`, `mounts`, `caches`, `limits`, `routes`
-//! what is there, [`probe`] how it is read, [`gauges`] CPU and dirty bytes, [`needs`] what may be
-//! missing; [`guard`] what may be written: markers of our files, inspection of targets, consent.
+//! [`facts`] gathers what is there, with `block`, `cable`, `net`, `pci`, `mounts`, `caches`,
+//! `limits` and `routes`; [`probe`] is how it is read. [`gauges`] reads CPU time and dirty bytes,
+//! [`needs`] checks what may be missing. [`guard`] has the markers of our files, the inspection of
+//! targets, and consent.
 #![forbid(unsafe_code)]
 
 pub mod block;
@@ -36,7 +37,7 @@ pub struct Missing {
     pub why: String,
     /// Command that installs it, or another action: `apt-get install qemu-system-x86`.
     pub command: String,
-    /// True if it takes a reboot.
+    /// True if the command takes effect only after a reboot.
     #[serde(default)]
     pub reboot: bool,
 }

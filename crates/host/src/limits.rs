@@ -1,5 +1,5 @@
-//! Limits that are set on this machine: those of the own control group and of the groups above it,
-//! on devices and processors, and those of the queues of interfaces.
+//! Limits that are set on this machine: by this program's control group and the groups above it on
+//! devices and processors, and by the queues of network interfaces on what is sent.
 
 use super::facts::device_chain;
 use super::mounts::{self, Mount};
@@ -13,14 +13,16 @@ use std::time::Duration;
 
 pub use iotax_facts::limit::{LimitUnit, SetLimit};
 
-/// Files of the block controller, version 1: a line `8:0 1000` for each device.
+/// Files of the block controller of control groups, version 1, each with the unit of its limit. A
+/// line is `8:0 1000`.
 const THROTTLES: &[(&str, LimitUnit)] = &[
     ("blkio.throttle.read_iops_device", LimitUnit::ReadIos),
     ("blkio.throttle.read_bps_device", LimitUnit::ReadBytes),
     ("blkio.throttle.write_iops_device", LimitUnit::WriteIos),
     ("blkio.throttle.write_bps_device", LimitUnit::WriteBytes),
 ];
-/// Words of `io.max`, version 2: `8:0 rbps=max wbps=1048576 riops=120 wiops=max`.
+/// Words of `io.max` of control groups, version 2, each with the unit of its limit: `8:0 rbps=max
+/// wbps=1048576 riops=120 wiops=max`.
 const IO_MAX: &[(&str, LimitUnit)] = &[
     ("riops", LimitUnit::ReadIos),
     ("rbps", LimitUnit::ReadBytes),
@@ -30,14 +32,14 @@ const IO_MAX: &[(&str, LimitUnit)] = &[
 /// Time limit of tc, which takes longer only if something is wrong.
 const TC_LIMIT: Duration = Duration::from_secs(5);
 
-/// A control group, and the mount through which it is visible.
+/// Folder of a control group, and the version of its hierarchy (1 or 2).
 struct ControlGroup {
     folder: PathBuf,
     version: u8,
 }
 
-/// Finds limits that control groups set on processors and on the devices below these files and
-/// devices.
+/// Finds the limits that control groups set on CPU time and on the devices at and below these
+/// targets, and a restriction to some of the processors.
 pub fn of_groups(probe: &Probe, targets: &[PathBuf]) -> Vec<SetLimit> {
     let mut devices = BTreeMap::new();
     for name in targets.iter().flat_map(|target| device_chain(probe, target)) {
@@ -58,14 +60,16 @@ pub fn of_groups(probe: &Probe, targets: &[PathBuf]) -> Vec<SetLimit> {
     limits
 }
 
-/// Returns the files in which the kernel counts how long CPU quotas throttled threads.
+/// Returns the `cpu.stat` of each of the own control groups that has a CPU quota: the kernel counts
+/// there how long it throttled threads.
 pub fn quota_stats(probe: &Probe) -> Vec<PathBuf> {
     let limited =
         groups(probe, "cpu").into_iter().filter(|group| of_processors(probe, group).is_some());
     limited.map(|group| group.folder.join("cpu.stat")).collect()
 }
 
-/// Returns the own group of a controller and its ancestors, of both versions if both are mounted.
+/// Returns this program's group of a controller, followed by the groups above it, of both versions
+/// if both are mounted.
 fn groups(probe: &Probe, controller: &str) -> Vec<ControlGroup> {
     let mounts = mounts::parse(&probe.read_trimmed("/proc/self/mountinfo").unwrap_or_default());
     let own = probe.read_trimmed("/proc/self/cgroup").unwrap_or_default();
@@ -131,7 +135,7 @@ fn on_devices(
     limits
 }
 
-/// Reads a quota of CPU time per period.
+/// Reads the CPU quota of a control group, as a number of CPUs. `None` if it has none.
 fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     let (file, quota, period, burst) = match group.version {
         2 => {
@@ -163,8 +167,8 @@ fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     })
 }
 
-/// Returns the processors that the own group may use, as `0-3,8`, with the file that lists them.
-/// `None` if no group restricts them.
+/// Returns the processors that this program's control group may use (`0-3,8`), with the file that
+/// lists them. `None` if no such file exists.
 pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
     let own = groups(probe, "cpuset");
     let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
@@ -201,7 +205,7 @@ fn allowed(probe: &Probe) -> Option<SetLimit> {
     (mine < online).then_some(limit)
 }
 
-/// Counts the numbers of a list such as `0-3,8`.
+/// Returns how many numbers a list such as `0-3,8` has; `None` if it is malformed.
 fn count_in_list(list: &str) -> Option<u64> {
     let one = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
@@ -211,7 +215,7 @@ fn count_in_list(list: &str) -> Option<u64> {
     list.split(',').map(one).sum()
 }
 
-/// Finds limits on what interfaces send, from tc; empty if there is no tc.
+/// Finds limits on what network interfaces send, from tc; empty if tc is not installed.
 pub fn of_interfaces(probe: &Probe) -> Vec<SetLimit> {
     let Some(tc) = probe.program("tc") else { return Vec::new() };
     let ask = |words: &[&str]| {
@@ -235,7 +239,8 @@ fn queues(text: &str) -> Vec<Value> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Finds token buckets in the output of `tc -j qdisc show`: bytes per second, and bytes.
+/// Finds token bucket filters in the output of `tc -j qdisc show`, which has rates in bytes per
+/// second and bursts in bytes.
 fn of_queues(text: &str) -> Vec<SetLimit> {
     let limit = |queue: &Value| {
         let options = &queue["options"];
@@ -252,7 +257,7 @@ fn of_queues(text: &str) -> Vec<SetLimit> {
     queues(text).iter().filter_map(limit).collect()
 }
 
-/// Returns the interfaces whose queue has classes with rates.
+/// Returns the interfaces that have an `htb` queue, whose classes have the rates.
 fn with_classes(text: &str) -> Vec<String> {
     let mut all: Vec<String> = queues(text)
         .iter()
@@ -263,8 +268,8 @@ fn with_classes(text: &str) -> Vec<String> {
     all
 }
 
-/// Finds ceilings in the output of `tc class show`: `class htb 1:10 root prio 0 rate 50Mbit ceil
-/// 80Mbit burst 64Kb cburst 32750b`.
+/// Finds rate ceilings in the output of `tc class show`: `class htb 1:10 root prio 0 rate 50Mbit
+/// ceil 80Mbit burst 64Kb cburst 32750b`.
 fn of_classes(interface: &str, text: &str) -> Vec<SetLimit> {
     let limit = |line: &str| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -282,7 +287,7 @@ fn of_classes(interface: &str, text: &str) -> Vec<SetLimit> {
     text.lines().filter_map(limit).collect()
 }
 
-/// Parses an amount in bytes: `80Mbit` (per second, decimal) or `64Kb` (binary).
+/// Parses an amount of tc into bytes (`64Kb`, binary) or bytes per second (`80Mbit`, decimal).
 fn amount(word: &str) -> Option<f64> {
     let digits = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
     let (number, unit) = word.split_at(digits);

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 /// A line of mountinfo (proc_pid_mountinfo(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// `major:minor` of the file system; not a device's on btrfs and ZFS.
+    /// `major:minor` of the file system. On btrfs and ZFS this is no device's number.
     pub devnum: String,
     pub point: PathBuf,
     pub options: String,
     /// Type of the file system.
     pub kind: String,
-    /// Source of the mount: a device's path, or a word.
+    /// Source of the mount: the path of a device, or a word such as `tmpfs`.
     pub source: String,
     /// Options of the file system.
     pub super_options: String,

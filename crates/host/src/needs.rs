@@ -18,32 +18,33 @@ pub struct Need {
     pub id: &'static str,
     /// Purpose, a clause: `to boot a guest`.
     pub why: &'static str,
-    /// Commands that install it, by distribution; the last one applies to all not named.
+    /// Commands that meet the need, by distribution; the last one applies to all that are not
+    /// named.
     pub supply: &'static [Supply],
     /// Check that shows whether the requirement is met.
     pub check: NeedCheck,
-    /// True if it takes a reboot.
+    /// True if the command takes effect only after a reboot.
     pub reboot: bool,
 }
 
 /// Check that shows whether a requirement is met.
 #[derive(Clone, Copy)]
 pub enum NeedCheck {
-    /// Returns what is missing, in words with the object; `None` if nothing is.
+    /// Function that says what is missing (`no IOMMU is in use`); `None` if nothing is.
     By(fn(&Probe) -> Option<String>),
-    /// Requires all of these.
+    /// Things that must all be found.
     Finds(&'static [SearchedThing]),
 }
 
 impl Need {
-    /// Creates a need for programs, modules or files.
+    /// Creates a need that is met if programs, modules or files are found.
     pub const fn requiring(requirement: Requirement) -> Need {
         let Requirement { id, why, supply, finds } = requirement;
         Need { id, why, supply, check: NeedCheck::Finds(finds), reboot: false }
     }
 }
 
-/// Needs that belong to no single layer, and those that take more than looking for a file.
+/// Needs that belong to no single layer, or that have a check of their own.
 pub const OWN: &[Need] = &[
     Need {
         id: "folder",
@@ -244,9 +245,9 @@ pub const OWN: &[Need] = &[
     )),
 ];
 
-/// Explains that no IOMMU is in use, and which kernel parameters this machine's IOMMU requires. The
-/// kind of IOMMU is known from its ACPI table, or from the processor's vendor if the firmware has
-/// switched the IOMMU off.
+/// Explains that no IOMMU is in use (`None` if one is), and which kernel parameters this machine's
+/// IOMMU requires. The kind of IOMMU is known from its ACPI table, or from the processor's vendor
+/// if the firmware has switched the IOMMU off.
 fn lacks_iommu(probe: &Probe) -> Option<String> {
     if pci::has_iommu(probe) {
         return None;
@@ -276,19 +277,20 @@ fn lacks_iommu(probe: &Probe) -> Option<String> {
     Some(format!("no IOMMU is in use; hint: switch on {switch} in the firmware, {boot}"))
 }
 
-/// Returns which of these needs this machine does not meet. Files would be placed in `dir`.
+/// Returns which of these needs this machine does not meet. `dir` is the folder for files and runs.
 pub fn missing_from_host(needs: &[Need], dir: &Path, guest: GuestProbe) -> Vec<Missing> {
     let probe = Probe::this_machine(dir, guest);
     needs.iter().filter_map(|need| need.find_missing(&probe)).collect()
 }
 
 impl Need {
-    /// Returns what is missing on this machine, with the command that supplies it.
+    /// Returns what is missing on the probed machine, with the command that supplies it; `None` if
+    /// the need is met.
     pub fn find_missing(&self, probe: &Probe) -> Option<Missing> {
         Some(self.describe_missing(&distribution(probe), self.remote_form().missing_thing(probe)?))
     }
 
-    /// Returns the need in the form that is sent to another place.
+    /// Returns the need in the form in which another machine is asked for it.
     pub fn remote_form(&self) -> AskedNeed {
         let finds = match self.check {
             NeedCheck::By(_) => Vec::new(),
@@ -297,8 +299,8 @@ impl Need {
         AskedNeed { id: self.id.to_owned(), finds }
     }
 
-    /// Describes what is missing on a machine of this distribution, where `what` was found out. A
-    /// hint within `what` takes precedence over the table.
+    /// Describes what is missing on a machine with these distribution names. `what` is the answer
+    /// of a check; a hint in it takes precedence over [`Self::supply`].
     pub fn describe_missing(&self, distribution: &[String], what: String) -> Missing {
         let (what, command) = match what.split_once("; hint: ") {
             Some((what, hint)) => (what.to_owned(), hint.to_owned()),
@@ -316,16 +318,18 @@ impl Need {
     }
 }
 
-/// A need as it is sent to another place: what to look for, or by its id alone one of [`OWN`].
+/// A need as it is sent to another machine: the things to look for, or just the id of one in
+/// [`OWN`] that has a check of its own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AskedNeed {
     pub id: String,
-    /// Things that must all be found.
+    /// Things that must all be found; empty if the id is enough.
     pub finds: Vec<SearchedThing<String>>,
 }
 
 impl AskedNeed {
-    /// Returns what is missing on the probed machine, in words with the object.
+    /// Returns what is missing on the probed machine: `there is no module nbd for this kernel
+    /// (6.1.0)`. `None` if the need is met.
     pub fn missing_thing(&self, probe: &Probe) -> Option<String> {
         let own = OWN.iter().find(|need| need.id == self.id).map(|need| need.check);
         match own {
@@ -335,7 +339,7 @@ impl AskedNeed {
     }
 }
 
-/// Returns `ID` and `ID_LIKE` of os-release, by which packages are named.
+/// Returns the words of `ID` and `ID_LIKE` in os-release, by which [`Need::supply`] is chosen.
 pub fn distribution(probe: &Probe) -> Vec<String> {
     let text = probe.read_trimmed("/etc/os-release").unwrap_or_default();
     text.lines()
@@ -358,7 +362,8 @@ impl Missing {
         self.what.starts_with(NO_MODULE)
     }
 
-    /// Returns the package manager's call and the packages; `None` if no package supplies it.
+    /// Returns the package manager's command and the packages: `apt-get install` and `ovmf`. `None`
+    /// if what is missing is not a program, or no package supplies it.
     pub fn packages(&self) -> Option<(&str, &str)> {
         let command =
             self.command.split(" (").next().filter(|_| self.what.ends_with(NOT_INSTALLED))?;
@@ -384,8 +389,7 @@ fn not_found(probe: &Probe, find: &SearchedThing<String>) -> Option<String> {
     }
 }
 
-/// Checks for a module that is loaded (its path `there` exists), or that `modprobe` would find.
-/// Returns the message for a missing one.
+/// Returns a message if a module is neither loaded (no path `there`) nor listed for `modprobe`.
 fn no_module(probe: &Probe, name: &str, there: &str) -> Option<String> {
     let release = probe.read_trimmed("/proc/sys/kernel/osrelease").unwrap_or_default();
     let lists =

@@ -1,19 +1,20 @@
-//! Networks that cards lead to, with the speed that each card settled with its other end. Only
-//! cards that are hardware and report a speed have one; what IPv6 leads to is not looked at.
+//! IPv4 networks that this machine has routes to, with the speed that the network card negotiated.
+//! Only hardware cards have a speed.
 
 use super::probe::Probe;
 use iotax_facts::machine::Network;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-/// Most networks that are recorded. A larger table belongs to guests or containers, and says
-/// nothing about a measurement.
+/// Most networks that are recorded. A longer table is left out as a whole: it belongs to guests or
+/// containers, and says nothing about a measurement.
 const MANY: usize = 64;
 /// Types of interfaces (linux/if_arp.h).
 const ETHERNET: u64 = 1;
 const INFINIBAND: u64 = 32;
 
-/// Returns the networks of the routing table; empty if no card reports its speed.
+/// Returns the networks of the routing table; empty if no card reports its speed, or there are more
+/// than 64.
 pub(super) fn networks(probe: &Probe) -> Vec<Network> {
     let table = probe.read_trimmed("/proc/net/route").unwrap_or_default();
     let all: Vec<Network> = table.lines().skip(1).filter_map(|line| network(probe, line)).collect();
@@ -21,8 +22,8 @@ pub(super) fn networks(probe: &Probe) -> Vec<Network> {
     if of_use { all } else { Vec::new() }
 }
 
-/// Parses a route: interface, destination, gateway, flags, two counts, metric, mask. Addresses are
-/// 32-bit words in memory order.
+/// Parses a line of /proc/net/route: interface, destination, gateway, flags, two counts, metric,
+/// mask. Addresses are 32-bit words in memory order.
 fn network(probe: &Probe, line: &str) -> Option<Network> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let address = |at: usize| {

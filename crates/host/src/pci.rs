@@ -1,6 +1,6 @@
-//! PCI functions in sysfs: what drives them, which IOMMU group they are in, which disks hang on
-//! them. A group is what the IOMMU can keep apart from the rest: it is given to a guest as a whole
-//! or not at all.
+//! PCI functions in sysfs: what drives them, which IOMMU group they are in, which disks are
+//! attached to them. An IOMMU group is what the IOMMU can isolate from the rest: it is given to a
+//! guest as a whole or not at all.
 
 use super::probe::Probe;
 use super::{block, facts};
@@ -24,7 +24,7 @@ impl Function {
         self.class >> 8 == 0x0604
     }
 
-    /// Returns the kind of function in a word or two.
+    /// Returns the kind of function with its article: `an NVMe drive`.
     pub fn kind_name(&self) -> &'static str {
         match (self.class >> 16, self.class >> 8 & 0xff) {
             (0x01, 0x08) => "an NVMe drive",
@@ -38,7 +38,8 @@ impl Function {
     }
 }
 
-/// A drive that is a PCI function itself.
+/// A disk with the PCI function that it is attached to: an NVMe drive is that function itself;
+/// other disks share their controller's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PciDrive {
     pub address: String,
@@ -48,10 +49,10 @@ pub struct PciDrive {
     pub model: Option<String>,
     pub serial: Option<String>,
     pub firmware: Option<String>,
-    /// Bytes of a logical block, from its LBA format.
+    /// Size of a logical block in bytes.
     pub logical_block: Option<u64>,
     pub bytes: Option<u64>,
-    /// Other disks (namespaces) of the same function.
+    /// Other disks of the same function: namespaces of the drive, or disks of the controller.
     pub siblings: Vec<String>,
     /// IOMMU group; `None` if there is no IOMMU, or it is off.
     pub group: Option<String>,
@@ -84,8 +85,9 @@ pub fn group_number(probe: &Probe, address: &str) -> Option<String> {
     probe.link_name(function_folder(address).join("iommu_group"))
 }
 
-/// Returns why the group of this function cannot be given to a guest: members in use here, or no
-/// group although this machine has an IOMMU.
+/// Returns why the IOMMU group of this function cannot be given to a guest: other members are in
+/// use here, or the function is in no group although this machine has an IOMMU. Empty if it can be
+/// given.
 pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
     let Some(group) = group_number(probe, address) else {
         return has_iommu(probe)
@@ -99,8 +101,8 @@ pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
     others.filter(|other| !other.is_bridge()).filter_map(|other| in_use(&other, &group)).collect()
 }
 
-/// Returns how a neighbour in a group is in use. A neighbour without a driver, or one that waits
-/// for a guest itself, is no obstacle.
+/// Describes another function of the group that is bound to a driver of this host. `None` if it has
+/// no driver, or waits for a guest itself (vfio-pci, pci-stub).
 fn in_use(other: &Function, group: &str) -> Option<String> {
     let driver = other.driver.as_deref()?;
     (!["vfio-pci", "pci-stub"].contains(&driver)).then(|| {
@@ -117,8 +119,9 @@ pub fn has_iommu(probe: &Probe) -> bool {
     !probe.folder_names(GROUPS).is_empty()
 }
 
-/// Returns the function of a disk: the last address on its path from the root complex. A disk with
-/// several paths (native NVMe multipath) has none, unless only one path exists.
+/// Returns the address of a disk's PCI function: the last address on its path from the root
+/// complex. `None` if there is none, or if the disk has several controllers (native NVMe
+/// multipath).
 pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
     let below = |path: PathBuf| -> Option<String> {
         let real = probe.path_below(path).canonicalize().ok()?;
@@ -141,12 +144,13 @@ pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
     })
 }
 
-/// Finds the disks of a function.
+/// Returns the names of the disks that are attached to a PCI function.
 pub fn disks_at(probe: &Probe, address: &str) -> Vec<String> {
     all_disks(probe).into_iter().filter(|(at, _)| at == address).map(|(_, name)| name).collect()
 }
 
-/// Returns every disk of a PCI function, with the function's address.
+/// Returns each disk that is attached to a PCI function, as the function's address and the disk's
+/// name.
 fn all_disks(probe: &Probe) -> Vec<(String, String)> {
     let names = probe.folder_names("/sys/block").into_iter();
     names
@@ -174,7 +178,7 @@ fn is_address(part: &str) -> bool {
     fits && fields.next().is_none()
 }
 
-/// Finds the drives of this machine that are PCI functions themselves.
+/// Returns all disks of this machine that are attached to a PCI function.
 pub fn drives(probe: &Probe) -> Vec<PciDrive> {
     let disks = all_disks(probe);
     let links = links(probe);
@@ -211,7 +215,7 @@ fn read_drive(
     })
 }
 
-/// Returns udev's names of disks: the link and the kernel's name after it.
+/// Returns udev's links to disks and partitions, each with the kernel's name of the device.
 fn links(probe: &Probe) -> Vec<(PathBuf, String)> {
     let kinds =
         probe.folder_names("/dev/disk").into_iter().map(|kind| Path::new("/dev/disk").join(kind));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A machine, as the checks see it.
+/// A machine, as facts and needs are read from it.
 #[derive(Clone, Debug)]
 pub struct Probe {
     /// Prefix of `/proc`, `/sys`, `/etc`, `/boot`, `/lib`, `/dev`: `/` for this machine.
@@ -49,7 +49,7 @@ pub struct GuestProbe {
 }
 
 impl GuestProbe {
-    /// Findings for callers that ask nothing about guests.
+    /// Checks for callers that ask nothing about guests: each answers "not asked".
     pub const NOT_ASKED: GuestProbe = GuestProbe {
         kvm: || KvmState::Absent("not asked".into()),
         qemu: || Err("not asked".into()),
@@ -63,25 +63,26 @@ impl GuestProbe {
     };
 }
 
-/// Room on a file system, bytes.
+/// Room on a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     pub total: u64,
-    /// Bytes that this user may still take.
+    /// Bytes that this user may still use.
     pub free: u64,
 }
 
 /// Programs of this machine, or those of a made-up one with their versions.
 #[derive(Clone, Debug)]
 pub enum Programs {
-    /// Programs in `PATH` and in the folders of system programs.
+    /// Those in `PATH` and in the folders of system programs.
     Installed,
-    /// Name and the line with its version.
+    /// Those of a made-up machine: name, and the line with the version.
     Given(BTreeMap<String, String>),
 }
 
 impl Probe {
-    /// Creates a probe of this machine. `dir` is the folder for files and runs.
+    /// Creates a probe of this machine, which tries `dir` (the folder for files and runs) and
+    /// io_uring at once.
     pub fn this_machine(dir: &Path, guest: GuestProbe) -> Probe {
         Probe {
             root: PathBuf::from("/"),
@@ -95,8 +96,8 @@ impl Probe {
         }
     }
 
-    /// Creates a probe of the files below `root`, without programs and guests: for a guest, or for
-    /// a machine made up for a test.
+    /// Creates a probe of the files below `root`, with no programs and no checks about guests.
+    /// Serves where only files are read, in a guest, and for a machine made up for a test.
     pub fn of_files(root: &Path) -> Probe {
         Probe {
             root: root.to_owned(),
@@ -140,7 +141,8 @@ impl Probe {
         names
     }
 
-    /// Returns the last part of a symbolic link's target: `virtio_blk` of `device/driver`.
+    /// Returns the last part of a symbolic link's target: `virtio_blk` for `device/driver`. `None`
+    /// if it is no link.
     pub fn link_name(&self, path: impl AsRef<Path>) -> Option<String> {
         let target = std::fs::read_link(self.path_below(path)).ok()?;
         Some(target.file_name()?.to_str()?.to_owned())
@@ -154,7 +156,8 @@ impl Probe {
         }
     }
 
-    /// Returns the line with the version that a program prints.
+    /// Returns the line with the version that a program prints; `None` if it is not installed or
+    /// prints none.
     pub fn program_version(&self, name: &str) -> Option<String> {
         match &self.programs {
             Programs::Installed => version_of(&program_path(name)?, name),
@@ -163,8 +166,8 @@ impl Probe {
     }
 }
 
-/// Finds a program in `PATH`, then in /usr/sbin and /sbin, which a user's `PATH` often does not
-/// have.
+/// Finds a program in the absolute folders of `PATH`, then in /usr/sbin, /sbin, /usr/bin and /bin:
+/// a user's `PATH` often lacks the first two.
 pub fn program_path(name: impl AsRef<Path>) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -189,7 +192,7 @@ const ASKED_BY: &[(&str, &str)] = &[
     ("nbd-client", "-V"),
     ("ssh", "-V"),
 ];
-/// Programs that print their version to standard error, where others only complain.
+/// Programs that print their version to standard error. Other programs print only complaints there.
 const ANSWER_ON_STDERR: &[&str] = &["mdadm", "mkfs.ext4", "nbd-client", "ssh"];
 
 fn version_of(program: &Path, name: &str) -> Option<String> {
@@ -205,7 +208,8 @@ fn version_of(program: &Path, name: &str) -> Option<String> {
 /// Environment variable that silences LVM's complaints about inherited open files.
 pub const QUIET_LVM: [(&str, &str); 1] = [("LVM_SUPPRESS_FD_WARNINGS", "1")];
 
-/// Returns the first line with a number of several parts: `LVM version: 2.03.16(2)`.
+/// Returns the first line with a number of several parts (`LVM version: 2.03.16(2)`); `None` if
+/// there is none.
 fn version_in(said: &[u8]) -> Option<String> {
     let is_version = |word: &str| {
         word.split_once('.').is_some_and(|(major, minor)| {

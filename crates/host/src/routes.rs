@@ -1,4 +1,4 @@
-//! Networks of IPv4 that this machine has routes to, and one that none of them leads to.
+//! IPv4 networks that this machine has routes to, and the choice of one that no route leads to.
 
 use super::probe::Probe;
 use std::fmt;
@@ -25,12 +25,11 @@ impl Subnet {
         Ipv4Addr::from(self.first | at)
     }
 
-    /// Returns the length of its prefix in bits.
     pub fn prefix(&self) -> u8 {
         self.prefix
     }
 
-    /// Returns true if the two have an address in common.
+    /// Returns true if the two subnets have an address in common.
     pub fn overlaps(&self, other: &Subnet) -> bool {
         (self.first ^ other.first) & mask(self.prefix.min(other.prefix)) == 0
     }
@@ -52,8 +51,8 @@ pub fn routes(probe: &Probe) -> Vec<(String, Subnet)> {
     text.lines().filter_map(route).filter(|(_, net)| net.prefix > 0).collect()
 }
 
-/// Parses `eth0 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0`: numbers in network order, as this
-/// machine reads them.
+/// Parses a line of /proc/net/route: `eth0 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0`. Addresses
+/// are in network order, printed as this machine reads them.
 fn route(line: &str) -> Option<(String, Subnet)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let number = |at: usize| Some(u32::from_be(u32::from_str_radix(words.get(at)?, 16).ok()?));
@@ -61,8 +60,8 @@ fn route(line: &str) -> Option<(String, Subnet)> {
     Some(((*words.first()?).to_owned(), Subnet { first: number(1)? & mask(prefix), prefix }))
 }
 
-/// Finds a /24 for benchmarks that no route covers, starting at number `from`; `None` if all are in
-/// use.
+/// Finds a /24 for benchmarks that overlaps no route, from the one with the index `from` on; `None`
+/// if all 512 are in use.
 pub fn free_subnet(routes: &[(String, Subnet)], from: u32) -> Option<Subnet> {
     let all = 1 << (24 - u32::from(OF_BENCHMARKS.prefix));
     let subnet =

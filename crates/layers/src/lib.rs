@@ -2,11 +2,11 @@
 //! Its name, options and meaning are in `iotax_model::layer`. A layer does no I/O: it says what it
 //! needs, how it uses the device below it, and which steps would create it.
 //!
-//! Modules: [`known`] layers whose cost is known, [`volume`] arrays, volumes, pools and file
-//! systems, [`fabric`] layers with two ends, [`guest`] guests and [`guest::lab`] the lab; each has
-//! a table `ALL`. [`medium`] is what a stack is on, [`state`] the way of an array from one state to
-//! the next, [`needs`] all needs by name, [`lab`] the root image of the lab: its recipe, build and
-//! cache.
+//! [`known`] has layers whose cost is known, [`volume`] arrays, volumes, pools and file systems,
+//! [`fabric`] layers with two ends, and [`guest`] guests; each has a table `ALL`. [`guest::lab`]
+//! plans the lab, and [`lab`] builds its root image. [`medium`] plans what is at the bottom of a
+//! stack, [`state`] the steps of an array from one state to the next. [`needs`] finds needs by
+//! name.
 #![forbid(unsafe_code)]
 
 pub mod fabric;
@@ -60,7 +60,8 @@ pub enum Claim {
 pub struct OwnCache {
     /// The cache; its list of stacks is still empty.
     pub cache: WriteCache,
-    /// True if a flush empties the cache. Such a cache is above the flush and never full after one.
+    /// True if a flush of the device writes back all that the cache holds, so that it is empty
+    /// after each flush.
     pub flushed: bool,
 }
 
@@ -80,13 +81,14 @@ pub struct ExposedDevice {
     /// True if the copies have media of their own, each with as many `bytes`. Otherwise they are
     /// equal parts of one device.
     pub apart: bool,
-    /// Completions that are held back on the way up.
+    /// Delay of each completion by layers of known cost.
     pub hold: Hold,
     pub writable: bool,
-    /// Set if part of the device was never written, so that a read of it reaches no disk. The
-    /// device is then written once before it is read.
+    /// Set if part of the device was never written, so that a read of it reaches no disk: how the
+    /// device is then written once, before it is measured.
     pub unwritten: Option<FirstWrites>,
-    /// True if the paths are parts of one device: they are loaded at once and share the region.
+    /// True if the paths are parts of one device: they are loaded at once, and share the bytes that
+    /// are measured.
     pub split: bool,
     /// True if the members below differ in size; `bytes` is then the size of the smallest.
     pub uneven: bool,
@@ -95,17 +97,16 @@ pub struct ExposedDevice {
     /// Write unit in bytes, if there is one. A write fails unless it covers whole multiples of it
     /// and is aligned to it.
     pub write_unit: Option<u64>,
-    /// The steps that made something with states (an array, a pool), each with what is below it.
+    /// Arrays and pools below that can lose members.
     pub arrays: Vec<Array>,
-    /// Steps that made the layers below and are read back once they are up, from the bottom. The
-    /// planner keeps this list.
+    /// Steps whose result is read back once it is up, from the bottom. The planner keeps this list.
     pub read_back: Vec<StepId>,
 }
 
 /// Array or pool that can lose members.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
-    /// The step that made it. Its state is queried by this id.
+    /// The step that made the array. The array's state is queried by this id.
     pub step: StepId,
     /// Device or pool that the step made.
     pub made: PathRef,
@@ -127,7 +128,7 @@ pub enum FirstWrites {
 }
 
 impl FirstWrites {
-    /// Returns how many times all bytes are written.
+    /// Returns the bytes that are written, as a multiple of the device's size.
     pub fn passes(self) -> u64 {
         match self {
             FirstWrites::InOrder => 1,
@@ -137,7 +138,8 @@ impl FirstWrites {
 }
 
 impl ExposedDevice {
-    /// Returns how many parts share the device below equally; `bytes` is the size of one part.
+    /// Returns the number of equal parts, over all paths and copies, into which the device below is
+    /// divided; `bytes` is the size of one part.
     pub fn part_count(&self) -> u64 {
         let here = if self.split { self.paths.len() } else { 1 };
         let copies = if self.apart { 0 } else { self.copies.len() };
@@ -163,7 +165,7 @@ impl ExposedDevice {
     /// Returns the only path.
     ///
     /// # Errors
-    /// Fails when there are several paths: the layer that asks joins nothing.
+    /// Fails when there is not exactly one: the layer of `spec` joins no devices.
     pub fn only_path(&self, spec: &LayerSpec) -> Result<&PathRef> {
         match self.paths.as_slice() {
             [path] => Ok(path),
@@ -177,7 +179,7 @@ impl ExposedDevice {
     }
 }
 
-/// A program that is named only by the text of a stack.
+/// A program that the text of a stack names, and no need does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedProgram {
     /// Name in the PATH, or absolute path.
@@ -188,7 +190,7 @@ pub struct NamedProgram {
 }
 
 impl NamedProgram {
-    /// Returns the need as a place is asked for it.
+    /// Returns the need in the form in which another place is asked for it.
     pub fn to_asked_need(&self) -> AskedNeed {
         let program = self.program.clone();
         let find = if program.starts_with('/') {
@@ -213,24 +215,24 @@ pub trait Layer: Sync {
         self.help().name
     }
 
-    /// Returns the ids of the `host::needs` that must be met.
+    /// Returns the ids of the needs (`host::needs`) that must be met where the layer is set up.
     fn needs(&self, _spec: &LayerSpec) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Returns the ids of the needs of the far end, which the far end's own place is asked for.
+    /// Returns the ids of the needs of a fabric's far end, which must be met in that end's place.
     fn needs_far(&self, _spec: &LayerSpec) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Returns the programs that only the layer's own text names. The place where the layer lives
-    /// is asked for them.
+    /// Returns the programs that the layer's text in the stack names. They must be where the layer
+    /// is set up.
     fn named_programs(&self, _spec: &LayerSpec) -> Vec<NamedProgram> {
         Vec::new()
     }
 
-    /// Returns what this host lacks of the programs that only this layer's text names. The method
-    /// may query the machine, and creates nothing.
+    /// Returns what this host lacks for this layer beyond [`Self::needs`], such as methods of the
+    /// SPDK target that it names. May query the machine; creates nothing.
     fn missing_on_host(&self, _spec: &LayerSpec) -> Vec<Missing> {
         Vec::new()
     }
@@ -252,9 +254,8 @@ pub trait Layer: Sync {
         self.writes_below(spec)
     }
 
-    /// Returns true if the layer yields a device that was never written. The measuring side writes
-    /// it when all stacks of a set are up, so no stack may have made anything of its own on it by
-    /// then.
+    /// Returns true if the layer yields a device that was never written. It is written once all
+    /// stacks of a set are up, so no stack may have made anything of its own on it by then.
     fn gives_unwritten(&self, _spec: &LayerSpec) -> bool {
         false
     }
@@ -292,7 +293,8 @@ pub trait Layer: Sync {
         bail!("{}: \"{}\" has no members that could fail", spec.origin, spec.name)
     }
 
-    /// Returns the operation that marks a member of what the layer `made` out, or in again.
+    /// Returns the operation that marks a member of what the layer `made`, counted from 0, out or
+    /// in again.
     ///
     /// # Errors
     /// Fails when no member can be out.
@@ -300,13 +302,13 @@ pub trait Layer: Sync {
         bail!("{}: a member of \"{}\" can fail, but cannot be taken out", spec.origin, spec.name)
     }
 
-    /// Returns the part of the layer's product that is read back once the operation is done, or
-    /// `Some("")` if there is only one part.
+    /// Returns the name of the part that the operation makes of this layer, if it is read back once
+    /// it is up: `Some("")` if there is only one part, `None` if nothing is read back.
     fn reads_back(&self, _op: &Op) -> Option<&'static str> {
         None
     }
 
-    /// Returns the name that a reader uses for the layer whose part an operation makes.
+    /// Returns the name under which the part that an operation makes is reported.
     fn reader_name<'a>(&self, _op: &'a Op) -> &'a str {
         self.name()
     }
@@ -324,8 +326,8 @@ pub trait Layer: Sync {
     ) -> Result<ExposedDevice>;
 }
 
-/// Returns the layer whose part an operation makes, and the name of that part if the layer has
-/// several. The part is read back once it is up.
+/// Returns the name of the layer whose part an operation makes, and the name of that part (empty if
+/// there is only one). `None` if nothing is read back once it is up.
 pub fn readback_owner(op: &Op) -> Option<(&str, &'static str)> {
     all_layers().find_map(|layer| Some((layer.reader_name(op), layer.reads_back(op)?)))
 }
@@ -357,25 +359,26 @@ pub struct PlanContext {
     pub data: DataKind,
     /// True if the load trims. Filled blocks do not stay filled then.
     pub trims: bool,
-    /// Place where steps are performed.
+    /// Place for which [`Self::add_step`] adds steps.
     pub place: Place,
     /// True if something is set up above the layer being planned. A guest then needs the programs
     /// for it.
     pub set_up_above: bool,
-    /// Number of ways in which stacks go on above the layer being planned. Guests side by side
-    /// count one each.
+    /// Number of uses of the layer being planned by the layers above it, in all stacks. Guests side
+    /// by side count one each.
     pub ways_above: u32,
     pub steps: Vec<Step>,
-    /// Guests that the steps start. The measuring side connects to them.
+    /// Guests that the steps start.
     pub guests: Vec<guest::GuestPlan>,
-    /// Guests in which stacks still take their seats.
+    /// Guests to which stacks still add disks; [`guest::finish`] plans their steps.
     pub drafts: Vec<guest::GuestDraft>,
     /// Names of guests that the scenario has chosen.
     pub names: BTreeSet<String>,
     /// Index of the stack being planned, if it wants instances of its own.
     pub own: Option<usize>,
     pub machines: BTreeMap<Place, ExistingMachine>,
-    /// Changes that the steps would make without consent, one sentence each. No run performs them.
+    /// Changes to existing machines that the steps would make without the user's consent, one
+    /// sentence each. A plan with such changes is not carried out.
     pub consents_lacking: Vec<String>,
     instances: u32,
 }
@@ -384,14 +387,16 @@ pub struct PlanContext {
 #[derive(Clone, Debug)]
 pub struct ExistingMachine {
     pub vm: Vm,
-    /// True if the machine may be switched off. `None`: it may not be changed at all.
+    /// True if the machine may be switched off when it does not shut down. `None`: it may not be
+    /// changed at all.
     pub may_change: Option<bool>,
-    /// The manager's names for the disks under load, as far as they are known.
+    /// Names of the disks under load in the machine's manager (libvirt, Proxmox VE or ESXi), by
+    /// their paths in the machine, as far as they are known.
     pub disks: Vec<(PathRef, String)>,
 }
 
 impl ExistingMachine {
-    /// Returns the manager's name for the disk at `path` in the machine.
+    /// Returns the name, in the machine's manager, of the disk at `path` in the machine.
     pub fn disk_at(&self, path: &PathRef) -> Option<&String> {
         self.disks.iter().find(|(known, _)| known == path).map(|(_, disk)| disk)
     }
@@ -425,15 +430,15 @@ impl PlanContext {
         self.add_in(&place, why, op)
     }
 
-    /// Adds a step in another place: the far end of a fabric.
+    /// Adds a step in a given place, such as the far end of a fabric.
     pub fn add_in(&mut self, place: &Place, why: impl Into<String>, op: Op) -> StepId {
         let id = self.steps.len() as StepId;
         self.steps.push(Step { id, place: place.clone(), why: why.into(), op });
         id
     }
 
-    /// Returns the run's folder in the place where the layer below lives. In a place other than
-    /// this host, the folder is made when it is first asked for.
+    /// Returns the run's folder in the current place. In a place other than this host, adds the
+    /// step that makes the folder when it is first asked for.
     pub fn directory(&mut self) -> PathBuf {
         let place = self.place.clone();
         self.directory_in(&place)

@@ -1,4 +1,4 @@
-//! All needs: those of no single layer, and those that the layers require.
+//! All needs: those of `iotax_host`, and those that the catalog's layers require.
 
 use iotax_host::Missing;
 use iotax_host::needs::{self, OWN, distribution};
@@ -25,7 +25,8 @@ pub fn missing_needs(ids: &[&str], guest: GuestProbe) -> Vec<Missing> {
     needs::missing_from_host(&by_ids(ids.iter().copied()), Path::new("/"), guest)
 }
 
-/// Returns the need with this id as missing, if another program found out what this machine lacks.
+/// Returns the need with this id as missing on this machine; `what` says what is missing. `None` if
+/// there is no such need.
 pub fn need_as_missing(id: &str, what: String) -> Option<Missing> {
     Some(by_id(id)?.describe_missing(&distribution(&Probe::of_files(Path::new("/"))), what))
 }

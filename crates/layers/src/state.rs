@@ -8,17 +8,17 @@ use iotax_model::stack::LayerSpec;
 pub use iotax_model::state::AskedState;
 use iotax_steps::op::Op;
 
-/// One step on the way from one state to the next. Members are counted from 0.
+/// One step on the way from one state to the next; the number is the index of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateMove {
     Fail(usize),
     /// A failed member is back, and is rebuilt.
     Return(usize),
-    /// The run waits for the rebuild.
+    /// Wait until the rebuild has ended.
     Await,
 }
 
-/// A step of any array, or one of those whose members can be marked out.
+/// A step for any array, or (`Out`, `In`) for an array whose members can be marked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArrayStep {
     Move(StateMove),
@@ -33,7 +33,7 @@ impl From<StateMove> for ArrayStep {
 }
 
 /// Returns the steps from one state to the next, for an array that keeps its data when up to
-/// `least` members fail.
+/// `least` members fail. `what` names the array in errors.
 ///
 /// # Errors
 /// Says why there are no such steps.

@@ -1,12 +1,11 @@
 //! Remembers what a run has reported already. Every visit, and every one of many guests, gives the
-//! same findings again. People see each finding once, and the record holds once what did not
-//! change.
+//! same findings again. Each finding is shown once, and recorded again only if it has changed.
 
 use iotax_model::record::{Place, PlaceFacts, Serving, Warning};
 use iotax_units::show_names;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Announcements of one run, or of a part of it: the part after a reboot announces everything
+/// What a run has reported so far. After a reboot it begins empty, and everything is reported
 /// again.
 #[derive(Debug, Default)]
 pub struct AnnouncedOnce {
@@ -24,8 +23,8 @@ impl AnnouncedOnce {
         self.warnings.insert([kind, subject, text].map(Clone::clone))
     }
 
-    /// Returns true the first time it is called for a set, whose volumes are then to be recorded:
-    /// each visit makes equal ones.
+    /// Returns true at the first call for a set. Its volumes are recorded then; each later visit
+    /// makes equal ones.
     pub fn is_new_set(&mut self, set: usize) -> bool {
         self.volumes.insert(set)
     }

@@ -1,5 +1,5 @@
-//! Reads the clusters below the stacks of a visit between slices: no slice has a reading in it, and
-//! each has one before and one after it.
+//! Reads the status of the Ceph clusters below the stacks of a visit. Readings are between slices:
+//! none is taken during a slice, and each slice has one before and one after it.
 
 use super::observer::{Observer, RunEvent};
 use super::visit_workers::Bench;
@@ -28,7 +28,7 @@ pub struct WatchedCluster {
     silent: bool,
 }
 
-/// Returns the clusters below the `ready` stacks: existing ones whose image is the medium, and
+/// Returns the Ceph clusters below the `ready` stacks: existing ones whose image is the medium, and
 /// those that a step makes.
 pub fn clusters_below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<WatchedCluster> {
     let mut all: Vec<WatchedCluster> = Vec::new();
@@ -57,8 +57,8 @@ pub fn clusters_below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec
 }
 
 impl Bench<'_> {
-    /// Reads the clusters of a worker that were not read for a while, and reports one that has
-    /// become silent.
+    /// Reads the clusters below a worker's stack whose last reading is 10 s old, and warns of one
+    /// that no longer answers.
     ///
     /// # Errors
     /// As [`Bench::note_cluster`].
@@ -105,8 +105,8 @@ impl Bench<'_> {
         at.map_or(Ok(()), |at| self.note_cluster(at, Ok(status)))
     }
 
-    /// Records a reading. A single reading without an answer says nothing of the load on the
-    /// cluster.
+    /// Records a reading, also one without an answer (`Err`), which by itself says nothing about
+    /// the load on the cluster.
     ///
     /// # Errors
     /// When the record cannot be written; when the load writes and the cluster has no room.

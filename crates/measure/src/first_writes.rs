@@ -1,4 +1,4 @@
-//! Writes devices that were never written once before anything is measured. A read of them would
+//! Writes, before anything is measured, all devices that were never written. A read of them would
 //! reach no disk and measure nothing. The data is written through the stack, by a worker where the
 //! load runs, and is part of no figure.
 
@@ -26,7 +26,7 @@ const STRETCH: u64 = 64 * MIB;
 const AT_RANDOM_DEPTH: u32 = 16;
 
 impl Session<'_> {
-    /// Writes the blocks that a read would find empty, so that they are there to be read.
+    /// Writes all devices of a set that were never written, and records when that begins and ends.
     pub(super) fn write_first(
         &mut self,
         places: &mut Places,
@@ -70,8 +70,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Drops the images from this host's page cache. What was written a moment ago through the
-    /// cache would be read from there, unlike a disk that needed no first writes.
+    /// Drops the qcow2 images of a set from this host's page cache. What was written a moment ago
+    /// through the cache would be read from there, unlike a disk that needed no first writes.
     fn forget_copies(&self, up: &SetPlan) -> Result<()> {
         for step in &up.steps {
             let Op::MakeImage(image) = &step.op else { continue };
@@ -131,7 +131,7 @@ pub fn write_unwritten(
     Ok(done)
 }
 
-/// Returns the jobs, one per pass.
+/// Returns the jobs that write a device for the first time, one per pass.
 fn jobs(what: &UnwrittenStack) -> Vec<Job> {
     let job = Job { name: "first writes".into(), rw: Rw::Write, bs: BLOCK, ..Job::default() };
     let in_order = job.writing(what.data);
@@ -145,12 +145,13 @@ fn jobs(what: &UnwrittenStack) -> Vec<Job> {
     }
 }
 
-/// Sums over the stretches of a pass.
+/// Sums over all stretches of a pass so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FirstWritePass {
     /// Bytes written to all targets together.
     pub bytes: u64,
-    /// Time between the first submission and the last acknowledgement.
+    /// Sum, over the stretches, of the nanoseconds from the first submission to the last
+    /// acknowledgement.
     pub took_ns: u64,
     pub flush_ns: u64,
 }
@@ -158,7 +159,7 @@ pub(super) struct FirstWritePass {
 /// One job over all targets of a member, which are written at the same time.
 pub(super) struct WritePass<'a> {
     pub member: &'a LoadedMember,
-    /// Bytes of each target that may be used.
+    /// Size of the region of each target that may be written, in bytes.
     pub bytes: u64,
     pub job: Job,
     /// Bytes between two checks whether the user wants to stop.

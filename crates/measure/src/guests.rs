@@ -1,5 +1,5 @@
-//! Reads the disks of guests back before anything is measured: the reports of QEMU and of the
-//! guest, stack by stack.
+//! Reads back, before anything is measured, which settings of each guest disk QEMU and the guest
+//! report.
 
 use super::places::ReachedPlace;
 use super::under_load::StackUnderLoad;
@@ -22,12 +22,12 @@ use std::time::Duration;
 /// Limit for QEMU's answer. QEMU answers at once unless the machine is under load.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Returns the disks of a guest that stacks of the set are measured on; `facts` are those of the
-/// guest with their devices.
+/// Returns what QEMU and the guest report of the disks of a guest that stacks of the set are
+/// measured on. `facts` are those of the guest with the devices of these disks.
 ///
 /// # Errors
-/// When QEMU, or the process that serves a disk outside it, does not answer; when a guest has
-/// another drive than it was given.
+/// QEMU, or the process that serves a disk outside it, does not answer; or a guest has another
+/// drive than it was given.
 pub fn disks(
     place: &mut ReachedPlace,
     guest: &GuestPlan,
@@ -59,7 +59,8 @@ pub fn disks(
     Ok(found)
 }
 
-/// Returns the settings of a disk that differ from those asked for, or that cannot be read.
+/// Describes the settings of a disk that differ from those asked for, or that cannot be read. Fails
+/// if the guest has another drive than it was given.
 fn differing_settings(
     guest: &GuestPlan,
     disk: &DiskSpec,

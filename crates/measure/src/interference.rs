@@ -15,9 +15,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Most of these rounds. A disturbance that they cannot show by then is small or noisy.
+/// Most rounds with the baseline alone. A disturbance that they do not show is small or noisy.
 const MOST_ROUNDS: usize = 2 * BATCHES;
-/// Largest part of the budget for these rounds.
+/// Largest part of the budget for rounds with the baseline alone.
 pub const PART: f64 = 0.1;
 /// Time that a guest needs to catch up with its timers after it continues; slices wait for that.
 const SETTLES: Duration = Duration::from_millis(20);
@@ -25,13 +25,14 @@ const SETTLES: Duration = Duration::from_millis(20);
 /// Result of measuring the baseline alone.
 pub enum Interference {
     Fine,
-    /// The baseline runs at this share of its rate while the others are up.
+    /// The baseline's rate while the others are up, as a share of its rate alone.
     Disturbed(f64),
     Ended(VisitEnd),
 }
 
 impl Visit<'_> {
-    /// Measures the baseline alone and next to the others, if there are others that can be stopped.
+    /// Measures the baseline alone and next to the others in rounds until it is clear whether they
+    /// disturb it. There are no such rounds if no other place can be stopped.
     ///
     /// # Errors
     /// When a guest cannot be stopped or does not continue, and as any slice.
@@ -68,8 +69,8 @@ impl Visit<'_> {
         Ok(Interference::Fine)
     }
 
-    /// Measures the work a second alone and next to the others, from two slices each in random
-    /// order and its mirror image.
+    /// Returns the baseline's work per second alone and next to the others. Each is from two
+    /// slices, in random order and its mirror image.
     fn alone_round(
         &mut self,
         progress: &mut WorkloadProgress,

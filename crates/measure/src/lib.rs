@@ -3,14 +3,14 @@
 //! nothing.
 //!
 //! Modules: [`session`]: a run; [`rounds`]: the order of slices for one workload and one set;
-//! [`visit_workers`]: one slice of one stack; [`series`]: short slices; [`interference`],
-//! [`matched_rate`], `together`, `lost_places`: special cases. [`places`], `guests`,
-//! `remote_places`, `remote_look`, `remote_setup`: where load runs and steps are performed.
-//! [`first_writes`], [`preconditioning`], `steady_rounds`: writes before measuring; `read_back`:
-//! reads to verify them. [`states`]: arrays in states. [`durability`]: trials. [`limit_courses`]:
-//! courses of load, for limits. `place_facts`: what is recorded of places; [`announced_once`]: each
-//! warning once; [`resume_state`]: what earlier parts of a resumed run did. [`observer`]: receives
-//! progress events. What a run would do is the crate `plan`.
+//! [`visit_workers`]: the workers of a visit; `slice_runs`: one slice of one stack; [`series`]:
+//! short slices; [`interference`], [`matched_rate`], `together`, `lost_places`: special cases.
+//! [`places`], `guests`, `remote_places`, `remote_look`, `remote_setup`: where load runs and steps
+//! are performed. [`first_writes`], [`preconditioning`], `steady_rounds`: writes before measuring;
+//! `read_back`: reads to verify them. [`states`]: arrays in states. [`durability`]: trials.
+//! [`limit_courses`]: courses of load, for limits. `place_facts`: what is recorded of places;
+//! [`announced_once`]: each warning once; [`resume_state`]: what earlier parts of a resumed run
+//! did. [`observer`]: receives progress events. What a run would do is the crate `plan`.
 #![forbid(unsafe_code)]
 
 pub mod announced_once;

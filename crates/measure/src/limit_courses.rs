@@ -1,9 +1,9 @@
-//! Runs courses of load on one stack and records what came through by when, from the first I/O on,
-//! so that a limit shows (`iotax_stats::bucket`). A course of I/O is made of consecutive short
-//! slices. Each shows exactly how much had come through when its queue was empty again. A limiter
-//! whose bucket is empty takes no notice of so short a pause, since what it lets through depends on
-//! time alone. A course of a network is one slice, whose receiving end records what arrives:
-//! buckets of networks hold milliseconds, and a pause would fill them.
+//! Runs courses of load on one stack and records how much had come through at each time, from the
+//! first I/O on, so that a limit shows (`iotax_stats::bucket`). A course of I/O is made of
+//! consecutive short slices. Each shows exactly how much had come through when its queue was empty
+//! again. A limiter whose bucket is empty takes no notice of so short a pause, since what it lets
+//! through depends on time alone. A course of a network is one slice, whose receiving end records
+//! what arrives: buckets of networks hold milliseconds, and a pause would fill them.
 
 use super::network_peer;
 use super::observer::RunEvent;
@@ -41,21 +41,22 @@ const LONGEST_SLICE_NS: u64 = 10_000_000;
 const LONG_DRAIN_S: f64 = 0.005;
 /// Least number of points of a course, unless single I/Os take longer.
 const LEAST_POINTS: f64 = 200.0;
-/// Interval at which the result so far is analysed while a course goes on.
+/// Seconds between two analyses of a course that goes on.
 const LOOKS_EVERY_S: f64 = 0.5;
 /// Least number of blocks in a burst. With fewer, the burst is known to worse than 5 %: a limiter
 /// may let the block pass that overflows its bucket.
 const FEW_BLOCKS: f64 = 20.0;
 /// Largest relative standard errors of rate and burst with which a course may end early.
 const SURE: [f64; 2] = [0.002, 0.01];
-/// Least seconds for which the rate is seen before a course may end early.
+/// Least seconds that a course must show the rate after the burst before it may end early.
 const LEAST_TAIL_S: f64 = 2.0;
-/// Shortest interval at which arrivals over a network are recorded, most such steps, and longest
-/// slice.
+/// Shortest interval, in seconds, at which arrivals over a network are recorded.
 const NETWORK_STEP_S: f64 = 0.01;
+/// Most such intervals in a course.
 const NETWORK_STEPS: f64 = 1000.0;
+/// Longest course of a network, in seconds.
 const LONGEST_NETWORK_S: f64 = 590.0;
-/// Discarded start of a network's course: its ends' threads have this long to wake up.
+/// Discarded start of a network's course: the threads at both ends have this long to wake up.
 const NETWORK_DISCARD_NS: u64 = 200_000_000;
 const LONGEST_REST_S: f64 = 120.0;
 /// Time limit for QEMU, which answers at once or not at all.
@@ -111,7 +112,7 @@ fn job((direction, load): CourseKind) -> Job {
     Job { name: rw.word().into(), rw, bs, iodepth, ..Job::default() }
 }
 
-/// Returns the bucket that a course shows, if any.
+/// Returns the token bucket that a course shows, if any.
 fn bucket(course: &LimitCourse) -> Option<Bucket> {
     match find_bucket(&course.points) {
         Ok(CourseShape::Bucket(bucket)) => Some(bucket),
@@ -144,7 +145,7 @@ fn is_shown_by(coarse: &LimitCourse, finer: &LimitCourse) -> bool {
     }
 }
 
-/// Consecutive slices of a course.
+/// What the consecutive slices of a course have shown so far.
 struct Tape {
     block: u64,
     depth: u64,
@@ -152,7 +153,7 @@ struct Tape {
     seconds: f64,
     slice_ns: f64,
     began_ns: Option<u64>,
-    /// I/Os a second in the last slice.
+    /// I/Os per second in the last slice.
     rate: Option<f64>,
     ios: u64,
     points: Vec<(f64, f64)>,
@@ -173,7 +174,8 @@ impl Tape {
         }
     }
 
-    /// Returns the bound of the next slice; `left`: bytes that may still be written.
+    /// Returns the bound of the next slice. `left` is the number of bytes that may still be
+    /// written; `None` if that is not limited.
     fn next(&self, left: Option<u64>) -> SliceBound {
         let rate = self.rate.unwrap_or(f64::INFINITY);
         let drains = self.depth as f64 / rate > LONG_DRAIN_S;
@@ -319,7 +321,8 @@ impl Session<'_> {
         }
     }
 
-    /// Runs one slice, whose receiving end records what arrives; `None` if it was interrupted.
+    /// Runs a course of a network: one slice, whose receiving end records what arrives. `None` if
+    /// it was interrupted.
     fn network_course(
         &mut self,
         places: &mut Places,
@@ -364,7 +367,7 @@ impl Session<'_> {
         Ok(Some(LimitCourse { direction, load, rested_s, ios, bytes, frame, points }))
     }
 
-    /// Runs consecutive slices; `None` if they were interrupted.
+    /// Runs a course of I/O: consecutive slices. `None` if it was interrupted.
     fn device_course(
         &mut self,
         places: &mut Places,
@@ -418,8 +421,8 @@ impl Session<'_> {
         Ok(Some(LimitCourse { direction, load, rested_s, ios, bytes, frame: None, points }))
     }
 
-    /// Waits for buckets to fill again, at least `least_s`. Returns the seconds that it took;
-    /// `None` if it was interrupted.
+    /// Waits until buckets are full again: 1.1 times `refill_s`, at least `least_s`, at most 120 s.
+    /// Returns the seconds of the wait; `None` if it was interrupted.
     fn rest(&mut self, least_s: f64, refill_s: f64) -> Option<f64> {
         let seconds = least_s.max(1.1 * refill_s).min(LONGEST_REST_S);
         let why = match refill_s > 0.0 {
@@ -442,12 +445,13 @@ impl Session<'_> {
     }
 }
 
-/// Returns the seconds that the bucket of a course takes to be full again; 0 without one.
+/// Returns the seconds that the bucket of a course takes to be full again; 0 if it shows no bucket.
 fn refill(course: &LimitCourse) -> f64 {
     bucket(course).map_or(0.0, |bucket| bucket.refill_s())
 }
 
-/// Reads the limits that are set on the path of a stack, as far as they can be read.
+/// Reads the limits that are set by a QEMU whose socket is given, where the load of a stack runs,
+/// on this host, and at the other end of a network, as far as they can be read.
 fn path_limits(
     search: &LimitSearch,
     places: &mut Places,
@@ -469,7 +473,7 @@ fn path_limits(
     Ok(PathLimits { near, far, processors: processors(&probe).map(|(list, _)| list) })
 }
 
-/// Reads the limits that a QEMU process sets.
+/// Reads the throttling of its disks that a QEMU process reports.
 ///
 /// # Errors
 /// Bad input: nothing that speaks QMP is at the socket.
@@ -479,8 +483,8 @@ pub fn qemu_limits(socket: &Path) -> Result<Vec<SetLimit>, Failed> {
     throttle::limits(&mut qmp, &socket.display().to_string()).map_err(failed)
 }
 
-/// Returns the limits that are set in a place, including those on what is below these files and
-/// devices.
+/// Returns the limits that are set in a place, including those on the devices at and below
+/// `devices`.
 fn limits_in(places: &mut Places, place: &Place, devices: Vec<PathBuf>) -> Result<Vec<SetLimit>> {
     let place = places.get(place)?;
     match place.send_request(WireRequest::Facts { devices, programs: Vec::new() }, PREPARE_LIMIT)? {

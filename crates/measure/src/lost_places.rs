@@ -1,7 +1,7 @@
 //! Handles the loss of a place while several load together. A host whose agent is gone is reached
 //! again and the slice is run again. A place that stays lost is left out, by name, and the others
-//! go on. The rest is another load: rounds of one set of places are never counted with those of
-//! another.
+//! go on. The load on the other places is another load: its rounds are never counted with those of
+//! all places.
 
 use super::visit_workers::Bench;
 use anyhow::{Context, Result};
@@ -29,7 +29,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Returns the lost places of the stacks that are up.
+    /// Returns the places of the stacks that are up which are lost.
     pub(super) fn lost_places(&self) -> BTreeSet<Place> {
         let members = self.ready.iter().flat_map(|ready| &ready.members);
         members
@@ -40,7 +40,7 @@ impl Bench<'_> {
     }
 
     /// Reaches lost places again or leaves them out. Workers that had a part there must be prepared
-    /// again.
+    /// again. Returns `error` itself if no place is lost, or the loss cannot be made up for.
     fn make_up_for(&mut self, error: anyhow::Error) -> Result<()> {
         let mut gone = self.loaded();
         gone.retain(|place| !self.places.is_usable(place));
@@ -97,8 +97,8 @@ impl Bench<'_> {
         self.places.reach_again_over_ssh(place)
     }
 
-    /// Ends workers that had a part in the place in their other places, since the share of each
-    /// place may change.
+    /// Ends the workers that had a part in the lost place also in their other places, since the
+    /// share of each place may change.
     fn release(&mut self, place: &Place) {
         let theirs: Vec<usize> = self
             .prepared

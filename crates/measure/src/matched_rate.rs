@@ -10,13 +10,13 @@ use iotax_stats::stop::StopSpec;
 
 /// Part of the budget that goes into latencies at the matched rate.
 const PART: f64 = 0.25;
-/// Wished half-width of latencies, as a multiple of that of throughput.
+/// Half-width that intervals of latencies should reach, as a multiple of that of throughput.
 const COARSER: f64 = 2.0;
 
-/// Returns the matched rate, as the sum over all threads, and the index of the slowest stack, which
-/// sets it. `members` has the number of members of each stack. Returns `None` while a stack has no
-/// rounds, when no matched rate is asked for, and when the load has a rate of its own. The `ruler`
-/// is offered the rate, but never sets it.
+/// Returns the matched rate in I/Os per second, summed over all threads, and the index of the
+/// slowest stack, which sets it. `members` has the number of members of each stack. The `ruler` is
+/// offered the rate, but never sets it. Returns `None` if no matched rate is asked for, if the load
+/// has a rate of its own or is a probe, if there is one stack only, or while a stack has no rounds.
 pub fn choose_matched_rate(
     workload: &Workload,
     measure: &MeasureSpec,
@@ -52,7 +52,8 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
     a / divisor.max(1) * b.max(1)
 }
 
-/// Returns the I/Os a second over all plain rounds. If rounds count bytes, a block is an I/O.
+/// Returns a stack's I/Os per second over all plain rounds; `None` if it has none. Where rounds
+/// count bytes, they are divided by the mean block size.
 fn iops(rounds: &[Round], stack: usize, workload: &Workload) -> Option<f64> {
     let plain = rounds.iter().filter(|round| round.kind == RoundKind::Plain);
     let parts = plain.flat_map(|round| &round.parts).filter(|part| part.stack == stack);
@@ -80,7 +81,7 @@ fn per_thread(job: &Job, share: f64, rate_iops: f64) -> u64 {
     ((rate_iops * share / f64::from(job.numjobs)).round() as u64).max(1)
 }
 
-/// Returns the jobs as an open loop at that rate.
+/// Returns the jobs as an open loop with this sum of I/Os per second.
 pub fn jobs(workload: &Workload, rate_iops: f64) -> Vec<Job> {
     let paced = |(job, share): (&Job, f64)| Job {
         rate_iops: Some(per_thread(job, share, rate_iops)),
@@ -89,8 +90,8 @@ pub fn jobs(workload: &Workload, rate_iops: f64) -> Vec<Job> {
     jobs_with_share(&workload.jobs).map(paced).collect()
 }
 
-/// Returns the limit for the matched rate: a part of the time that the stated depth may take, with
-/// both together within the budget.
+/// Returns the limit for latencies at the matched rate, given the limit for the workload's own
+/// load: twice its half-width, half its least time, and a quarter of the budget of both.
 pub fn matched_limit(depth: VisitLimit, elapsed_s: f64) -> VisitLimit {
     match depth {
         VisitLimit::Precise(spec) => VisitLimit::Precise(StopSpec {
@@ -104,7 +105,8 @@ pub fn matched_limit(depth: VisitLimit, elapsed_s: f64) -> VisitLimit {
     }
 }
 
-/// Returns the time for the stated depth and the latencies at the matched rate together.
+/// Returns the seconds for the workload's own load and the latencies at the matched rate together,
+/// where the load itself takes `depth_s`.
 pub fn with_matched(depth_s: f64, measure: &MeasureSpec) -> f64 {
     if measure.matched_rate > 0.0 { depth_s / (1.0 - PART) } else { depth_s }
 }

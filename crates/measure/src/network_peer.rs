@@ -34,8 +34,8 @@ pub(super) fn listen_at_far_end(
     listening_at(places, worker, probe, &end)
 }
 
-/// Finds, with iotax's own pair of programs, the address at which the other end can be reached. A
-/// tool then binds only this address; it does not check whom it is connected to.
+/// Finds, with iotax's own pair of programs, the address at which the other end can be reached.
+/// Another tool then listens at this address only, since it does not check who connects.
 fn reached_at(
     places: &mut Places,
     ready: &StackUnderLoad,

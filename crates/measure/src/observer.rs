@@ -7,8 +7,7 @@ pub enum RunEvent {
     Step {
         why: String,
     },
-    /// Files of a set-up are filled now and then between its steps, as far as they are not full
-    /// yet.
+    /// The set-up that follows fills files, as far as they are not full yet.
     Filling {
         /// Bytes of all files together.
         total: u64,
@@ -61,7 +60,8 @@ pub struct LiveState {
     pub comparisons: Vec<LiveComparison>,
 }
 
-/// A comparison as it narrows. The interval is the confidence sequence, so that it may be watched.
+/// Comparison of a stack with the baseline by the rounds so far. The interval comes from a
+/// confidence sequence, which stays valid although it is watched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveComparison {
     pub stack: String,

@@ -38,8 +38,8 @@ pub(super) fn steps_of(scenario: &Scenario, set: &StackSet) -> usize {
 
 impl Session<'_> {
     /// Waits until the drives of a set are where its stacks have them, and nowhere else; `false`:
-    /// Ctrl-C. Manual steps are counted on from those before this set, out of the most that there
-    /// may be.
+    /// Ctrl-C. Messages number the manual steps: `before` were asked for before this set, of at
+    /// most `most` in the run.
     ///
     /// # Errors
     /// An unmet need: a manual step is required, and nobody is there. The guard refuses the drive,
@@ -97,7 +97,8 @@ impl Session<'_> {
         Ok(true)
     }
 
-    /// Leaves hosts that only one set has: the person's next action may end them.
+    /// Ends the connections to hosts of this set that only stacks with manual steps use: the
+    /// person's next action may switch them off.
     pub(super) fn leave_operators_places(&mut self, places: &mut Places, set: &StackSet) {
         let stacks = set.stacks.iter().map(|index| &self.scenario.stacks[*index]);
         for stack in stacks.filter(|stack| self.scenario.operator_of(stack).is_some()) {
@@ -113,8 +114,8 @@ impl Session<'_> {
         }
     }
 
-    /// Returns what is still missing; `None` if the drive is there, was inspected, and is nowhere
-    /// else.
+    /// Returns what a person still has to do; `None` if the drive is there, was inspected, and is
+    /// nowhere else.
     fn pending_manual_step(
         &mut self,
         places: &mut Places,
@@ -193,8 +194,8 @@ fn not_here(path: &Path, identity: Option<&Identity>, operator: &Operator) -> Op
     }
 }
 
-/// Returns a sentence if the drive is still where another stack has it. A host that does not answer
-/// no longer has the drive, or is off.
+/// Explains that the drive is still where another stack has it; `None` if it is not. A host that
+/// does not answer no longer has the drive, or is off.
 fn still_there(other: &Stack, operator: &Operator) -> Option<String> {
     let serial = &operator.serial;
     match &other.medium {

@@ -1,6 +1,6 @@
-//! Records the places of a run: their facts, the disks of guests as they really are, and which
-//! places are emulated. This module measures nothing and changes nothing. It does not repeat what
-//! was recorded or reported already.
+//! Records the places of a run: their facts, the disks of guests as QEMU and the guests report
+//! them, and which places are emulated. This module measures nothing and changes nothing. It does
+//! not repeat what was recorded or reported already.
 
 use super::guests;
 use super::observer::RunEvent;
@@ -34,7 +34,8 @@ struct MadePlace {
     spdk: Vec<SpdkTarget>,
 }
 
-/// Returns a device of a place; `None`: it is not a device, or nobody there can be asked.
+/// Returns the facts of a device in a place; `None` if the path is not a device, or the place is
+/// not reached.
 fn device_in(places: &mut Places, place: &Place, path: &Path) -> Result<Option<Device>> {
     match place {
         Place::Host => Ok(facts::device_here(path)),
@@ -75,8 +76,8 @@ impl Session<'_> {
         self.store_place(places, place, facts, MadePlace::default())
     }
 
-    /// Records the host's facts again if drives were with guests. Such a drive may have come back
-    /// different, so these facts are those of the visit.
+    /// Records this host's facts again, unless this set gives drives to guests, if other stacks of
+    /// the scenario do: a drive may have come back different.
     pub(super) fn record_drives(&mut self, places: &mut Places, up: &SetPlan) -> Result<()> {
         let away = up.steps.iter().any(|step| matches!(step.op, Op::PassThrough(_)));
         let taken = |stack: &Stack| stack.medium.place().is_host() && survey::takes_drive(stack);
@@ -86,8 +87,8 @@ impl Session<'_> {
         }
     }
 
-    /// Records what the layers of a set made of their drives and between places, as the tools and
-    /// the kernel there report it.
+    /// Records, at the first visit of a set, the devices and settings of its layers as the tools
+    /// and the kernel in their places report them.
     pub(super) fn record_layers(
         &mut self,
         places: &mut Places,
@@ -207,7 +208,7 @@ impl Session<'_> {
         }
     }
 
-    /// Warns of emulated places, once a run and all at once.
+    /// Warns of emulated places, once in a run, with one sentence per reason.
     fn warn_of_emulated(&mut self, places: &[(Place, Option<String>)]) {
         for text in self.announced.emulation_sentences(places) {
             self.observer.notify(RunEvent::Warning { text });

@@ -1,6 +1,5 @@
 //! Reaches the places where load runs: this host (in process), guests (over their virtio-serial
-//! port), and hosts over SSH. A place is reached once a visit, and its guard gets the list of what
-//! may be written there.
+//! port), and hosts over SSH. The guard in each place gets the list of what may be written there.
 
 use anyhow::{Context, Result, bail};
 use iotax_drivers::path_ref::PathRef;
@@ -29,8 +28,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Limit for an answer while a place is set up. An agent's program is then still being read for the
-/// first time, which took 30 s in a translator within a translator, and all of sysfs is looked
-/// through. A peer that is dead is found out by its silence.
+/// first time, which took 30 s in an emulated guest on an emulated machine, and all of sysfs is
+/// read. An agent that is dead is noticed earlier, by its silence.
 const SET_UP_LIMIT: Duration = Duration::from_secs(180);
 
 /// Reason why figures of a lab count nowhere else.
@@ -47,9 +46,9 @@ pub struct Places {
 
 pub struct ReachedPlace {
     pub peer: Peer,
-    /// Clock of the place minus clock of the host.
+    /// Clock of the place minus clock of this host, in nanoseconds.
     pub clock_offset_ns: i64,
-    /// Last comparison of the clocks, if no guest was stopped since.
+    /// Last comparison of the clocks, if the place was not stopped since.
     clock: Option<ClockReading>,
     /// Reason why the place's figures are not representative, if they are not.
     pub emulated: Option<String>,
@@ -61,7 +60,8 @@ pub struct ReachedPlace {
     copied_as: Option<String>,
     /// QEMU's control connection, which stops a guest and continues it.
     control: Option<Qmp>,
-    /// Socket of a connection that is kept. The ssh that serves it may have no time to remove it.
+    /// Socket of a shared ssh connection, which is removed with this value: ssh may have no time to
+    /// remove it.
     _socket: Option<Socket>,
 }
 
@@ -89,7 +89,8 @@ impl Places {
     /// Reaches a guest whose QEMU was started a moment ago.
     ///
     /// # Errors
-    /// With the tail of its console and QEMU's last words; when `stop` is set before it is there.
+    /// The guest does not come up (with the tail of its console and QEMU's last words), cannot be
+    /// pinned, or does not answer; or `stop` is set before it is up.
     pub fn reach_guest(
         &mut self,
         plan: &GuestPlan,
@@ -149,11 +150,11 @@ impl Places {
         self.add_guest(plan, reached, run_id)
     }
 
-    /// Gives up a place that is about to be gone, or is gone, without saying goodbye to it. Returns
-    /// the connection to its agent, and its QEMU.
+    /// Removes a place that is gone, or about to be, without a message to its agent. Returns the
+    /// connection to the agent and, for a guest, to QEMU.
     ///
     /// # Errors
-    /// When it was not reached.
+    /// The place was not reached.
     pub fn take_connections(&mut self, place: &Place) -> Result<(Peer, Option<Qmp>)> {
         let reached =
             self.reached.remove(place).with_context(|| format!("{place} was not reached"))?;
@@ -163,7 +164,7 @@ impl Places {
     /// Reaches a host over SSH. The caller has journaled that our binary goes there.
     ///
     /// # Errors
-    /// With the last words of ssh.
+    /// The host cannot be reached or the agent does not start there, with what ssh printed.
     pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut ReachedPlace> {
         // This is the wire's own error: the caller checks whether the host was ever reached.
         let peer = ssh::connect(host, run_id, &ssh_options())?;
@@ -175,7 +176,8 @@ impl Places {
     /// Reaches a host over SSH again whose agent is gone, and allows the same targets there.
     ///
     /// # Errors
-    /// With the last words of ssh; when the place is not such a host. It is no longer reached then.
+    /// The place was not reached, or is not such a host; or the connection fails, with what ssh
+    /// printed. The place is no longer reached then.
     pub fn reach_again_over_ssh(&mut self, place: &Place) -> Result<()> {
         let before =
             self.reached.remove(place).with_context(|| format!("{place} was not reached"))?;
@@ -216,7 +218,7 @@ impl Places {
     /// the socket of the connection that is kept.
     ///
     /// # Errors
-    /// With the last words of ssh, or that there is no fio.
+    /// The host cannot be reached, with what ssh printed; or it has no suitable fio.
     pub fn reach_afar(
         &mut self,
         host: &str,
@@ -306,16 +308,17 @@ impl Places {
         self.reached.contains_key(place)
     }
 
-    /// Says goodbye to a place. A peer that is gone already is fine: its clean-up comes next.
+    /// Ends the connection to a place, and notifies its agent. An agent that is gone already is no
+    /// error: its clean-up comes next.
     pub fn leave(&mut self, place: &Place) {
         if let Some(reached) = self.reached.remove(place) {
             drop(reached.peer.bye());
         }
     }
 
-    /// Ends all loads and closes everything after a failure, so that all can be removed. Places
-    /// that answer stay reached: the agent of a guest ends by itself, and there may be things to
-    /// undo in it first.
+    /// Ends all loads and closes all targets, so that everything can be removed. Places that do not
+    /// answer are given up. The others stay reached: the agent of a guest ends by itself, and there
+    /// may be things to undo in it first.
     pub fn put_down(&mut self) {
         for (place, mut reached) in std::mem::take(&mut self.reached) {
             if reached.put_down().is_ok() {
@@ -324,7 +327,7 @@ impl Places {
         }
     }
 
-    /// Returns the places that can be stopped, which are our guests.
+    /// Returns the places that can be stopped: our guests, but not labs.
     pub fn stoppable(&self) -> Vec<Place> {
         let can_stop = |(place, reached): (&Place, &ReachedPlace)| {
             reached.control.is_some().then(|| place.clone())
@@ -380,17 +383,18 @@ impl ReachedPlace {
         self.control.as_mut().context("a place without a QEMU")
     }
 
-    /// Compares the place's clock with the host's.
+    /// Compares the place's clock with this host's.
     ///
     /// # Errors
-    /// When it does not answer; when its clock ran apart since it was compared last.
+    /// The place does not answer, or its clock has drifted too far since the last comparison.
     pub fn compare_clock(&mut self, place: &Place) -> Result<ClockReading> {
         let (now, apart) = self.read_clock()?;
         apart.map_or(Ok(now), |apart| Err(runs_apart(place, apart).into()))
     }
 
-    /// Compares the clocks, and returns how far the place's ran apart since the last comparison if
-    /// that is too far.
+    /// Compares the place's clock with the host's. The second part is the fraction by which it ran
+    /// faster since the last comparison (negative: slower); `None` if that is small, or there is no
+    /// earlier comparison.
     ///
     /// # Errors
     /// When it does not answer.
@@ -443,10 +447,11 @@ impl ReachedPlace {
         Ok(self.peer.call(request, limit).map_err(Failed::from)?)
     }
 
-    /// Returns the path of a target in this place.
+    /// Returns the path of a target in this place: a disk of a guest by its serial or PCI address,
+    /// any other by `yields`, which resolves what a step made.
     ///
     /// # Errors
-    /// When a guest does not have the disk.
+    /// The place does not answer or does not have the disk, or `yields` fails.
     pub fn locate(
         &mut self,
         target: &PathRef,
@@ -480,7 +485,7 @@ pub fn executor_in_guest(plan: &GuestPlan, run_id: &str) -> Result<Box<dyn Place
 /// Returns the executor on a host over SSH, on a connection of its own under `id`.
 ///
 /// # Errors
-/// With the last words of ssh; when the place is not such a host.
+/// The place is no host over SSH; or the connection fails, with what ssh printed.
 pub fn executor_over_ssh(place: &Place, id: &str) -> Result<Box<dyn PlaceExecutor>> {
     let host = place.ssh_host().with_context(|| format!("{place} was not reached"))?;
     let peer = ssh::connect(host, id, &ssh_options())?;
@@ -488,8 +493,8 @@ pub fn executor_over_ssh(place: &Place, id: &str) -> Result<Box<dyn PlaceExecuto
     Ok(Box::new(RemoteExecutor::new(peer, Box::new(|| false))))
 }
 
-/// Returns executors that remove what a run left. Hosts over SSH are reached if the run left
-/// something there.
+/// Returns executors for the places in which a run left something. Hosts over SSH are reached when
+/// their executor is first used; `watcher` gets the progress of each step.
 pub fn executors_to_clean(
     run_id: &str,
     watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
@@ -506,8 +511,9 @@ pub fn executors_to_clean(
     PlaceExecutors::watched(watcher).reaching_by(Box::new(reach))
 }
 
-/// Returns the error for a clock that runs apart. A guest's kernel may have counted wrong while it
-/// booted; other places stood still.
+/// Returns the error for a clock that ran faster than this host's by the fraction `apart`
+/// (negative: slower). A guest's kernel may have measured its clock wrong while it booted; other
+/// machines stood still.
 pub(super) fn runs_apart(place: &Place, apart: f64) -> Failed {
     let why = match place {
         Place::Host | Place::Guest(_) => {

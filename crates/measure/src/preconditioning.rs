@@ -23,13 +23,15 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// I/Os in flight on each drive. With fewer, the run would wait for a fast drive.
+/// I/Os in flight on each drive. Fewer would not use a fast drive in full.
 const IODEPTH: u32 = 32;
 /// Bytes of each drive between two checks whether the user wants to stop.
 const STRETCH: u64 = 64 * MIB;
-/// Bytes of each drive between two checks where there is no agent, and every stretch is a command.
+/// Bytes of each drive between two checks whether the user wants to stop, where there is no agent:
+/// each stretch is a command over ssh.
 const STRETCH_AFAR: u64 = GIB;
-/// Least bytes of each drive between two records. For large drives it is a hundredth of all bytes.
+/// Least bytes of each drive between two records of progress; a hundredth of all bytes of its
+/// passes, if that is more.
 const RECORD_EVERY: u64 = GIB;
 
 impl Session<'_> {
@@ -71,7 +73,8 @@ impl Session<'_> {
         written_in.iter().try_for_each(|place| places.get(place)?.allow(&Allowed::default()))
     }
 
-    /// Writes all passes over a batch, from where an earlier part of the run left it.
+    /// Writes all passes over the drives of a batch, from where an earlier part of the run left
+    /// them.
     fn write_over(&mut self, places: &mut Places, batch: &Batch) -> Result<()> {
         let drive = |path: &PathBuf| {
             let path = path.display().to_string();
@@ -188,14 +191,14 @@ impl Session<'_> {
     }
 }
 
-/// Start of this part of the run: the time, and the bytes that were written before.
+/// When this part of the run began a batch, and how many bytes of each drive were written before.
 struct Clock {
     from: u64,
     since: Instant,
 }
 
 impl Clock {
-    /// Returns the rate of all drives together, in bytes a second.
+    /// Returns the rate of all drives of the batch together, in bytes per second.
     fn write_rate(&self, passes: &Passes, batch: &Batch) -> f64 {
         let bytes = (passes.written - self.from) * batch.paths.len() as u64;
         bytes as f64 / self.since.elapsed().as_secs_f64().max(1e-9)
@@ -207,8 +210,7 @@ impl Clock {
     }
 }
 
-/// Formats what this part of the run wrote, in the time that the report counts: `400 GiB written in
-/// 210.0 s, 2045.2 MB/s`.
+/// Formats what this part of the run wrote and how fast: `400 GiB written in 210.0 s, 2045.2 MB/s`.
 fn passes_words(passes: &Passes, before: Option<&Passes>) -> String {
     let of = |passes: &Passes| (passes.written, passes.took_ns + passes.flush_ns);
     let ((now, until), (from, since)) = (of(passes), before.map(of).unwrap_or_default());

@@ -11,23 +11,24 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Measurements of a workload so far; they continue over visits and resumes.
 #[derive(Clone, Debug, Default)]
 pub struct WorkloadProgress {
-    /// Rounds at the stated depth, with the scenario's numbers of stacks.
+    /// Rounds of the workload's own load. Stacks are numbered as in the scenario.
     pub rounds: Vec<Round>,
     /// Rounds at the matched rate: amounts are I/Os, seconds the sum of their latencies.
     pub matched_rounds: Vec<Round>,
-    /// Number of the next round in the record; after a resume a half round may lie before it.
+    /// Number of the next round in the record. After a resume, the round before it may be
+    /// incomplete.
     pub next_round: u32,
-    /// Time since rounds at the stated depth began, of all visits together, without set-up and
-    /// warm-up.
+    /// Seconds that rounds of the workload's own load took, in all visits together, without set-up
+    /// and warm-up.
     pub elapsed_s: f64,
     pub matched_s: f64,
     pub design: Option<Design>,
     pub series: Option<SeriesDesign>,
-    /// Bytes of a write slice, fixed by the first warm-up.
+    /// Bytes of each slice of a load that writes, fixed after the first warm-up.
     pub slice_bytes: Option<u64>,
     pub matched: Option<Matched>,
     pub preconditioned: Vec<WrittenRound>,
-    /// Bytes that plain rounds of each stack read and wrote, and their seconds.
+    /// Bytes read, bytes written and seconds of all plain rounds, for each stack.
     pub by_direction: BTreeMap<usize, [f64; 3]>,
     /// Places that were lost when all these rounds were measured. Rounds with other lost places are
     /// not part of them.
@@ -42,8 +43,8 @@ impl WorkloadProgress {
         }
     }
 
-    /// Returns the cost of the second stack for reads and for writes, by the totals. `None` for a
-    /// load without both.
+    /// Returns the cost of the second stack for reads and for writes, as fractions of the first
+    /// stack's rates. `None` for a load without both.
     pub(super) fn cost_by_direction(&self, pair: [usize; 2]) -> Option<[f64; 2]> {
         let [a, b] = pair.map(|stack| self.by_direction.get(&stack));
         let (a, b) = (a?, b?);
@@ -56,7 +57,8 @@ impl WorkloadProgress {
 pub enum VisitLimit {
     /// Ends when the comparisons are precise, or at the end of the budget.
     Precise(StopSpec),
-    /// Ends after as many rounds as the first visit had.
+    /// Ends after as many rounds as each earlier visit had: of the workload's own load, and at the
+    /// matched rate.
     AsBefore { rounds: usize, matched: usize },
     /// Ends after this time, in seconds.
     Time(f64),
@@ -73,8 +75,9 @@ impl VisitLimit {
         }
     }
 
-    /// Returns the limit that is left after the pilot and the baseline alone took `taken_s`: at
-    /// least half, so that there is something to report.
+    /// Returns the limit with the seconds of the pilot and the baseline alone, `taken_s`, taken off
+    /// its budget; at least half of it remains, so that there is something to report. Other limits
+    /// do not change.
     pub(super) fn reduced_by(self, taken_s: f64) -> VisitLimit {
         let left = |seconds: f64| (seconds - taken_s).max(seconds / 2.0);
         match self {

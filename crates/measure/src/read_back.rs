@@ -1,6 +1,6 @@
-//! Reads back after a load with `verify`: the data is read through the stacks, in the places that
-//! wrote it, and the findings are recorded. For a load that was cut short, only the findings of its
-//! own reads are asked for.
+//! Verifies after a load with `verify`: the data is read back through the stacks, in the places
+//! that wrote it, and wrong blocks are recorded. After a load that was cut short, only the wrong
+//! blocks that its own reads found are asked for.
 
 use super::observer::{Observer, RunEvent};
 use super::visit_workers::Bench;
@@ -13,11 +13,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Bench<'_> {
-    /// Asks all workers, one after the other. `read`: they read back all that they wrote, until
-    /// `stop` is set.
+    /// Asks all workers, one after the other, for the wrong blocks that they found, and records
+    /// these. If `read`, they first read back all that they wrote, until `stop` is set.
     ///
     /// # Errors
-    /// When a peer is lost or the record cannot be written. Faults of blocks are in the record.
+    /// A peer is lost, or the record cannot be written. Wrong blocks are no error.
     pub fn read_back(
         &mut self,
         read: bool,

@@ -1,4 +1,4 @@
-//! Looks at media on other hosts through the agents there.
+//! Inspects media on other hosts through the agents there.
 
 use super::places::ReachedPlace;
 use anyhow::{Context, Result};
@@ -19,10 +19,10 @@ use std::time::Duration;
 /// slow connection.
 const INSPECT_LIMIT: Duration = Duration::from_secs(150);
 
-/// Returns what the agent of another host sees under a path; `None` if nothing is there.
+/// Returns the inspection of a path by the agent of another host; `None` if nothing is there.
 ///
 /// # Errors
-/// When it does not answer.
+/// The place does not answer, or its answer cannot be understood.
 pub(super) fn seen_afar(place: &mut ReachedPlace, path: &Path) -> Result<Option<Inspection>> {
     match place.send_request(WireRequest::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
         Response::Inspect { payload } => {
@@ -32,11 +32,12 @@ pub(super) fn seen_afar(place: &mut ReachedPlace, path: &Path) -> Result<Option<
     }
 }
 
-/// Looks at the bottom of a stack on another host through the agent there. A file with a size is
-/// made when it is not there, or reused when it is ours, as on this host.
+/// Inspects a medium on another host through the agent there. Returns its facts, warnings, and its
+/// identity if it is a device. A file with a size is made when it is not there, or reused when it
+/// is ours, as on this host.
 ///
 /// # Errors
-/// Bad input when it does not exist or may not be used as meant.
+/// Bad input when it does not exist or may not be used as intended. The agent does not answer.
 pub(super) fn remote(
     place: &mut ReachedPlace,
     medium: &Medium,

@@ -1,4 +1,4 @@
-//! Reaches the hosts over SSH of a run once, looks at their ends of stacks, and keeps the findings
+//! Connects once to the hosts over SSH of a run, inspects the media there, and keeps the findings
 //! with the survey.
 
 use super::observer::RunEvent;
@@ -35,8 +35,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Reaches the host that a member of a stack is on, if it is on another, and finds out what the
-    /// member is there.
+    /// Reaches the host of a stack's member, if it is on another host, and inspects the member
+    /// there.
     pub(super) fn reach_member(
         &mut self,
         places: &mut Places,
@@ -109,8 +109,8 @@ impl Session<'_> {
         }
     }
 
-    /// Reaches hosts over SSH of a set again that were left. They are in the journal since they
-    /// were reached first.
+    /// Connects again to those hosts of a set that were left. The journal has had them since they
+    /// were first reached.
     pub(super) fn reach_again(&mut self, places: &mut Places, set: &StackSet) -> Result<()> {
         let run_id = self.run_id();
         for index in &set.stacks {
@@ -169,7 +169,7 @@ impl Session<'_> {
     }
 
     /// Returns the error for a host that this run already reached under another name: its own copy
-    /// of iotax is there.
+    /// of iotax is there. `None` if `error` has another cause.
     fn same_machine(
         &mut self,
         error: &anyhow::Error,
@@ -223,7 +223,8 @@ pub(super) fn is_unreachable(error: &anyhow::Error) -> bool {
         .is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
 }
 
-/// Returns the hosts over SSH of a medium that is a place without a device, or a network of two.
+/// Returns the hosts over SSH of a medium without a device: the place of a `cpu` medium, or both
+/// ends of a network.
 fn hosts_without_device(medium: &Medium) -> Vec<String> {
     let near = matches!(medium, Medium::Cpu { .. } | Medium::Net { .. }).then(|| medium.place());
     let ends = near.into_iter().chain(medium.far_end().cloned());

@@ -29,7 +29,7 @@ fn all_met(lacking: &[String]) -> Result<()> {
 }
 
 impl Session<'_> {
-    /// Gives hosts over SSH a second agent, which performs steps.
+    /// Starts a second agent, which performs steps, on each host over SSH where the plan has steps.
     pub(super) fn reach_hands(&mut self, layout: &SetLayout) -> Result<()> {
         let mut hosts = hosts_with_steps(self.scenario);
         let media = self.ground(layout).media()?;
@@ -60,7 +60,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Brings up the labs once. They stay up.
+    /// Starts the labs and connects to them; they stay up until the run ends. If KVM shows no sign
+    /// of life, they are started again with TCG.
     pub(super) fn bring_up_labs(&mut self, layout: &SetLayout, places: &mut Places) -> Result<()> {
         while !self.scenario.labs.is_empty() {
             let mark = self.executor.mark();
@@ -83,7 +84,8 @@ impl Session<'_> {
     /// Checks that other places lack nothing, all at once, before anything is made in them.
     ///
     /// # Errors
-    /// Exit code 3 naming what is lacking, with the command that supplies it.
+    /// An unmet need: all that is lacking, with the commands that supply it. Also fails if a place
+    /// does not answer.
     pub(super) fn needs_are_met_elsewhere(&mut self) -> Result<()> {
         let mut lacking = Vec::new();
         let mut programs = programs_of(self.scenario);

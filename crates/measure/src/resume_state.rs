@@ -1,5 +1,4 @@
-//! Counts what the earlier parts of a resumed run did, as the session counts it, from the record
-//! and the journal.
+//! Restores what the earlier parts of a resumed run did, from the record and the journal.
 
 use super::progress::WorkloadProgress;
 use anyhow::Result;
@@ -55,8 +54,9 @@ impl ResumeState {
         })
     }
 
-    /// Adds consents to the scenario for drives that passes of this very run wrote, recognized by
-    /// serial number: nobody misses that data. Anything else on such a drive still needs consent.
+    /// Extends the consents for drives that passes of this very run wrote, recognized by serial
+    /// number, to data without a signature: nobody misses that data. Anything else on such a drive
+    /// still needs consent.
     pub fn consent_to_own(&self, scenario: &mut Scenario) {
         let passed = |serial: &str| {
             let drives = self
@@ -89,8 +89,8 @@ fn loaded_bytes(data: &RunData) -> u64 {
         .sum()
 }
 
-/// Returns the bytes that were written before measuring, or may have been. Runs of an earlier
-/// version record them only at their end.
+/// Returns the bytes that were written before measuring, or may have been. An earlier version of
+/// iotax recorded first writes only at their end.
 fn first_writes(data: &RunData) -> u64 {
     let begun: u64 = data.laying_out.iter().map(|begun| begun.bytes).sum();
     let begins = |done: &LaidOut| {
@@ -221,7 +221,7 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> WorkloadProg
     }
 }
 
-/// Returns the rounds of preconditioning before the rounds of their visits.
+/// Returns the rounds of preconditioning that these slices belong to.
 fn preconditioned_rounds(scenario: &Scenario, slices: &[&Slice]) -> Vec<WrittenRound> {
     let mut rounds: BTreeMap<u32, WrittenRound> = BTreeMap::new();
     for slice in slices.iter().filter(|slice| slice.purpose == Purpose::Precondition) {
@@ -250,7 +250,8 @@ fn preconditioned_rounds(scenario: &Scenario, slices: &[&Slice]) -> Vec<WrittenR
     rounds.into_values().collect()
 }
 
-/// Returns the kind of a round of throughput that a slice is part of.
+/// Returns the kind of the round of throughput that a slice is part of; `None` if it is part of
+/// none.
 fn kind(slice: &Slice) -> Option<RoundKind> {
     match slice.purpose {
         Purpose::Plain => Some(RoundKind::Plain),

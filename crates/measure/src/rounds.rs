@@ -31,12 +31,12 @@ const FIRST_BYTES: u64 = 64 << 20;
 /// Least number of completions in a warm-up. Fewer say too little of how slow a stack is, and the
 /// warm-up is made longer once.
 const FEW: f64 = 20.0;
-/// Length of that longer warm-up, in nanoseconds.
+/// Length in nanoseconds of a warm-up slice that is repeated because it had too few completions.
 const LONGER_NS: u64 = 1_000_000_000;
 /// Least budget in seconds for a pilot. Below it a pilot, or rounds of the baseline alone, would
 /// take more than a tenth of the budget.
 pub const LEAST_BUDGET_FOR_A_PILOT_S: f64 = 10.0 * pilot::LEAST_S;
-/// Longest slice that may have rounds of slices four times as long.
+/// Longest slices, in nanoseconds, of a load that also has rounds with slices four times as long.
 const LONGEST_FOR_LONG_ROUNDS_NS: u64 = 500_000_000;
 
 pub struct Visit<'a> {
@@ -45,32 +45,33 @@ pub struct Visit<'a> {
     pub baseline: usize,
     /// Names of all stacks of the scenario, those of other sets too.
     pub names: &'a [&'a str],
-    /// Number of members that get the load at once, for each stack of the scenario.
+    /// Number of targets that get the load at once, for each stack of the scenario.
     pub members: &'a [u64],
-    /// The stack that only serves as a ruler, if there is one.
+    /// Index of the stack that only checks the measuring, such as fio on the baseline, if there is
+    /// one.
     pub ruler: Option<usize>,
     pub workload: &'a Workload,
     pub measure: &'a MeasureSpec,
     pub write_caches: &'a [WriteCache],
     pub steady: Option<SteadySpec>,
     pub precondition: Option<Precondition>,
-    /// A stream of random orders, distinct for each workload and visit.
+    /// Number of the stream of random orders, a different one for each workload and visit.
     pub stream: u64,
     pub observer: &'a mut dyn Observer,
     pub stop: &'a AtomicBool,
 }
 
-/// Returns true if a stack with this many I/Os a second needs slices so long that a pilot in short
-/// slices says nothing of them.
+/// Returns true if a stack with this many I/Os per second needs slices so long that a pilot in
+/// short slices says nothing about them.
 fn is_coarse(rate: f64) -> bool {
     pilot::length_for(rate) > 2.0 * pilot::SLICE_S
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct WarmUpResult {
-    /// I/Os a second of the slowest stack.
+    /// I/Os per second of the slowest stack.
     slowest: f64,
-    /// Bytes a second of the first stack, which is the baseline if it is up.
+    /// Bytes per second of the first stack, which is the baseline if it is up.
     bytes_per_s: f64,
 }
 
@@ -128,16 +129,17 @@ impl Visit<'_> {
         self.rounds(progress, until.reduced_by(self.bench.spent_s - began_s))
     }
 
-    /// Returns true if the baseline is to be measured alone: once a workload, before the first
-    /// round, if there is time for it and bytes are not scarce.
+    /// Returns true if the baseline is to be measured alone: before the first round of a workload,
+    /// if there is time for it and written bytes are not limited.
     fn asks_whether_alone(&self, progress: &WorkloadProgress) -> bool {
         progress.rounds.is_empty()
             && self.bench.allowance.is_none()
             && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
     }
 
-    /// Runs one slice of each stack that is no part of any figure. It fills caches of addresses,
-    /// causes the first drain, and shows how fast each stack is.
+    /// Runs one slice of each stack, or a second one if the first showed too little. These slices
+    /// are part of no figure: they fill caches of addresses, cause the first drain, and show how
+    /// fast each stack is.
     fn warm_up(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -182,8 +184,8 @@ impl Visit<'_> {
             || (progress.design.is_none() && self.has_time_for_a_pilot() && is_coarse(done.rate()))
     }
 
-    /// Returns true if a pilot may choose the design: nobody chose the length of slices, and there
-    /// is something to compare.
+    /// Returns true if a pilot may choose the design: nobody chose the length of slices, the budget
+    /// is long enough, and there is something to compare.
     fn has_time_for_a_pilot(&self) -> bool {
         self.measure.slice_ns.is_none()
             && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
@@ -198,8 +200,9 @@ impl Visit<'_> {
         order
     }
 
-    /// Returns the bound of a warm-up slice. The bytes that are written in a slice's time are not
-    /// known yet. If writes are limited, the first slice is a small part of the limit.
+    /// Returns the bound of a warm-up slice. How many bytes are written in a slice's time is not
+    /// known before the first one; if written bytes are limited, that one gets a small part of the
+    /// limit.
     fn warm_up_bound(&self, progress: &WorkloadProgress) -> SliceBound {
         match (progress.slice_bytes, *self.bench.allowance) {
             (Some(bytes), _) => SliceBound::Bytes { bytes },
@@ -220,7 +223,8 @@ impl Visit<'_> {
         wished.max(self.bench.shortest_slice_ns())
     }
 
-    /// Chooses the design, once for a workload. The design is kept over visits and resumes.
+    /// Chooses the design, once for a workload; it is kept over visits and resumes. Returns how the
+    /// visit ended, if it ended meanwhile.
     fn choose(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -281,7 +285,9 @@ impl Visit<'_> {
             .then(|| format!("the least that {whose} allow"))
     }
 
-    /// Runs the baseline alone for some seconds, if there is time for it.
+    /// Chooses the design from slices of the baseline that take some seconds, if there is time for
+    /// them. Returns the design, the number of these slices, and the reason for the length of
+    /// slices in words.
     fn pilot(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -501,8 +507,8 @@ impl Visit<'_> {
         self.bench.ready.iter().position(|ready| ready.index == stack).unwrap_or(0)
     }
 
-    /// Fixes the rate at which latencies are compared, once every stack's own rate is known.
-    /// Returns `false` if the rates are not known.
+    /// Fixes the rate at which latencies are compared, or that they are compared one I/O at a time,
+    /// and records it. Returns `false` if the stacks' own rates are not known yet.
     fn match_rate(&mut self, progress: &mut WorkloadProgress) -> Result<bool> {
         if progress.matched.is_none() && self.compares_one_at_a_time(progress) {
             // At a stated depth of 1 the rounds themselves show the latencies.
@@ -532,8 +538,8 @@ impl Visit<'_> {
         Ok(progress.matched.is_some())
     }
 
-    /// Runs the workload again as an open loop: I/Os start on schedule on every stack, so that
-    /// latencies compare.
+    /// Runs the workload again as an open loop, in which I/Os start on schedule on every stack, or
+    /// one I/O at a time, so that latencies compare.
     fn at_matched_rate(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -559,8 +565,8 @@ impl Visit<'_> {
         Ok(ended)
     }
 
-    /// Reads back after the last slice of workers that verify. If the load failed, that error is
-    /// reported rather than the one for what could no longer be read back.
+    /// Verifies what was written, after the last slice of a workload that verifies. If the load
+    /// failed, returns that error rather than one of reading back.
     fn read_back(&mut self, ended: Result<VisitEnd>) -> Result<VisitEnd> {
         if !self.workload.verifies() {
             return ended;
@@ -624,7 +630,7 @@ impl Visit<'_> {
     }
 
     /// Drops rounds with a place that is lost by now, or without a place that is back, since they
-    /// have another load. They stay in the record.
+    /// have another load. They stay in the record. Returns true if the lost places have changed.
     fn drop_rounds_with_lost(&mut self, progress: &mut WorkloadProgress) -> bool {
         let lost = self.bench.lost_places();
         let others = lost != progress.lost;
@@ -679,8 +685,8 @@ enum RoundPhase {
     Matched,
 }
 
-/// Returns how a visit ends after `here` plain rounds of it. The further values are its seconds and
-/// the seconds of all visits.
+/// Returns how a visit ends after `here` plain rounds and `spent_s` seconds; `None` if it goes on.
+/// `all_s` are the seconds of all visits together.
 fn visit_end_after(
     trial: &RoundTrial,
     until: VisitLimit,
@@ -717,7 +723,7 @@ fn out_of_time(until: VisitLimit, spent_s: f64, all_s: f64) -> Option<VisitEnd> 
     }
 }
 
-/// Rounds up to whole blocks for every thread.
+/// Rounds a number of bytes up to a multiple of `unit`, one at least.
 pub(super) fn in_units(bytes: f64, unit: u64) -> u64 {
     ((bytes / unit as f64).ceil().max(1.0) as u64) * unit
 }

@@ -43,11 +43,13 @@ const LONGEST_ASKED_NS: u64 = 5_000_000;
 /// window. A refilled queue loses about one turn of it, and works in waves for two more
 /// (docs/decisions/short-slices.md).
 const DISCARDED_STARTS: f64 = 3.0;
-/// Number of tries to find the loss. Each has at most this many I/Os of each stack and at most this
-/// many seconds of all. The least budget that has time for them is in nanoseconds.
+/// Most pilots that look for the loss at the start of a slice.
 const PILOTS: usize = 4;
+/// I/Os of each stack after which such a pilot has seen enough.
 const IOS_OF_PILOT: u64 = 500;
+/// Most seconds of such a pilot, for all stacks together.
 const MOST_OF_PILOT_S: f64 = 2.0;
+/// Least budget, in nanoseconds, that has time for such pilots.
 const LEAST_BUDGET_FOR_PILOTS_NS: u64 = 5_000_000_000;
 /// Least discarded start, in nanoseconds: two I/Os of a fast drive.
 const LEAST_DISCARD_NS: f64 = 100e3;
@@ -90,7 +92,7 @@ impl SeriesPlan {
 /// Slices that are long enough for every stack to settle after a change of stack.
 pub(super) struct SettledSlices {
     pub plan: SeriesPlan,
-    /// Reason why they are not shorter, in words.
+    /// Reason why the slices are not shorter, in words.
     pub why: String,
 }
 
@@ -99,9 +101,9 @@ fn bin_ns(length: ShortLength) -> u64 {
 }
 
 /// Returns true if the load and the slices asked for allow short ones: closed loops by our own
-/// generator. Writes must also meet two conditions. No write cache is known on the path, since what
-/// one stack left there would be written back in the slices of another. Each write counts,
-/// including the first ones.
+/// generator, without trims and verification. Writes must also meet two conditions. No write cache
+/// is known on the path, since what one stack left there would be written back in the slices of
+/// another. Each write counts, including the first ones.
 pub fn suits(workload: &Workload, measure: &MeasureSpec, write_caches: &[WriteCache]) -> bool {
     let is_closed_loop = |job: &Job| !job.rw.trims() && job.rate_iops.is_none() && !job.verify;
     let writes_through = write_caches.is_empty() && measure.regime == Regime::Burst;
@@ -125,7 +127,9 @@ pub fn least_s(measure: &MeasureSpec, in_turn: bool, stacks: usize) -> f64 {
 }
 
 impl Bench<'_> {
-    /// Returns true if all stacks can take turns: our own generator loads each in one place.
+    /// Returns true if all stacks can take turns in series: there are two at least, our own
+    /// generator loads each in one place, written bytes are not limited, and no array's state or
+    /// cluster is watched between slices.
     pub fn can_take_turns(&self) -> bool {
         let in_one_place = self.ready.iter().all(|ready| {
             matches!(ready.members.as_slice(), [member] if self.places.has_agent(&member.place))
@@ -149,7 +153,8 @@ impl Bench<'_> {
         (of_jobs * targets) as f64
     }
 
-    /// Runs a series and records it; `order` has numbers of workers.
+    /// Runs a series and records it. `order` has the worker of each slice; `bin_ns` is the width of
+    /// the bins in which the start of slices is recorded.
     ///
     /// # Errors
     /// When a peer is lost, an I/O failed or the record cannot be written.
@@ -184,8 +189,8 @@ impl Bench<'_> {
         Err(self.never_left_alone(spec.order[0]).into())
     }
 
-    /// Runs the series and returns it with its slices in this host's time, and for each worker with
-    /// the CPU time of its engine and its guest.
+    /// Runs the series. Returns it with its slices in this host's time, and the CPU time of each
+    /// worker's engine, programs and guest.
     fn ask_for_series(
         &mut self,
         spec: &SeriesSpec,
@@ -216,7 +221,8 @@ impl Bench<'_> {
         Ok((result, (0..places.len()).map(apart).collect()))
     }
 
-    /// Returns true if the starts of so many workers have been seen in series, each in enough I/Os.
+    /// Returns true if series have shown the starts of `workers` workers, each in at least 500
+    /// I/Os.
     fn has_seen_starts(&self, workers: usize) -> bool {
         let is_seen = |shown: &Transient| shown.ios.iter().sum::<u64>() >= IOS_OF_PILOT;
         self.transients.values().filter(|shown| is_seen(shown)).count() == workers
@@ -268,7 +274,8 @@ impl Bench<'_> {
         Ok((Round { kind, visit, in_series: true, parts, ..Round::default() }, all))
     }
 
-    /// Records how rates begin, as the series of a visit have shown.
+    /// Records how rates begin, as the series of a visit have shown, and warns if too many slices
+    /// overlapped.
     ///
     /// # Errors
     /// When the record cannot be written.
@@ -300,7 +307,8 @@ impl Bench<'_> {
 }
 
 impl Visit<'_> {
-    /// Returns the design in which stacks take turns at the stated depth; `None` if they do not.
+    /// Returns the slices in which stacks take turns under the workload's own load; `None` if they
+    /// do not take turns. `slowest` is the rate of the slowest stack, in I/Os per second.
     pub(super) fn series_design(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -313,8 +321,8 @@ impl Visit<'_> {
     }
 
     /// Returns the shortest slices in which every stack settles again after a change of stack, or
-    /// those asked for; `slowest` is the rate of the slowest stack. `None`: they would be too long.
-    /// A pilot shows how much a stack loses at the start of a slice.
+    /// those asked for; `slowest` is the rate of the slowest stack, in I/Os per second. `None`:
+    /// they would be too long. A pilot shows how much a stack loses at the start of a slice.
     fn find_settled_slices(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -426,7 +434,8 @@ impl Visit<'_> {
         Ok(slowest)
     }
 
-    /// Runs the next series as one round. Those of `Purpose::Plain` are now and then long.
+    /// Runs the next series as one round. One in eight of those of `Purpose::Plain`, at random, has
+    /// long slices.
     pub(super) fn series_round(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -455,8 +464,8 @@ impl Visit<'_> {
         Ok(ControlFlow::Continue(round))
     }
 
-    /// Returns true if latencies are compared one I/O at a time: stacks take turns, and nobody
-    /// asked for a rate.
+    /// Returns true if latencies are compared one I/O at a time: stacks take turns, the workload
+    /// has one job, and nobody asked for a rate.
     pub(super) fn compares_one_at_a_time(&self, progress: &WorkloadProgress) -> bool {
         progress.series.is_some()
             && !self.measure.matched_rate_given

@@ -27,7 +27,7 @@ impl ServedTime {
     }
 }
 
-/// Group of the threads that serve a stack.
+/// Which of the threads that serve a stack are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServedBy {
     /// All threads except virtual CPUs.
@@ -87,8 +87,9 @@ impl Bench<'_> {
     }
 }
 
-/// Returns the CPU time during a series of the threads that serve one worker alone; `None` where
-/// some of them serve others too.
+/// Returns, for each worker, the nanoseconds of CPU time that threads serving it alone took during
+/// a series; `None` where no thread reports it, or some of them serve others too. `lasted_ns` has
+/// the length of each worker's slices together.
 pub(super) fn served_apart(
     before: &[BTreeMap<(Place, ThreadId), ServedTime>],
     after: &[BTreeMap<(Place, ThreadId), ServedTime>],
@@ -106,9 +107,9 @@ pub(super) fn served_apart(
         .collect()
 }
 
-/// Returns the CPU time of the threads for a slice that lasted `lasted_ns`. A thread that polls is
-/// counted for its share of that time, since it also polls while a slice is prepared. `None`: no
-/// thread reports it.
+/// Returns the nanoseconds of CPU time of the threads for a slice that lasted `lasted_ns`. A thread
+/// that polls is counted for its share of that time, since it also polls while a slice is prepared.
+/// `None`: no thread reports it.
 pub(super) fn served_ns<K: Ord>(
     before: &BTreeMap<K, ServedTime>,
     after: &BTreeMap<K, ServedTime>,

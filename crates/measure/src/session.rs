@@ -1,6 +1,6 @@
-//! What a run carries with it, and what all of its parts do: perform steps, undo them, warn.
-//! `session_run` goes from the first step to the last, `visits` through the sets of stacks,
-//! `set_up` brings one set up.
+//! State of a run, and what all of its parts do: perform steps, undo them, warn. `session_run` goes
+//! from the first step to the last, `visits` through the sets of stacks, and `set_up` brings one
+//! set up.
 
 use super::announced_once::AnnouncedOnce;
 use super::observer::{Observer, RunEvent};
@@ -62,7 +62,7 @@ pub(super) struct PlannedVisit {
 }
 
 impl Session<'_> {
-    /// Undoes what is up above a mark, and reports the notes of the steps.
+    /// Undoes all steps that were performed after the mark, and reports the notes of the steps.
     pub(super) fn undo_above(&mut self, mark: usize) -> Result<()> {
         let undone = self.executor.undo_to(mark);
         self.report_notes()?;

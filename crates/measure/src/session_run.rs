@@ -134,8 +134,8 @@ impl Session<'_> {
         sentence.map_or(Ok(()), |sentence| self.warn(BUSY, "host", sentence))
     }
 
-    /// Returns what is left of `max_written` for the load. Passes over data that an earlier part of
-    /// the run lost may not fit any more.
+    /// Returns how many of the `left` bytes of `max_written` the load may still write after the
+    /// earlier parts of the run. Refuses a run in which passes that were lost do not fit again.
     fn left_after_past(&self, left: u64) -> Result<u64> {
         let fits = left >= self.past.written || self.scenario.measure.precondition.passes == 0;
         ensure!(

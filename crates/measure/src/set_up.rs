@@ -150,8 +150,8 @@ impl Session<'_> {
         devices
     }
 
-    /// Returns the location of each stack of the set for the load, after giving the guard there the
-    /// list of what may be written.
+    /// Returns the places and targets of the load of each stack of the set, without lost places.
+    /// Before that, gives the guard in each place the list of what may be written there.
     pub(super) fn stacks_under_load(
         &mut self,
         places: &mut Places,

@@ -1,4 +1,4 @@
-//! What a slice measured, as a part of the statistics and as a record.
+//! Outcome of a slice: its part in the statistics, and its record.
 
 use super::serving::ServedApart;
 use super::together::CommonSliceParts;
@@ -15,7 +15,7 @@ use iotax_stats::rounds::RoundPart;
 
 use super::visit_workers::Bench;
 
-/// Outcome of a slice that was run.
+/// What a slice measured, with all readings taken around it.
 pub struct SliceOutcome {
     /// Result as the worker reports it.
     pub result: SliceResult,
@@ -25,16 +25,16 @@ pub struct SliceOutcome {
     pub(super) cpu: Option<CpuTimes>,
     pub(super) host_cpu: Option<CpuTimes>,
     pub(super) other_cpu: Option<CpuTimes>,
-    /// CPU time of the threads that serve the stack's I/O.
+    /// CPU time, in nanoseconds, of the threads that serve the stack's I/O.
     pub(super) engine_ns: Option<f64>,
-    /// CPU time of all threads that work for the stack, by their own clocks: the generator's, the
-    /// kernel's and those of programs.
+    /// CPU time, in nanoseconds, of all threads that work for the stack, by their own clocks: the
+    /// generator's, the kernel's and those of programs.
     pub(super) threads_ns: Option<f64>,
     /// Readings of the devices below the load, before and after the slice.
     pub(super) devices: PlaceReadings,
     pub(super) gate: Option<QuiesceGate>,
     pub(super) run_again: u32,
-    /// Number of short slices, as recorded.
+    /// Number of short slices of a series that are summed up here; 0 for a single slice.
     pub(super) short_slices: u32,
 }
 
@@ -43,13 +43,12 @@ pub struct SliceOutcome {
 pub struct SlicePosition {
     pub round: u32,
     pub position: usize,
-    /// Purpose of the slice.
     pub purpose: Purpose,
 }
 
 impl SliceOutcome {
-    /// Merges all slices of a stack in a series into one, with the CPU time of its engine and its
-    /// guest.
+    /// Makes one outcome of all slices of a stack in a series, with the CPU time of the threads
+    /// that served it.
     pub(super) fn of_series(
         result: SliceResult,
         cpu: Option<CpuTimes>,
@@ -79,8 +78,8 @@ impl SliceOutcome {
         }
     }
 
-    /// Returns the slice's part in a comparison of throughput: I/Os, or bytes where slices end on
-    /// equal bytes.
+    /// Returns the slice's part in a comparison of throughput: I/Os or, if `by_bytes`, bytes, and
+    /// the seconds of the window. `stack` is the index in the scenario.
     pub fn part(&self, stack: usize, by_bytes: bool) -> RoundPart {
         let all = self.result.directions();
         let amount: u64 = all.iter().map(|one| if by_bytes { one.bytes } else { one.ios }).sum();
@@ -175,7 +174,7 @@ impl Bench<'_> {
         Ok(self.store.append(&RunRecord::Slice(slice))?)
     }
 
-    /// Returns the samples of the load itself, with histograms already stored.
+    /// Stores the histograms of a load's result, and returns all of its samples.
     fn samples(&mut self, result: &SliceResult) -> Result<Vec<SliceSample>> {
         let mut samples = Vec::new();
         for (name, direction) in

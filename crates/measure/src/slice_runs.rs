@@ -24,44 +24,48 @@ use std::time::{Duration, Instant};
 use super::slice_outcome::{SliceOutcome, SlicePosition};
 use super::visit_workers::Bench;
 
-/// Least discarded time at the start of a slice. The worker takes twice its time to drain if that
-/// is more.
+/// Least discarded time at the start of a slice, in nanoseconds. The worker discards twice the time
+/// that its queue takes to drain, if that is more.
 const LEAST_DISCARD_NS: u64 = 5_000_000;
-/// Least discarded time of a slice by time at a rate (a slice by bytes discards nothing). Its
-/// schedule does not wait for a place that wakes late. What was due meanwhile is in its latencies
-/// until the queue is as short as it stays (docs/decisions/three-figures.md).
+/// Least discarded time of a slice at a rate that ends on time (one that ends on bytes discards
+/// nothing). The schedule does not wait for a place that wakes late, and what was due meanwhile
+/// lengthens latencies until the queue is short again (docs/decisions/three-figures.md).
 const LEAST_DISCARD_AT_A_RATE_NS: u64 = 25_000_000;
 /// Limit after which the quiesce gate gives up. Every write slice ends with a flush, so data that
 /// is dirty for longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
 /// Most stops of iotax during one slice. If so many tries were stopped, the next one will be, too.
 pub(super) const MOST_STOPS: u32 = 20;
-/// Upper limit of a learned start: a guest never waits half of this for a processor.
+/// Longest discarded start that is learned from late places: a guest never waits half of this for a
+/// processor.
 const MOST_LEARNED_NS: u64 = 1_000_000_000;
-/// A learned start shrinks by one part in this many with each slice that was on time at the first
+/// A learned start shrinks by this fraction (1/32) with each slice that was on time at the first
 /// try. If a start is just too short, 4 in 100 slices are then repeated.
 const UNLEARNED_PART: u64 = 32;
 /// A slice that exceeds its length by more than this is reported.
 const OVERDUE: Duration = Duration::from_secs(20);
 
-/// Common start of the places of one worker.
+/// What earlier slices of a worker have shown about how long a start its places must discard.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommonStart {
-    /// Time that the slowest place last took to empty its queue.
+    /// Nanoseconds that the slowest place last took to empty its queue.
     drain_ns: u64,
-    /// The discarded start with which all places were in time, if the least start was too short.
+    /// Discarded start, in nanoseconds, with which all places were in time, if the least start was
+    /// too short.
     learned_ns: u64,
 }
 
 impl CommonStart {
-    /// Returns the least start of a try. A place that is late by a part of it still counts as in
-    /// time, so the start is longer where places wait for processors.
+    /// Returns the nanoseconds to discard at the start of a try, which doubles with each `attempt`,
+    /// counted from 0. A place that is late by a part of the start still counts as in time, so the
+    /// start is longer where places wait for processors.
     fn tried_ns(&self, least_ns: u64, attempt: u32) -> u64 {
         let longer_ns = self.learned_ns.max(least_ns).saturating_mul(1 << attempt);
         longer_ns.min(MOST_LEARNED_NS.max(least_ns))
     }
 
-    /// Keeps the start of the try that was on time, slightly shortened if that was the first try.
+    /// Remembers the start with which the slice was on time at this `attempt`, slightly shortened
+    /// if it was the first.
     fn learn(&mut self, least_ns: u64, attempt: u32) {
         let sufficed_ns = self.tried_ns(least_ns, attempt);
         self.learned_ns =
@@ -115,9 +119,9 @@ impl Bench<'_> {
         .into())
     }
 
-    /// Runs a slice, and runs it again if several places did not run it together. Every try is a
-    /// slice in full: its bytes and its time count, its CPU time is not part of the next, and the
-    /// number of tries is recorded. The start that sufficed is kept for later slices.
+    /// Runs a slice, and runs it again if several places did not run it together. The bytes and the
+    /// time of every try count against the limits, and the number of tries is recorded. The start
+    /// that sufficed is kept for later slices.
     fn slice(
         &mut self,
         worker: usize,
@@ -164,7 +168,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Leaves a slice out of the record because a stop of iotax overlaps it, and reports it.
+    /// Records a warning in place of a slice during which iotax itself was stopped.
     pub(super) fn leave_out(
         &mut self,
         worker: usize,
@@ -308,7 +312,8 @@ impl Bench<'_> {
     }
 
     /// Waits until everything that the last write slice left is on the disk: in the place of the
-    /// load, and on this host below it. `None`: no place reports what it has yet to write.
+    /// load, and on this host below it. Returns the worst of these waits; `None` if no place
+    /// reports what it has yet to write.
     fn gate(&mut self, worker: usize) -> Result<Option<QuiesceGate>> {
         let ready = &self.ready[worker];
         let mut worst: Option<QuiesceGate> = None;
@@ -364,7 +369,7 @@ impl Bench<'_> {
     }
 }
 
-/// Returns a callback that reports an overdue slice, once.
+/// Returns a callback that reports, once, that a slice is overdue.
 fn overdue<'a>(
     stack: &'a str,
     spec: &SliceSpec,

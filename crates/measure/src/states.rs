@@ -1,6 +1,6 @@
 //! Measures stacks in states: brings an array from one state into the next, and makes sure that it
-//! stays there. The owner of the state reports it before and after every slice. A slice in which
-//! the array left its state counts nowhere, and is run again.
+//! stays there. The state is read before and after every slice. A slice in which the array left its
+//! state counts nowhere, and is run again.
 
 use super::observer::RunEvent;
 use super::places::Places;
@@ -35,7 +35,8 @@ struct WatchedOne {
     step: StepId,
     /// Configuration file of a cluster, whose whole reading is recorded. `None` for other arrays.
     cluster: Option<PathBuf>,
-    /// Steps that bring the array back into a state that ends by itself.
+    /// Steps that bring the array back into its state, if that is one that ends by itself; else
+    /// empty.
     again: Vec<Step>,
 }
 
@@ -43,7 +44,7 @@ pub struct AfterSlice {
     pub state: ArrayState,
     /// True if that is the expected state.
     pub is_kept: bool,
-    /// Configuration and whole reading of a cluster.
+    /// Configuration file and whole reading of a cluster; `None` for other arrays.
     pub cluster: Option<(PathBuf, ClusterStatus)>,
 }
 
@@ -127,7 +128,8 @@ fn left_state_error(state: AskedState, now: &ArrayState) -> Failed {
 }
 
 impl Session<'_> {
-    /// Brings the stacks of the next set of a chain into its state, on the layers that are up.
+    /// Brings the stacks of the next set of a chain into its state, on the layers that are up, and
+    /// returns these stacks. `ready` has the stacks that the states are of.
     pub(super) fn in_next_state(
         &mut self,
         layout: &SetLayout,
@@ -196,7 +198,7 @@ impl Session<'_> {
     }
 }
 
-/// An array to be watched, without a keeper so far.
+/// Arrays of one stack to be watched, until [`keeper`] makes a [`StateKeeper`] of them.
 pub(super) struct WatchedArray(WatchedArrays);
 
 pub(super) fn keeper(

@@ -16,19 +16,21 @@ use iotax_stats::steady::{Window, WrittenRound, Wrote, preconditioned};
 use iotax_units::show_ns;
 use std::sync::atomic::Ordering;
 
-/// Length of the slices of a round. Somebody may want to stop between them; with longer slices the
-/// engines' flushes are rare.
+/// Length of the slices of a round, in nanoseconds: short enough for Ctrl-C between two of them,
+/// long enough for the flush after each to matter little.
 const SLICE_NS: u64 = 1_000_000_000;
 
 #[derive(Default)]
 struct SteadyRounds {
     writes: Vec<WrittenRound>,
-    /// Bytes of a slice by stack, if they are limited.
+    /// Bytes of a slice of each stack, by worker; `None` before its first slice. They count where
+    /// written bytes are limited.
     slice_bytes: Vec<Option<u64>>,
 }
 
 impl Visit<'_> {
-    /// Runs the load until its pace is steady, or the limit is reached. `None`: the visit goes on.
+    /// Runs the load until the pace of each stack is steady, or the limit of preconditioning is
+    /// reached. Returns `None` if the visit goes on.
     ///
     /// # Errors
     /// As any slice.
@@ -100,7 +102,8 @@ impl Visit<'_> {
         self.bench.ready.iter().map(|ready| preconditioned(&rounds.writes, ready.index)).collect()
     }
 
-    /// Runs a round of every stack. Returns why it was cut short, if it was.
+    /// Runs one round: some slices of each stack. Returns why it was cut short; `None` if it was
+    /// not.
     fn steady_round(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -165,8 +168,8 @@ impl Visit<'_> {
         }
     }
 
-    /// Formats the progress: `preconditioning with random writes: round 7 of at most 25, loop at 31
-    /// s of 60; of the last five the least steady: ...`
+    /// Formats the progress: `preconditioning by LOAD: round 7 of at most 25, loop at 31 of 60 s;
+    /// the last five: ...`
     fn steady_progress(
         &self,
         spec: &Precondition,

@@ -7,7 +7,7 @@ use iotax_facts::place::Place;
 use iotax_qemu::qmp::{Qmp, QmpError};
 use serde_json::Value;
 
-/// Adds QEMU's reason to a failure of something in these places, for those that are guests.
+/// Adds QEMU's reason to a failure in one of these places, if QEMU stopped the guest that it is.
 pub fn add_qemu_reason(
     places: &mut Places,
     guests: &[&Place],
@@ -48,7 +48,7 @@ fn why_stopped(qemu: &mut Qmp) -> Result<Option<String>, QmpError> {
     }))
 }
 
-/// Returns the name of a disk's node, if it was made by -drive, or the name of its device.
+/// Returns the name of a disk in QEMU: that of its drive or, if it has none, of its device.
 fn name_of(disk: &Value) -> &str {
     let names = [&disk["device"], &disk["qdev"]];
     names.into_iter().filter_map(Value::as_str).find(|name| !name.is_empty()).unwrap_or("a disk")

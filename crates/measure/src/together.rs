@@ -32,12 +32,11 @@ const LEAST_SHARE: f64 = 0.99;
 /// reported as such: a longer start does not help it.
 const MOST_LATE: f64 = 0.05;
 /// Number of tries of a slice by time. Each try doubles the discarded start, and doubles the lead
-/// up to [`MOST_DOUBLINGS`] times. With six tries, 16 guests on two processors were given up that
-/// had booted a moment ago; the clocks of some ran too fast, which was not known then. More tries
-/// cost nothing where they are not needed.
+/// up to [`MOST_DOUBLINGS`] times. Six were too few for 16 guests on two processors that had just
+/// booted. More tries cost nothing where they are not needed.
 const TRIES: u32 = 9;
-/// Most doublings of the lead. A lead that is doubled more often only waits: late are the places
-/// that get no processor.
+/// Most doublings of the lead. With more of them all places would only wait longer: those that are
+/// late get no processor.
 const MOST_DOUBLINGS: u32 = 4;
 /// Number of tries of a slice by bytes, all of which write.
 const TRIES_BY_BYTES: u32 = 2;
@@ -57,18 +56,18 @@ pub(super) struct CommonSlice {
     /// True if this host is not among the places but some of its guests are, so that its CPU time
     /// is read.
     pub on_host: bool,
-    /// True if its units are times, so that the window of each place is the sum of the times.
+    /// True for a probe whose units are durations, so that the window of each place is their sum.
     pub of_times: bool,
 }
 
 /// Timing of one slice that several places ran.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommonSliceParts {
-    /// Share of the whole window in which all ran.
+    /// Share of the whole window in which all places ran.
     pub share: f64,
     pub parts: Vec<SlicePart>,
     pub latencies: Vec<Histogram>,
-    /// Share of the whole window that had passed when the last began.
+    /// Share of the whole window that had passed when the last place began.
     late: f64,
     /// The place that began first, and the one that began last.
     ends: [Place; 2],
@@ -123,7 +122,8 @@ impl CommonSliceParts {
         )
     }
 
-    /// Returns the error for places that did no better than this in any try.
+    /// Returns the error for places that ran too little of the slice together in the last of all
+    /// tries.
     pub fn gave_up(&self) -> Failed {
         let CommonSliceParts { share, ends: [first, last], .. } = self;
         Failed::measurement(format!(
@@ -138,8 +138,9 @@ impl CommonSliceParts {
     }
 }
 
-/// Runs a slice in all places. `in_vain` counts the bytes that a failed attempt wrote. Every second
-/// `under_way` is called with the time that the slice has taken so far.
+/// Runs a slice in all places at the same time. If one of them fails, `in_vain` is set to the bytes
+/// that the others wrote. Every second `under_way` is called with the time that the slice has taken
+/// so far.
 ///
 /// # Errors
 /// When a peer is lost or refuses.

@@ -77,7 +77,8 @@ impl Traffic {
         }
     }
 
-    /// Leaves out the time until the next slice, because it contains I/O of iotax itself.
+    /// Excludes the time until the next slice from the idle intervals, because it contains I/O of
+    /// iotax itself.
     pub(super) fn interrupt(&mut self) {
         self.last.clear();
     }
@@ -126,7 +127,7 @@ fn issued_io(result: &SliceResult) -> IssuedIo {
 }
 
 impl Bench<'_> {
-    /// Returns the readings that came with the slice from the places of the load.
+    /// Pairs the device readings that came with a slice with the places of a worker's load.
     pub(super) fn readings_of_load(
         &self,
         worker: usize,

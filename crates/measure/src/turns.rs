@@ -1,6 +1,6 @@
 //! Lets stacks take turns in a series. Stacks that are loaded in one place run one after the other.
-//! Stacks in several places run by the clock: each place gets the begin of its slices in its own
-//! clock.
+//! Stacks in several places run by the clock: each place gets the times at which its slices begin,
+//! in its own clock.
 
 use super::places::{Places, ReachedPlace};
 use super::together::{self, WATCHED_EVERY, join_thread};
@@ -18,7 +18,7 @@ pub(super) const OVERLAPS_ONE_IN: usize = 50;
 /// late but without a processor.
 const MOST_PAUSE_OF_SLICE: u64 = 2;
 
-/// Takes turns, and remembers the length of a pause that the clocks and the places need.
+/// Runs series of stacks in turn, and remembers how long the pause between two slices must be.
 #[derive(Debug, Default)]
 pub struct ClockTurns {
     pause_ns: u64,
@@ -35,7 +35,7 @@ struct PlaceShare<'a> {
 }
 
 impl ClockTurns {
-    /// Runs a series; `places` has the place of each worker. Slices are reported in this host's
+    /// Runs a series; `of_workers` has the place of each worker. Slices are reported in this host's
     /// time; each second `under_way` gets the time so far.
     ///
     /// # Errors
@@ -173,7 +173,7 @@ fn ask_all(
 }
 
 impl PlaceShare<'_> {
-    /// Returns the slices of this place, in the place's time.
+    /// Returns the part of a series that this place runs, with times in the place's clock.
     fn local_spec(&self, spec: &SeriesSpec, begins_ns: &[u64], offset_ns: i64) -> SeriesSpec {
         let local = |at: &usize| self.workers.iter().position(|worker| *worker == spec.order[*at]);
         SeriesSpec {
@@ -190,7 +190,8 @@ impl PlaceShare<'_> {
     }
 }
 
-/// Merges the results of all places into one series, with its slices in this host's time.
+/// Merges the results of all places into one series, with its slices in this host's time. `None` if
+/// a place answered with a worker that it does not have.
 fn merge_shares(
     shares: &[PlaceShare],
     answers: Vec<SeriesResult>,

@@ -21,9 +21,9 @@ pub struct StackUnderLoad {
     pub stack: String,
     /// Places where the load runs: one, or several that begin every slice at the same time.
     pub members: Vec<LoadedMember>,
-    /// The load generator, if the stack names another than the workload's.
+    /// Load generator that the stack names; `None`: the workload's.
     pub engine: Option<Engine>,
-    /// The paths that the quiesce gate watches on the host.
+    /// Paths on this host whose data must be on the disk before a slice that writes begins.
     pub owed: Vec<PathBuf>,
     /// Places below that work for the stack without load in them: the other ends of fabrics.
     pub others: Vec<Place>,
@@ -64,7 +64,7 @@ pub struct FarEnd {
 }
 
 impl FarEnd {
-    /// Returns the other end of a medium that is a network.
+    /// Returns the other end of a medium that is a network; `None` for any other medium.
     pub fn network_medium(medium: &Medium) -> Option<FarEnd> {
         let Medium::Net { to, address, port, .. } = medium else { return None };
         Some(FarEnd { place: to.clone(), address: *address, port: *port })

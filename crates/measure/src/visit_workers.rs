@@ -25,11 +25,10 @@ use std::time::Instant;
 pub struct Bench<'a> {
     pub visit: u32,
     pub set: u32,
-    /// The stacks that are up; workers are numbered like them.
+    /// The stacks that are up; the number of a worker is the index of its stack here.
     pub ready: &'a [StackUnderLoad],
     pub workload: &'a Workload,
-    /// Bytes that all stacks together may still write, so that no drive is written more. `None`: no
-    /// limit.
+    /// Bytes that all stacks together may still write (`max_written`). `None`: no limit.
     pub allowance: &'a mut Option<u64>,
     pub places: &'a mut Places,
     pub store: &'a mut Writer,
@@ -45,14 +44,15 @@ pub struct Bench<'a> {
     /// Workers whose I/Os have failed in this visit and have been reported: the run goes on with
     /// them.
     pub failing: BTreeSet<usize>,
-    /// Bytes counted by the devices below the load, next to the I/O issued.
+    /// I/O counted by the devices below the load, next to the I/O that the load issued.
     pub traffic: Traffic,
     /// Course of each worker's rate at the beginning of short slices.
     pub transients: BTreeMap<usize, Transient>,
     pub turns: ClockTurns,
-    /// Number of times that workers were placed again.
+    /// Number of times that all workers were replaced, which draws the placement of threads and
+    /// memory again.
     pub placed: u64,
-    /// Workers of this offer, as recorded.
+    /// Workers that were recorded since the present load was offered.
     pub recorded: Vec<WorkerUp>,
     /// Returns the time that iotax itself was stopped since an instant.
     pub stops: &'a dyn Fn(Instant) -> Option<ProcessStop>,
@@ -81,7 +81,8 @@ impl Bench<'_> {
         })
     }
 
-    /// Returns the jobs of each member of a stack that has `members` members.
+    /// Returns the jobs as one of `members` equal targets of a stack gets them. A rate is divided
+    /// among the targets.
     pub(super) fn jobs(&self, members: usize) -> Vec<Job> {
         match &self.offered {
             OfferedLoad::Jobs(jobs) => jobs.clone(),
@@ -95,8 +96,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Gives the jobs offsets of their own. A worker that came after another to the same blocks
-    /// would find them in the caches below.
+    /// Gives the jobs random seeds of their own. A worker that came after another to the same
+    /// blocks would find them in the caches below.
     fn own_jobs(&self, worker: usize, jobs: Vec<Job>) -> Vec<Job> {
         let number = (u64::from(self.visit) << 40) + ((worker as u64) << 32) + self.placed;
         let own = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -185,12 +186,12 @@ impl Bench<'_> {
         }
     }
 
-    /// Iterates over the places of a worker, without those that are lost.
+    /// Iterates over the places of a worker with their targets, without places that are lost.
     pub(super) fn members(&self, worker: usize) -> impl Iterator<Item = &LoadedMember> {
         self.ready[worker].members.iter().filter(|member| !self.places.is_lost(&member.place))
     }
 
-    /// Ends all workers, after their clocks and traffic are recorded.
+    /// Records clocks, traffic and transients, then ends all workers.
     ///
     /// # Errors
     /// When a peer is lost, or a clock ran too far apart meanwhile.
@@ -215,8 +216,8 @@ impl Bench<'_> {
         self.workload.jobs.iter().all(by_itself)
     }
 
-    /// Replaces the workers, so that the placement of threads and memory is drawn again for the
-    /// next slices.
+    /// Ends the workers, if new ones can go on where they ended, so that the placement of threads
+    /// and memory is drawn again for the next slices.
     ///
     /// # Errors
     /// When a peer is lost.
@@ -244,11 +245,11 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Compares the clocks of all loaded places. Clocks run apart; two comparisons with no stop of
-    /// a guest in between show how fast.
+    /// Compares the clocks of all loaded places with this host's. Clocks drift; two comparisons
+    /// with no stop of a guest in between show how fast.
     ///
     /// # Errors
-    /// When a peer is lost, or a clock ran too far apart.
+    /// When a peer is lost, or a clock has drifted too far.
     pub fn compare_clocks(&mut self) -> Result<()> {
         for place in self.loaded() {
             let reading = self.places.get(&place)?.compare_clock(&place)?;
@@ -257,7 +258,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Compares the clocks again, and records both readings.
+    /// Compares the clocks again, and records both readings. `wrong` is set if a clock has drifted
+    /// too far.
     fn record_clocks(&mut self, wrong: &mut Option<Failed>) -> Result<()> {
         let (visit, set) = (self.visit, self.set);
         while let Some((place, from)) = self.clocks.pop_first() {
@@ -291,7 +293,8 @@ impl Bench<'_> {
         ready.engine.or(self.workload.engine)
     }
 
-    /// Returns the shortest slice that all engines and the probe can run.
+    /// Returns the length in nanoseconds of the shortest slice that all engines and the probe can
+    /// run.
     pub fn shortest_slice_ns(&self) -> u64 {
         let shortest =
             |ready: &StackUnderLoad| engine::kind_of(self.engine_of(ready)).shortest_slice_ns;
@@ -300,8 +303,8 @@ impl Bench<'_> {
         self.ready.iter().map(shortest).max().unwrap_or(0).max(of_probe)
     }
 
-    /// Returns the sum of one block of every thread, on every target of the stack that has most of
-    /// them.
+    /// Returns the bytes of one block of every thread, on every target of the stack that has most
+    /// targets.
     pub fn unit(&self) -> u64 {
         let members =
             self.ready.iter().map(|ready| ready.targets().count() as u64).max().unwrap_or(1);

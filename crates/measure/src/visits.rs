@@ -28,7 +28,7 @@ use std::sync::atomic::Ordering;
 enum VisitOutcome {
     Done,
     Interrupted,
-    /// The baseline runs at this share of its rate while the other stacks are up.
+    /// The baseline's rate while the other stacks are up, as a share of its rate alone.
     Disturbed(f64),
 }
 
@@ -92,15 +92,15 @@ impl Session<'_> {
         Ok(RunOutcome::Interrupted)
     }
 
-    /// Returns the number of visits of the only set: one on each of the equal siblings, times the
-    /// attaches that were asked for.
+    /// Returns the number of visits of the only set: as many as there are equal files (one if there
+    /// are none), times the attaches that were asked for.
     pub(super) fn sibling_visits(&self, layout: &SetLayout) -> usize {
         layout.visits_of_a_set(&self.scenario.measure) as usize
     }
 
-    /// Plans the visits. Stacks that can be up together have one visit, or as many as there are
-    /// equal siblings if these are swapped (two: at half time), and that for every attach. Sets
-    /// that take turns have several visits in random order. Sets of one chain are in one visit.
+    /// Plans the visits. If all stacks can be up together, there is one visit per attach, or per
+    /// attach one for each of the equal files that the stacks swap. Sets that take turns have
+    /// several visits each, in random order. Sets of one chain of states are in one visit.
     fn planned_visits(&self, layout: &SetLayout) -> Vec<Vec<PlannedVisit>> {
         if layout.sets.len() == 1 {
             // This is a Latin square: every stack once on every one of the equal files.
@@ -123,7 +123,7 @@ impl Session<'_> {
             .collect()
     }
 
-    /// Returns the workloads that a visit is still to measure on a set.
+    /// Returns the indices of the workloads that a visit is still to measure on a set.
     fn workloads_left(&self, planned: PlannedVisit) -> Vec<usize> {
         let is_left = |index: &usize| {
             let name = &self.scenario.workloads[*index].name;
@@ -310,6 +310,7 @@ impl Session<'_> {
 
     /// Formats the part of a workload that this visit measures, if one set is visited several
     /// times: `, half 1 of 2 (the stacks swap their equal files in between)`. Probes have no files.
+    /// Empty if there is one visit only, or several sets.
     fn part_of(&self, layout: &SetLayout, planned: PlannedVisit, workload: &Workload) -> String {
         let ways = self.sibling_visits(layout);
         if layout.sets.len() > 1 || ways == 1 {

@@ -1,5 +1,5 @@
-//! The door to a target: looks, judges, and holds a device that will be written, in one call.
-//! Refuses what the judge refuses.
+//! Admission of a target: inspects it, judges it, and claims a device that will be written, in one
+//! call.
 
 use super::found::{InspectedKind, Inspection};
 use super::inspect::{Depth, identity_of, inspect_as};
@@ -17,9 +17,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Admission {
     pub inspection: Inspection,
-    /// Warnings, among them what will be destroyed.
+    /// Warnings: who else uses a target that is read, or what could not be checked.
     pub permit: Permit,
-    /// Keeps mounts, md, LVM and swap off a device that is written, until it is dropped.
+    /// Claim on a device that will be written, which keeps mounts, md, LVM and swap off until it is
+    /// dropped. `None` for a file, and for a device that is only read or taken.
     pub hold: Option<Hold>,
 }
 
@@ -34,10 +35,11 @@ impl Admitted {
         self.0.push((path.to_owned(), identity));
     }
 
-    /// Returns true if this very device was admitted.
+    /// Returns true if the device at this path was admitted under this path, and is still the same
+    /// one.
     ///
     /// # Errors
-    /// When it cannot be looked at.
+    /// A target was admitted under this path, and what is there now cannot be looked at.
     pub fn is_admitted(&self, path: &Path) -> Result<bool> {
         let mut known = self.0.iter().filter(|(known, _)| known == path).peekable();
         if known.peek().is_none() {
@@ -48,8 +50,8 @@ impl Admitted {
     }
 }
 
-/// An exclusive claim on a block device. Plain opens still work; whoever else asks for exclusive
-/// use (mount, swapon, mkfs, mdadm, LVM) gets EBUSY.
+/// An exclusive claim on a block device. Plain opens still work; another request for exclusive use
+/// (mount, swapon, mkfs, mdadm, LVM) gets EBUSY.
 #[derive(Debug)]
 pub struct Hold {
     _claim: File,
@@ -58,7 +60,8 @@ pub struct Hold {
 /// Inspects and judges a target, and claims it if it is a device to be written.
 ///
 /// # Errors
-/// Exit code 2 with every reason, when it is refused or not there.
+/// The target cannot be inspected; it is refused (bad input, with every reason found); or the
+/// device cannot be claimed.
 pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admission> {
     let depth = match intent {
         Intent::Read | Intent::Take => Depth::Quick,
@@ -75,7 +78,8 @@ pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admissi
 /// was judged when the run was planned.
 ///
 /// # Errors
-/// Exit code 2 with every reason, when it is refused or not there.
+/// The drive cannot be inspected; it is in use or no whole disk (bad input, with every reason
+/// found); or it cannot be claimed.
 pub fn claim_free(path: &Path) -> Result<Hold> {
     judge_free(&inspect_as(path, Depth::Quick)?).map_err(Failed::from)?;
     claim_device(path)
@@ -84,7 +88,7 @@ pub fn claim_free(path: &Path) -> Result<Hold> {
 /// Claims a block device.
 ///
 /// # Errors
-/// When it is in use since it was looked at, or is no block device.
+/// Bad input: the device is in use or cannot be opened, or the path is no block device.
 pub fn claim_device(path: &Path) -> Result<Hold> {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let refuse = |why: String| Failed::input(format!("cannot claim {}: {why}", path.display()));

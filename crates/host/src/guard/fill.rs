@@ -1,6 +1,6 @@
-//! Fills a file of ours with data that no drive can compress or deduplicate (unless the load says
-//! how far its own can be), so that later reads measure the drive and not holes. Refuses files
-//! without our marker.
+//! Fills a file of ours with data that no drive can compress or deduplicate (unless the load's own
+//! data can be), so that later reads measure the drive and not holes. Refuses files without our
+//! marker.
 
 use super::marker::{self, Marker};
 use anyhow::{Context, Result};
@@ -18,14 +18,16 @@ const CHUNK: usize = MIB as usize;
 /// Alignment of memory for O_DIRECT; no device here needs more than 4 KiB.
 const ALIGN: usize = 4096;
 
-/// Time after which ZFS has counted blocks: it writes a transaction group every five seconds.
+/// Time after which ZFS has counted the blocks of a file: it writes a transaction group every five
+/// seconds.
 const BLOCKS_COUNTED: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilledRange {
-    /// Every byte is written and synced, as the marker records.
+    /// All of it is written and synced.
     Whole,
-    /// The callback stopped the work after this number of bytes; the marker has `filled: false`.
+    /// `progress` stopped the work after this number of bytes. After [`fill`], the marker then has
+    /// `filled: false`.
     Stopped(u64),
 }
 
@@ -34,7 +36,8 @@ pub enum FilledRange {
 /// incompressible data counts as filled; any other is filled again by its next user.
 ///
 /// # Errors
-/// When the file is not ours, the file system is full, or holes are left.
+/// The file is not ours; it cannot be opened, written (the file system is full) or synced; or more
+/// holes are left than `data` explains.
 pub fn fill(
     path: &Path,
     seed: u64,
@@ -70,7 +73,7 @@ pub fn fill(
 /// of [`fill`]; if it stops the work, a later call does the rest.
 ///
 /// # Errors
-/// When the file does not belong to iotax or cannot be written.
+/// The file is not ours, or cannot be opened, written or synced.
 pub fn restore(
     path: &Path,
     seed: u64,
@@ -114,8 +117,9 @@ fn allowed_holes(bytes: u64, data: DataKind) -> u64 {
     bytes / 100 * u64::from(data.compress_percent) + bytes / 16 + (64 << 10)
 }
 
-/// Returns the holes beyond those allowed. ZFS counts blocks when their transaction group is
-/// written, some seconds after they are durable.
+/// Returns the bytes of holes in a file, or 0 if they are at most `allowed`. Asks again for 20 s,
+/// since ZFS counts blocks when their transaction group is written, some seconds after they are
+/// durable.
 fn settled_holes(path: &Path, allowed: u64) -> Result<u64> {
     let start = Instant::now();
     loop {
@@ -155,7 +159,8 @@ fn open_for_fill(path: &Path, marker: &Marker) -> Result<File> {
     Ok(file)
 }
 
-/// Returns the bytes written; fewer than `bytes` if `progress` stopped it.
+/// Writes data of the stream over a range of the file. Returns the bytes written: fewer than the
+/// range has if `progress` stopped it.
 fn write_all(
     file: &File,
     range: Range<u64>,

@@ -1,4 +1,4 @@
-//! Findings on a target that is to be written: values, which travel over the wire.
+//! What an inspection of a target finds, as values that an agent sends over the wire.
 
 use super::marker::Marker;
 use super::sample;
@@ -6,7 +6,7 @@ use crate::block::Identity;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Facts that the guard knows about a target. An agent sends them over the wire.
+/// What the guard knows about a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
     pub path: PathBuf,
@@ -14,11 +14,11 @@ pub struct Inspection {
     pub symlink: bool,
     pub bytes: u64,
     pub identity: Identity,
-    /// Marker, if iotax made the file.
+    /// Valid marker of the file; `None` if iotax did not make it, or for a device.
     pub marker: Option<Marker>,
     pub occupied: Vec<Finding>,
     pub signatures: Vec<Signature>,
-    /// Result of the random blocks; `None` if they were not read.
+    /// Result of reading random blocks and both ends; `None` if they were not read.
     pub sample: Option<sample::BlockSample>,
     pub unchecked: Vec<UncheckedPoint>,
     pub read_only: bool,
@@ -50,14 +50,16 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetUse {
-    /// Mounted, in this or in another mount namespace, itself or a partition of it.
+    /// The target, a partition of it, or the disk that it is on is mounted, in this or in another
+    /// mount namespace.
     Mounted,
     Swap,
     /// A loop device is on it.
     Loop,
     /// The kernel has stacked another device on it (md, LVM, crypt, bcache).
     Holder,
-    /// A path of a multipath device, or one of several ways to the same disk.
+    /// The target is a path of a multipath device, or the same disk is also there under another
+    /// name.
     Multipath,
     /// Exported by the kernel (LIO, nvmet).
     Exported,
@@ -66,26 +68,27 @@ pub enum TargetUse {
     Exclusive,
 }
 
-/// Mark on a target, which its owner may miss.
+/// Sign of data on a target that its owner may need.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signature {
-    /// libblkid's name if there is one: `ext4`, `gpt`, `LVM2_member`; `data` for data without a
-    /// mark.
+    /// libblkid's name if there is one: `ext4`, `gpt`, `LVM2_member`; else `data` for data without
+    /// a mark, or `ambivalent` for contradictory marks.
     pub name: String,
     /// Place of the signature: `at byte 1080`, `in partition sdb1 at byte 1080`, `by blkid`.
     pub place: String,
 }
 
 impl Signature {
-    /// Returns true for a mark that tools know by name, false for mere data.
+    /// Returns true for the mark of a format; false for data without a mark, and for contradictory
+    /// marks.
     pub fn is_mark(&self) -> bool {
         ![DATA, AMBIVALENT].contains(&self.name.as_str())
     }
 }
 
-/// Name of content that has no mark.
+/// Name of a [`Signature`] for data that has no mark.
 pub const DATA: &str = "data";
-/// Name of marks that contradict one another.
+/// Name of a [`Signature`] for marks that contradict one another.
 pub(super) const AMBIVALENT: &str = "ambivalent";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,18 +101,18 @@ pub struct UncheckedPoint {
 #[serde(rename_all = "snake_case")]
 pub enum InspectionCheck {
     Mounts,
-    /// Other processes' open files.
+    /// Whether other processes have the target open.
     Open,
-    /// An exclusive open of the device.
+    /// Whether the device can be opened exclusively.
     Exclusive,
-    /// Signatures and data on it.
+    /// Signatures and data on the target.
     Content,
     /// SCSI or NVMe persistent reservations.
     Reservation,
 }
 
 impl Inspection {
-    /// Returns the inspection of a path of which nothing is known yet.
+    /// Returns an inspection of a path, with nothing found yet.
     pub fn blank_at(path: &Path) -> Inspection {
         Inspection {
             path: path.to_owned(),

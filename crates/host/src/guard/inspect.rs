@@ -1,5 +1,5 @@
 //! Looks at a file or a block device and reports what it is, who uses it and what is on it. Only
-//! reads. Also reports what could not be looked at, so that the judge can refuse for it.
+//! reads. Also reports what could not be looked at, so that the judge can refuse because of it.
 
 use super::found::{
     DATA, Finding, InspectedKind, Inspection, InspectionCheck, Signature, TargetUse, UncheckedPoint,
@@ -54,7 +54,7 @@ pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
     Ok(found)
 }
 
-/// Returns only the identity of a file or device.
+/// Returns the identity of a block device, or of anything else (its inode), without inspecting it.
 ///
 /// # Errors
 /// As [`inspect`].
@@ -74,7 +74,7 @@ fn not_there(path: &Path, error: &std::io::Error) -> anyhow::Error {
 }
 
 impl InspectionCheck {
-    /// Returns the word for a consent: `unseen=open`.
+    /// Returns the word by which a consent waives this check: `open` of `unseen=open`.
     pub fn unseen_word(self) -> &'static str {
         match self {
             InspectionCheck::Mounts => "mounts",
@@ -160,8 +160,8 @@ fn find_users(probe: &Probe, found: &mut Inspection, target: &openers::OpenTarge
     found.unchecked.extend(blind.map(|why| UncheckedPoint { check: InspectionCheck::Open, why }));
 }
 
-/// Checks that the device can be opened with O_EXCL. This fails on a device that the kernel has
-/// given to a mount in any namespace, to swap, md, device-mapper, bcache, LIO, btrfs or ZFS.
+/// Records if the device cannot be opened with O_EXCL: if the kernel has given it to a mount in any
+/// namespace, to swap, md, device-mapper, bcache, LIO, btrfs or ZFS, or for another error.
 fn check_exclusive(found: &mut Inspection) {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match rustix::fs::open(&found.path, flags, Mode::empty()) {
@@ -179,9 +179,9 @@ fn check_exclusive(found: &mut Inspection) {
     }
 }
 
-/// Checks for a sole opener, and asks for the lease again if no opener is visible. The kernel
-/// releases an io_uring's registered file some time after its process has ended, so a run right
-/// after another would be refused.
+/// Returns true if no other opener of the file stands in the way of a lease. Asks again for 3 s if
+/// one does that no other check has found: the kernel releases an io_uring's registered file some
+/// time after its process has ended, so a run right after another would be refused.
 fn sole_opener_soon(found: &Inspection, file: &File) -> std::io::Result<bool> {
     const LETTING_GO: Duration = Duration::from_secs(3);
     let start = Instant::now();
@@ -195,9 +195,9 @@ fn sole_opener_soon(found: &Inspection, file: &File) -> std::io::Result<bool> {
     }
 }
 
-/// Checks for openers inside the kernel, which no /proc/PID/fd shows: the kernel then refuses a
-/// lease. A granted lease also clears the processes that could not be examined: none of them
-/// writes.
+/// Records an opener inside the kernel, which no /proc/PID/fd shows, but which makes the kernel
+/// refuse a lease. A granted lease shows that no process writes the file, so it also removes the
+/// note on processes that could not be examined.
 fn check_sole_opener(found: &mut Inspection, file: &File) {
     match sole_opener_soon(found, file) {
         Ok(true) => found.unchecked.retain(|blind| blind.check != InspectionCheck::Open),

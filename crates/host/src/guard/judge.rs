@@ -1,5 +1,6 @@
-//! Decides from what was seen, what is meant and what the user consented to. Pure: no clock, no
-//! device. Refuses to write whatever is in use, unknown, or not named by its serial or WWN.
+//! Decides from an inspection, the intent and the user's consent whether a target may be used.
+//! Reads neither a clock nor a device. Refuses to write what is in use, what could not be checked,
+//! and a device that the consent does not name by its serial, WWN or attachment.
 
 use super::found::{Finding, InspectedKind, Inspection, InspectionCheck};
 use crate::block::{Identity, bare_wwn};
@@ -20,7 +21,8 @@ pub enum Intent {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permit {
-    /// Facts that a reader of the results must know.
+    /// What a reader of the results must know: who else uses a target that is read, or what could
+    /// not be checked.
     pub warnings: Vec<String>,
 }
 
@@ -45,10 +47,10 @@ impl From<Refusal> for Failed {
     }
 }
 
-/// Judges a target.
+/// Permits an intended use of a target, or refuses it.
 ///
 /// # Errors
-/// The refusal with every reason found and what to do.
+/// The refusal, with every reason found and, in most cases, what to do.
 pub fn judge(found: &Inspection, intent: Intent, consent: &[Consent]) -> Result<Permit, Refusal> {
     let refuse = |verb: &str, reasons: Vec<String>, hint: Option<String>| {
         Err(Refusal { path: found.path.clone(), verb: verb.into(), reasons, hint })
@@ -72,7 +74,8 @@ pub fn judge(found: &Inspection, intent: Intent, consent: &[Consent]) -> Result<
 
 type GuardVerdict = Result<Permit, (Vec<String>, Option<String>)>;
 
-/// Returns why the target cannot even be read.
+/// Returns why the target cannot even be read: it is no file or block device, or is empty. `None`
+/// if it can be read.
 fn unusable(found: &Inspection) -> Option<String> {
     match &found.kind {
         InspectedKind::Other(what) => {
@@ -124,8 +127,8 @@ fn judge_file(found: &Inspection) -> GuardVerdict {
 }
 
 /// Judges a drive that a guest gets as a whole. Nothing is written, so data on it does not matter.
-/// But this host assembles members of an array or a volume group as soon as the drive is back, also
-/// between two visits.
+/// Members of an array or a volume group are refused unless the consent gives them up: this host
+/// assembles them as soon as the drive is back, also between two visits.
 fn judge_taken(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     let reasons = not_free(found);
     if !reasons.is_empty() {
@@ -153,8 +156,8 @@ fn judge_taken(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
 
 const STOP_USING: &str = "name another drive, or stop what uses it";
 
-/// Checks that the target is a drive, and that nobody would lose it in the middle of an I/O. Its
-/// content was judged when the run was planned.
+/// Checks that the target is a whole disk that nobody uses. Its content was judged when the run was
+/// planned.
 ///
 /// # Errors
 /// The refusal with every reason found.
@@ -250,8 +253,8 @@ fn accepts(given: &Consent, check: InspectionCheck) -> bool {
     given.unseen.iter().any(|word| word.eq_ignore_ascii_case(check.unseen_word()))
 }
 
-/// Hints at the consent for checks that could not be made. Over SSH some never can be; a user who
-/// knows the device may waive them one by one.
+/// Returns the `--destroy` option that waives the checks which could not be made: over SSH some
+/// never can be, and the user may know the device. `None` if no word identifies the device.
 fn unseen_hint(found: &Inspection) -> Option<String> {
     let names = found.signatures.iter().map(|signature| signature.name.as_str()).collect();
     let blind = found.unchecked.iter().map(|blind| blind.check).filter(|check| is_vital(*check));
@@ -300,9 +303,9 @@ fn use_reasons(occupied: &[Finding]) -> Vec<String> {
     occupied.iter().map(|finding| finding.text.clone()).collect()
 }
 
-/// Returns true for a check without which a device may be in use or hold data unnoticed. A mount in
-/// a namespace that we cannot see fails the exclusive open all the same, and the drive itself
-/// enforces reservations.
+/// Returns true if a device could be in use, or hold data, unnoticed without this check. Mounts are
+/// not such a check, since a mount in a namespace that we cannot see also fails the exclusive open;
+/// nor are reservations, which the drive itself enforces.
 fn is_vital(check: InspectionCheck) -> bool {
     match check {
         InspectionCheck::Open | InspectionCheck::Exclusive | InspectionCheck::Content => true,
@@ -310,8 +313,8 @@ fn is_vital(check: InspectionCheck) -> bool {
     }
 }
 
-/// Describes the content of the target: `it carries gpt (at byte 512), ext4 (in partition sdb1 at
-/// byte 1080)`.
+/// Describes the signatures with these names, which the consent does not cover: `it carries gpt (at
+/// byte 512), ext4 (in partition sdb1 at byte 1080), which ...`. `None` if there are none.
 fn content_reason(found: &Inspection, names: &BTreeSet<&str>) -> Option<String> {
     let listed: Vec<String> = names
         .iter()
@@ -322,7 +325,8 @@ fn content_reason(found: &Inspection, names: &BTreeSet<&str>) -> Option<String> 
         .then(|| format!("it carries {}, which the consent does not name", listed.join(", ")))
 }
 
-/// Returns the word that identifies this device and no other.
+/// Returns the word by which a consent names this device and no other: its serial if no other disk
+/// has it, else its WWN, else its attachment. `None` if it has none of these.
 pub fn consent_word(identity: &Identity) -> Option<&str> {
     let serial = identity.serial.as_deref().filter(|_| identity.serial_shared_with.is_empty());
     serial.or(identity.wwn.as_deref()).or(identity.transient.as_deref())

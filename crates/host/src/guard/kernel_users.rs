@@ -27,7 +27,8 @@ pub fn swap(probe: &Probe, target: &OpenTarget) -> Vec<Finding> {
     swaps.lines().skip(1).filter_map(of_target).collect()
 }
 
-/// Finds devices that the kernel stacks on a device, and its exports of it.
+/// Finds what the kernel has stacked on a device, on its partitions or on its disk, other paths to
+/// it, loop devices over it, and exports of it.
 pub fn of_device(probe: &Probe, node: &BlockNode, wwn: Option<&str>) -> Vec<Finding> {
     let mut found: Vec<Finding> = block::numbers_in_question(probe, node)
         .into_iter()
@@ -39,7 +40,7 @@ pub fn of_device(probe: &Probe, node: &BlockNode, wwn: Option<&str>) -> Vec<Find
     found
 }
 
-/// Finds loops on a file and exports of it.
+/// Finds loop devices over a file, and exports of it by the kernel.
 pub fn of_file(probe: &Probe, path: &Path, meta: &Metadata) -> Vec<Finding> {
     let same = |other: &Path| {
         std::fs::metadata(other)
@@ -110,7 +111,7 @@ fn other_ways(probe: &Probe, node: &BlockNode, wwn: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Finds loop devices whose backing file satisfies `is_target`, with where they are mounted.
+/// Finds loop devices whose backing file satisfies `is_target`, and adds where each is mounted.
 fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     let mut found = Vec::new();
     for name in probe.folder_names("/sys/block").into_iter().filter(|name| name.starts_with("loop"))
@@ -132,7 +133,8 @@ fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     found
 }
 
-/// Finds kernel targets that export the path: LIO's backstores and nvmet's namespaces, in configfs.
+/// Finds targets of the kernel (LIO's backstores and nvmet's namespaces, in configfs) that export a
+/// path which satisfies `is_target`.
 fn exports(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     let lio = two_down(probe, "/sys/kernel/config/target/core", "udev_path");
     let nvmet = probe.folder_names("/sys/kernel/config/nvmet/subsystems").into_iter().flat_map(

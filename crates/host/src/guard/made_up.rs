@@ -1,5 +1,5 @@
-//! File systems whose files are on no drive: the kernel makes up what is read there, and takes what
-//! is written for orders. Nothing there is measured, written or even opened.
+//! File systems whose files are on no drive: the kernel makes up what is read there, and what is
+//! written there are commands to it. Nothing there is measured, written or even opened.
 
 use iotax_facts::place::is_of_the_kernel;
 use std::path::Path;
@@ -29,8 +29,8 @@ const KINDS: &[(&str, u64)] = &[
     ("resctrl", 0x0765_5821),
 ];
 
-/// Returns which of these file systems contains a file or folder, following links. `None` if it is
-/// in none of them, or does not exist.
+/// Returns the name of the kernel's file system that contains a file or folder, following links.
+/// `None` if it is in none of them, or does not exist.
 pub(super) fn file_system(path: &Path) -> Option<&'static str> {
     let found = rustix::fs::statfs(path).ok()?;
     // Its type is signed on some machines, and longer than the number on others.

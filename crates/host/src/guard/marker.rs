@@ -1,5 +1,5 @@
-//! Files of ours: `bytes` of data and one trailer of 4096 bytes after them, so that the measured
-//! region is [0, bytes). Refuses every file that is not: another's is neither written nor removed.
+//! Files that iotax made: `bytes` of data, which are measured, and after them a trailer of 4096
+//! bytes with a [`Marker`]. A file without a valid marker is never written or removed.
 
 use super::made_up;
 use anyhow::{Context, Result};
@@ -51,8 +51,10 @@ pub enum Removal {
 /// not set.
 ///
 /// # Errors
-/// When something is at `path` already, the folder is missing, less than 10 % would stay free, or
-/// the file system cannot allocate. Nothing is left.
+/// Something is at `path` already; the size is no positive multiple of 4 KiB; the run's id is empty
+/// or too long; the folder is missing or on no drive; less than 10 % of the file system would stay
+/// free; or it cannot allocate or write the file. No file is left, except if only the folder could
+/// not be synced.
 pub fn create_marked_file(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
     check_size(path, bytes)?;
     check_run_id(run_id)?;
@@ -72,7 +74,7 @@ pub fn create_marked_file(path: &Path, bytes: u64, run_id: &str) -> Result<Marke
 }
 
 /// Reads the marker of a file of ours. `None` if the file does not exist or is not ours (no valid
-/// marker, another inode, another size, a symbolic link, not a regular file).
+/// marker, another inode, birth time or size, a symbolic link, not a regular file).
 ///
 /// # Errors
 /// When the file cannot be opened or read.
@@ -83,14 +85,14 @@ pub fn read_marker(path: &Path) -> Result<Option<Marker>> {
 /// Records in the marker whether the data region is filled.
 ///
 /// # Errors
-/// When the file is not ours or cannot be written.
+/// The file is not ours, or cannot be opened, read, written or synced.
 pub fn set_filled(path: &Path, filled: bool) -> Result<()> {
     let (file, marker) = open_ours(path, true)?.ok_or_else(|| not_ours(path))?;
     write_trailer(&file, &Marker { filled, ..marker }, path)
 }
 
-/// Returns true if the path cannot exist: no such name, a file in place of a folder, or a name that
-/// no file can have.
+/// Returns true for an error that means that nothing is at the path: no such name, a file in place
+/// of a folder, or a name that no file can have.
 pub fn means_absent(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
     let absent = [Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG];
@@ -98,7 +100,7 @@ pub fn means_absent(error: &std::io::Error) -> bool {
 }
 
 /// Removes a file of ours that this run made, that has this inode, and that no run holds by
-/// [`lock`]. Release your own hold first.
+/// [`lock`]. Release your own lock first.
 ///
 /// # Errors
 /// When the file cannot be opened, locked or removed; that it is not ours, or that another run
@@ -135,10 +137,11 @@ pub fn remove_if_ours(path: &Path, inode: u64, run_id: &str) -> Result<Removal> 
     Ok(Removal::Removed)
 }
 
-/// Locks an open file of ours against other runs until it is closed; false if another run has it.
+/// Locks an open file of ours against other runs until it is closed. Returns false if another run
+/// still has it locked after half a second.
 ///
 /// # Errors
-/// When the kernel refuses for another reason.
+/// The kernel refuses for another reason.
 pub fn lock(file: &File) -> std::io::Result<bool> {
     // A child being started elsewhere in this process holds a copy of a lock just given back, from
     // its fork to its exec.
@@ -152,7 +155,7 @@ pub fn lock(file: &File) -> std::io::Result<bool> {
     Ok(false)
 }
 
-/// Opens a file of ours; `None` if it is not ours.
+/// Opens a file of ours, and reads its marker; `None` if it does not exist or is not ours.
 pub(super) fn open_ours(path: &Path, write: bool) -> Result<Option<(File, Marker)>> {
     let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
     // NONBLOCK: a FIFO of that name must not make us wait for its writer.
@@ -177,7 +180,8 @@ pub(super) fn open_ours(path: &Path, write: bool) -> Result<Option<(File, Marker
     Ok(marker.map(|marker| (file, marker)))
 }
 
-/// Reads the marker of an open file, if it belongs to this very file.
+/// Reads the marker of an open file; `None` if there is no valid one, or it belongs to another
+/// file.
 fn read_open(file: &File, meta: &Metadata) -> std::io::Result<Option<Marker>> {
     if !meta.is_file() || meta.len() <= TRAILER {
         return Ok(None);
@@ -230,13 +234,13 @@ fn decode(trailer: &[u8; TRAILER as usize]) -> Option<Marker> {
     })
 }
 
-/// Returns the trailer of a file that is made on another machine.
+/// Encodes the trailer with this marker, for a file that is made on another machine.
 pub fn trailer(marker: &Marker) -> [u8; TRAILER as usize] {
     encode(marker)
 }
 
-/// Reads the marker from the last bytes of a file of that length on another machine. The caller
-/// compares its inode there.
+/// Decodes the trailer of a file on another machine that is `length` bytes long. `None` if it has
+/// no valid marker. The caller must compare the inode.
 pub fn of_trailer(trailer: &[u8], length: u64) -> Option<Marker> {
     decode(trailer.try_into().ok()?).filter(|marker| length == marker.bytes + TRAILER)
 }
@@ -285,7 +289,7 @@ fn refuse_existing(path: &Path) -> Result<()> {
     Err(Failed::input(format!("cannot create {}: it {what}", path.display())).into())
 }
 
-/// Returns the folder of a path, which must name a file in an existing folder.
+/// Returns the folder of a path. Refuses a folder that does not exist or is on no drive.
 fn parent_of(path: &Path) -> Result<PathBuf> {
     let parent = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
@@ -314,8 +318,9 @@ fn parent_of(path: &Path) -> Result<PathBuf> {
     Ok(parent.to_owned())
 }
 
-/// Checks that a file of `bytes` bytes may be made at `path`: the path is free, its folder exists,
-/// and a tenth of the file system stays free.
+/// Checks that a file with `bytes` bytes of data can be made at `path`: the size is a positive
+/// multiple of 4 KiB, the folder exists, and a tenth of the file system stays free. Does not check
+/// whether `path` is taken.
 ///
 /// # Errors
 /// What is in the way, and what would do.
@@ -324,10 +329,11 @@ pub fn check_room(path: &Path, bytes: u64) -> Result<()> {
     check_space(path, &parent_of(path)?, &[bytes])
 }
 
-/// Checks the room for all files of a run together, since those on one file system share it.
+/// Checks that there is room for all files of a run together, since those on one file system share
+/// it. `files` has the path and the bytes of data of each.
 ///
 /// # Errors
-/// As [`check_room`].
+/// As [`check_room`], except for the sizes.
 pub fn check_room_of_all(files: &[(PathBuf, u64)]) -> Result<()> {
     let mut by_file_system: BTreeMap<u64, (&Path, PathBuf, Vec<u64>)> = BTreeMap::new();
     for (path, bytes) in files {
@@ -339,7 +345,8 @@ pub fn check_room_of_all(files: &[(PathBuf, u64)]) -> Result<()> {
     by_file_system.values().try_for_each(|(path, parent, sizes)| check_space(path, parent, sizes))
 }
 
-/// Checks that there is room for files of these sizes, the first of which is `path`.
+/// Checks that files with these bytes of data fit into `parent`, with a tenth of its file system
+/// left free. `path` is the first of them.
 fn check_space(path: &Path, parent: &Path, sizes: &[u64]) -> Result<()> {
     let wanted: u64 =
         sizes.iter().map(|bytes| bytes.saturating_add(TRAILER)).fold(0, u64::saturating_add);
@@ -395,7 +402,7 @@ fn open_unnamed(parent: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Gives an unnamed file its name; like O_EXCL this fails if the name is taken.
+/// Gives an unnamed file its name. Fails if the name is taken, as O_EXCL does.
 fn give_name(file: &File, path: &Path) -> Result<()> {
     let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
     match rustix::fs::linkat(CWD, unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW) {

@@ -1,7 +1,7 @@
-//! Guard of what may be written. [`admit`](admit::admit) is the door: it looks at a target
-//! ([`inspect`](inspect::inspect), which only reads), decides from what was seen, the intent and
-//! the user's consent ([`judge`](judge::judge)), and claims what will be written. [`found`] is what
-//! was seen. [`marker`] and [`fill`] handle the files of our own. The law is in
+//! Guard of what may be written. [`admit`](admit::admit) is the way in: it inspects a target
+//! ([`inspect`](inspect::inspect), which only reads), decides from the findings ([`found`]), the
+//! intent and the user's consent ([`judge`](judge::judge)), and claims a device that will be
+//! written. [`marker`] and [`fill`] handle files that iotax made. The rules are in
 //! docs/data-safety.md.
 
 pub mod admit;

@@ -7,8 +7,8 @@ use iotax_units::count_noun;
 use std::collections::BTreeMap;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-/// Finds where any of these devices (number and name) is mounted, and why some namespaces could not
-/// be read.
+/// Finds where any of these devices (number and name) is mounted. The second part says which mount
+/// namespaces could not be read; `None` if all could.
 pub fn of_devices(probe: &Probe, devices: &[(String, String)]) -> (Vec<Finding>, Option<String>) {
     let (namespaces, blind) = namespaces(probe);
     let own = probe.link_name("/proc/self/ns/mnt");
@@ -47,7 +47,8 @@ fn number_of(probe: &Probe, mount: &Mount) -> String {
     }
 }
 
-/// Reads one mountinfo per mount namespace, with a process that lives in it.
+/// Returns the mountinfo of each mount namespace, with the id of a process in it. The second part
+/// says which namespaces could not be read; `None` if all could.
 fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>) {
     let mut seen = BTreeMap::new();
     let mut blind = 0;
@@ -84,8 +85,9 @@ pub(super) fn pids(probe: &Probe) -> Vec<u32> {
     probe.folder_names("/proc").iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Names the processes that a container hides: there, /proc shows only the container's own. The
-/// initial PID namespace has a fixed inode (PROC_PID_INIT_INO in the kernel's proc_ns.h).
+/// Describes the processes that a container hides: there, /proc shows only the container's own.
+/// `None` outside of a container. The initial PID namespace has a fixed inode (PROC_PID_INIT_INO in
+/// the kernel's proc_ns.h).
 pub(super) fn beyond_pid_namespace(probe: &Probe) -> Option<String> {
     let namespace = probe.link_name("/proc/self/ns/pid")?;
     (namespace != "pid:[4026531836]")

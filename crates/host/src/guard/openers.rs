@@ -7,10 +7,10 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// File or devices whose openers are searched.
+/// File or devices whose openers are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenTarget {
-    /// A file by its file system and inode, whatever name it was opened by.
+    /// A file by its file system's device number and its inode, whatever name it was opened by.
     File { device: u64, inode: u64 },
     /// Block devices by number and name.
     Device(Vec<(String, String)>),
@@ -19,7 +19,8 @@ pub enum OpenTarget {
 }
 
 impl OpenTarget {
-    /// Returns the name under which this file is the target; `None` if it is another file.
+    /// Returns the name of the target (`it` for a file) if this is the metadata of one of its
+    /// nodes, else `None`.
     pub(super) fn matches(&self, meta: &std::fs::Metadata) -> Option<&str> {
         match self {
             OpenTarget::File { device, inode } => {
@@ -38,7 +39,8 @@ impl OpenTarget {
     }
 }
 
-/// Finds other processes that have the target open, and why some could not be examined.
+/// Finds other processes that have the target open. The second part says which processes could not
+/// be examined; `None` if all could.
 pub fn find_openers(probe: &Probe, target: &OpenTarget) -> (Vec<Finding>, Option<String>) {
     let (mut found, mut blind) = (Vec::new(), Vec::new());
     for pid in pids(probe).into_iter().filter(|pid| *pid != std::process::id()) {

@@ -22,7 +22,8 @@ pub struct BlockSample {
     pub first_failure: Option<String>,
 }
 
-/// Samples a device of `bytes` bytes.
+/// Reads both ends and 1,000 random blocks of a device of `bytes` bytes, if possible past the page
+/// cache. Failures are counted in the result.
 pub fn sample_device(path: &Path, bytes: u64) -> BlockSample {
     let mut sample = BlockSample::default();
     // Past the page cache, which may hold what another machine wrote over since.
@@ -47,7 +48,7 @@ pub fn sample_device(path: &Path, bytes: u64) -> BlockSample {
     sample
 }
 
-/// Counts the blocks at these positions in a sparse copy of a device.
+/// Reads the blocks at these byte positions in a sparse copy of a device of `bytes` bytes.
 pub fn of_positions(copy: &File, positions: &[u64], bytes: u64) -> BlockSample {
     let mut sample = BlockSample::default();
     read_blocks(copy, positions, bytes, &mut sample);
@@ -77,8 +78,8 @@ fn read_blocks(file: &File, positions: &[u64], bytes: u64, sample: &mut BlockSam
     }
 }
 
-/// Returns the positions of both ends and of random blocks, ascending for the sake of disks with
-/// heads.
+/// Returns the byte positions of the blocks to be read from a device of `bytes` bytes: those of
+/// both ends, and 1,000 random ones. They ascend, for the sake of disks with heads.
 pub fn positions(bytes: u64) -> rustix::io::Result<Vec<u64>> {
     let blocks = bytes.div_ceil(BLOCK);
     let ends = ENDS / BLOCK;

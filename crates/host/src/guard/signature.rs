@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-/// A magic at a fixed position.
+/// A signature that is recognised by a magic at a fixed position.
 #[derive(Clone, Copy, Debug)]
 pub struct SignatureKind {
     /// libblkid's name where it has one.
@@ -25,9 +25,9 @@ pub struct SignatureKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignaturePlace {
-    /// Bytes from the start.
+    /// Offset from the start, in bytes.
     Start(u64),
-    /// Bytes before the end.
+    /// Distance from the end, in bytes.
     End(u64),
 }
 
@@ -119,7 +119,8 @@ pub const ALL: &[SignatureKind] = &[
     magic_before_end("isw_raid_member", 1024, b"Intel Raid ISM Cfg Sig. "),
 ];
 
-/// Recognises a signature by more than one position; returns its name and position.
+/// Function that finds a signature whose position or name must be computed; returns its name and
+/// its position in bytes.
 type ComputedSignature = fn(&Area) -> Option<(&'static str, u64)>;
 
 /// Signatures whose position depends on the size, or whose name depends on further bytes.
@@ -140,8 +141,9 @@ pub const HEAD: u64 = (2 << 20) + (64 << 10);
 pub const TAIL: u64 = 1 << 20;
 const PIECE: u64 = 64 << 10;
 
-/// Finds signatures in the region of `bytes` bytes that starts at `base`, and why parts could not
-/// be read. `place` precedes each position.
+/// Finds signatures in the region of `bytes` bytes that starts at `base`. `block` is the size of a
+/// logical block, and `place` precedes each position in words. The second part says which pieces
+/// could not be read; `None` if all could.
 pub fn scan(
     file: &File,
     base: u64,
@@ -171,7 +173,8 @@ pub fn scan(
     (signatures, trouble)
 }
 
-/// Reads in pieces, so that a bad sector hides only its neighbours.
+/// Reads a range in pieces, so that a bad sector hides only its neighbours. A piece that cannot be
+/// read is all zeros, and its error is added to `failures`.
 fn read_pieces(file: &File, from: u64, length: u64, failures: &mut Vec<String>) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
     for (index, piece) in bytes.chunks_mut(PIECE as usize).enumerate() {
@@ -199,7 +202,7 @@ impl Area {
         Some(u32::from_le_bytes(self.bytes_at(offset, 4)?.try_into().ok()?))
     }
 
-    /// Returns the position of a magic, if it is there.
+    /// Returns the position in bytes of a magic; `None` if it is not at `at`.
     fn magic_position(&self, at: SignaturePlace, magic: &[u8]) -> Option<u64> {
         let offset = match at {
             SignaturePlace::Start(offset) => offset,
@@ -228,23 +231,24 @@ fn ext(area: &Area) -> Option<(&'static str, u64)> {
 
 const GPT: &[u8] = b"EFI PART";
 
-/// Finds the first table in block 1; a disk once used with another block size has it elsewhere.
+/// Finds the first GPT in block 1; a disk that was once used with another block size has it
+/// elsewhere.
 fn gpt_first(area: &Area) -> Option<(&'static str, u64)> {
     [area.block, 512, 4096]
         .into_iter()
         .find_map(|block| Some(("gpt", area.magic_position(SignaturePlace::Start(block), GPT)?)))
 }
 
-/// Finds the copy in the last block, which survives a wipe of the first table.
+/// Finds the copy of the GPT in the last block, which survives a wipe of the first.
 fn gpt_last(area: &Area) -> Option<(&'static str, u64)> {
     [area.block, 512, 4096]
         .into_iter()
         .find_map(|block| Some(("gpt", area.magic_position(SignaturePlace::End(block), GPT)?)))
 }
 
-/// Finds a partition table. 55 AA also ends the boot sectors of FAT and NTFS; a partition table has
-/// four entries whose first byte is 0 or 0x80. The protective one of a GPT (type EE) is part of
-/// that.
+/// Finds an MBR partition table. 55 AA also ends the boot sectors of FAT and NTFS; a partition
+/// table has four entries whose first byte is 0 or 0x80. The protective table of a GPT (type EE)
+/// does not count.
 fn dos(area: &Area) -> Option<(&'static str, u64)> {
     area.magic_position(SignaturePlace::Start(510), b"\x55\xaa")?;
     let boot_sector = ["vfat", "ntfs", "exfat", "BitLocker"];
@@ -259,13 +263,14 @@ fn dos(area: &Area) -> Option<(&'static str, u64)> {
     (is_table && !protective).then_some(("dos", 510))
 }
 
-/// Finds md 0.90: 64 KiB before the end, rounded down to 64 KiB.
+/// Finds the superblock of md 0.90: 64 KiB before the end of the device, which is rounded down to
+/// 64 KiB first.
 fn md_0_90(area: &Area) -> Option<(&'static str, u64)> {
     let at = (area.bytes & !0xffff).checked_sub(0x1_0000)?;
     Some(("linux_raid_member", area.magic_position(SignaturePlace::Start(at), MD)?))
 }
 
-/// Finds md 1.0: at least 8 KiB before the end, rounded down to 4 KiB.
+/// Finds the superblock of md 1.0: at least 8 KiB before the end, on a multiple of 4 KiB.
 fn md_1_0(area: &Area) -> Option<(&'static str, u64)> {
     let at = ((area.bytes / 512).checked_sub(16)? & !7) * 512;
     Some(("linux_raid_member", area.magic_position(SignaturePlace::Start(at), MD)?))
@@ -287,7 +292,7 @@ fn zfs(area: &Area) -> Option<(&'static str, u64)> {
     })
 }
 
-/// Returns the rings of uberblocks on a device of that size, in bytes from its start.
+/// Returns the byte ranges of the rings of uberblocks on a device with this number of bytes.
 pub fn uberblocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
     const LABEL: u64 = 256 << 10;
     let whole = bytes & !(LABEL - 1);
@@ -295,11 +300,11 @@ pub fn uberblocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
     labels.into_iter().flatten().map(|label| label + LABEL / 2..label + LABEL)
 }
 
-/// Returns the names of signatures on a file or whole device, without those in its partitions, each
-/// once.
+/// Returns the names of signatures on a file or whole device, each once, without those in its
+/// partitions.
 ///
 /// # Errors
-/// When a part of it cannot be read.
+/// The file cannot be opened, or a part of it cannot be read.
 pub fn names_on(path: &Path) -> Result<Vec<String>> {
     let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let bytes = file.seek(SeekFrom::End(0))?;
@@ -311,7 +316,8 @@ pub fn names_on(path: &Path) -> Result<Vec<String>> {
     Ok(names.into_iter().collect())
 }
 
-/// Returns the signatures that `blkid -p` finds, if it is installed, and why it found no more.
+/// Returns the signatures that `blkid -p` finds, if it is installed. The second part says why it
+/// could not be started.
 pub fn ask_blkid(path: &Path) -> (Vec<Signature>, Option<String>) {
     let Some(blkid) = program_path("blkid") else {
         return (Vec::new(), None);

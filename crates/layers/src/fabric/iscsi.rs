@@ -11,7 +11,7 @@ use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{ExportIscsi, Op, StartIscsid};
 use std::net::SocketAddr;
 
-/// Options that LIO gets by its own names, in that order.
+/// Options that LIO gets as attributes, in this order. LIO's names have `_` for `-`.
 const ATTRIBUTES: &[&str] = &[
     "emulate-3pc",
     "emulate-tpu",
@@ -98,7 +98,8 @@ fn iser(spec: &LayerSpec) -> bool {
     spec.option("transport") == Some("iser")
 }
 
-/// Starts iscsid. One daemon in a place serves all sessions there.
+/// Adds the step that starts iscsid, unless the plan has it: one daemon in a place serves all
+/// sessions there.
 fn start_iscsid(iser: bool, place: &Place, context: &mut PlanContext) {
     let directory = context.directory_in(place);
     let start = Op::StartIscsid(StartIscsid { directory, iser });

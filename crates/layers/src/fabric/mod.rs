@@ -41,10 +41,12 @@ struct FabricEnds {
 }
 
 impl FabricEnds {
-    /// Plans the ends of a layer, with the RDMA devices that they need.
+    /// Plans both ends, and adds the steps for the RDMA devices that they need. `first` is the
+    /// lowest port that is tried if the stack names none.
     ///
     /// # Errors
-    /// Fails when the address is missing, or does not fit both ends.
+    /// The address or port is invalid, taken, or does not suit the transport or the ends; or the
+    /// ends are in two places and the address is missing.
     fn plan_ends(
         spec: &LayerSpec,
         below: &ExposedDevice,
@@ -67,13 +69,13 @@ impl FabricEnds {
         Ok(FabricEnds { near, far, at: Some((address, port)) })
     }
 
-    /// Returns the address of a fabric that has one.
+    /// Returns the target's address and port. Fails for a transport within the machine, which has
+    /// none.
     fn addressed(&self, spec: &LayerSpec) -> Result<(IpAddr, u16)> {
         self.at.with_context(|| format!("{}: {} without an address", spec.origin, spec.name))
     }
 
-    /// Returns the device that the layer above sees: the one that a step yields, in the initiator's
-    /// place.
+    /// Returns the device that the layer above sees: what the step yields in the initiator's place.
     fn exposed(&self, step: StepId, below: &ExposedDevice, context: &PlanContext) -> ExposedDevice {
         ExposedDevice {
             paths: vec![PathRef::Yield(step)],
@@ -105,7 +107,8 @@ fn refuse_inside(spec: &LayerSpec, near: &Place, far: &Place) -> Result<()> {
     }
 }
 
-/// Returns the address that the stack names, if it names one.
+/// Returns the address that the stack names; `None` if it names none. Refuses one that is invalid
+/// or of no use to the initiator or to RDMA, and a missing one if the ends are in two places.
 fn address(
     spec: &LayerSpec,
     near: &Place,
@@ -140,7 +143,7 @@ fn address(
     Ok(Some(address))
 }
 
-/// Returns the address. For RDMA, it first makes sure that both ends have an RDMA device.
+/// Returns `address`. For RDMA, first adds the steps that provide an RDMA device at both ends.
 fn given(
     address: IpAddr,
     wire: FabricTransport,
@@ -157,7 +160,7 @@ fn given(
     address
 }
 
-/// Returns the address of a network of our own within one machine.
+/// Adds the step that makes a network with RDMA within one machine, and returns an address in it.
 fn own_network(context: &mut PlanContext, near: &Place) -> IpAddr {
     let hash = digest(&[&context.tag.run_id, &context.steps.len().to_string(), "network"]);
     let [third, fourth, ..] = hash.to_le_bytes();
@@ -174,8 +177,8 @@ fn rdma(on: RdmaOn, place: &Place, context: &mut PlanContext) {
     context.add_in(place, "have RDMA there", Op::SoftRdma(SoftRdma { short, on }));
 }
 
-/// Returns the port that the stack names, or the first free one from `first` on that no other
-/// export of the plan has.
+/// Returns the port that the stack names, or the first one from `first` on. Skips or refuses a port
+/// at which another export of the plan listens.
 fn port_at(
     spec: &LayerSpec,
     address: IpAddr,
@@ -204,7 +207,7 @@ fn port_at(
     Ok(port)
 }
 
-/// Returns the address and port where an export listens.
+/// Returns the address and port where an export listens; `None` if it listens at none.
 fn listens(op: &Op) -> Option<(IpAddr, u16)> {
     match op {
         Op::ExportNvmf(ExportNvmf { at, .. }) => *at,
@@ -215,13 +218,13 @@ fn listens(op: &Op) -> Option<(IpAddr, u16)> {
     }
 }
 
-/// Returns the needs of an RDMA end other than its modules. The card of a named address may have
-/// RDMA; if it has not, the step reports what is lacking.
+/// Returns the ids of the needs of one end with RDMA, apart from its modules. With `address=`, the
+/// card may have RDMA itself; if it has not, the step reports what is lacking.
 fn rdma_needs(spec: &LayerSpec) -> &'static [&'static str] {
     if spec.option("address").is_some() { &["ip"] } else { &["ip", "rdma", "rdma_rxe"] }
 }
 
-/// Returns the only device below, which an export serves whole.
+/// Returns the only device below, which an export serves whole. Refuses several devices.
 fn only<'a>(spec: &LayerSpec, below: &'a ExposedDevice) -> Result<&'a PathRef> {
     ensure!(
         below.copies.is_empty(),
@@ -237,13 +240,13 @@ fn uuid(context: &PlanContext, what: &str) -> String {
     guid(&random(context, what)).to_ascii_lowercase()
 }
 
-/// Returns digits for `what` that only this run knows.
+/// Returns 16 hexadecimal digits for `what` that only this run knows.
 fn random(context: &PlanContext, what: &str) -> String {
     format!("{:016x}", digest(&[&context.tag.run_id, what, &secret().to_string()]))
 }
 
-/// Returns a unique qualified name: `KIND.2026-01.invalid.iotax:RUN-NAME-RANDOM`. The domain is
-/// reserved (RFC 2606).
+/// Returns a qualified name (NQN or IQN) that only this run knows:
+/// `KIND.2026-01.invalid.iotax:RUN-NAME-RANDOM`. The domain is reserved (RFC 2606).
 fn qualified(kind: &str, name: &str, context: &PlanContext) -> String {
     let random = random(context, &format!("{kind} {name}"));
     // iSCSI names are in lower case (RFC 7143).
@@ -259,8 +262,8 @@ fn digest(words: &[&str]) -> u64 {
     hasher.finish()
 }
 
-/// Returns the secret of this process: every plan of a run has the same names, and no other run
-/// knows them.
+/// Returns a number that only this process knows: every plan of a run then has the same names, and
+/// no other run can guess them.
 fn secret() -> u64 {
     static SECRET: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
     #[cfg(any(test, feature = "testing"))]
@@ -275,7 +278,8 @@ fn secret() -> u64 {
 #[cfg(any(test, feature = "testing"))]
 static FIXED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(cfg!(test));
 
-/// Makes the names the same in every process from now on: tests compare plans with earlier ones.
+/// Makes the secret in names the same in every process from now on, so that tests can compare plans
+/// with earlier ones.
 #[cfg(any(test, feature = "testing"))]
 pub fn fix_names() {
     FIXED.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -160,12 +160,13 @@ fn wire(spec: &LayerSpec) -> FabricTransport {
     }
 }
 
-/// Returns the id of the port in configfs, above the low numbers that people choose.
+/// Returns the id of nvmet's port in configfs, derived from the NQN. It is above the low numbers
+/// that people choose.
 fn port_id(nqn: &str) -> u16 {
     10_000 + (digest(&[nqn]) % 50_000) as u16
 }
 
-/// Returns the initiator's options by the kernel's names.
+/// Returns the initiator's options as the kernel takes them: `nr_io_queues=4`.
 fn options(spec: &LayerSpec) -> Result<Vec<String>> {
     let mut options = Vec::new();
     if spec.option("nr-io-queues").is_some() {

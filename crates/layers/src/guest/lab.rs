@@ -124,8 +124,8 @@ pub fn plan_lab(
     })
 }
 
-/// Adds the steps that make a drive. The drive is full from the start: a read of blocks that were
-/// never written would reach no disk, here or below a volume on the drive.
+/// Adds the steps that make and fill the file of a drive. A read of blocks that were never written
+/// would reach no disk, here or below a volume on the drive.
 fn make(drive: &LabDrive, context: &mut PlanContext) -> [StepId; 2] {
     let (path, bytes) = (drive.file.clone(), drive.bytes);
     let fill = context.fill_of(&Place::Host, &path, bytes);
@@ -167,7 +167,8 @@ fn lab_disk_spec(drive: &LabDrive) -> Result<DiskSpec> {
 }
 
 /// Returns true if a file in that folder can be opened with O_DIRECT. The check opens an unnamed
-/// file, which is gone right away. If the check is not possible, QEMU will report the failure.
+/// file, which is gone right away. Also returns true if the check is not possible: QEMU will then
+/// report the failure.
 fn takes_direct(file: &Path) -> bool {
     let Some(folder) = file.ancestors().skip(1).find(|folder| folder.is_dir()) else { return true };
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -175,7 +176,7 @@ fn takes_direct(file: &Path) -> bool {
     can(flags).is_err() || !matches!(can(flags | OFlags::DIRECT), Err(Errno::INVAL))
 }
 
-/// Returns the initramfs modules that mount the image.
+/// Returns the kernel modules that the initramfs needs to mount the lab's image.
 pub(super) fn modules(parts: &GuestParts) -> Vec<String> {
     // The modules of a kernel that is still to be fetched are not known.
     let tree = Tree::open(&parts.kernel.modules).ok();
@@ -189,7 +190,8 @@ pub(super) fn modules(parts: &GuestParts) -> Vec<String> {
 /// off.
 ///
 /// # Errors
-/// A guest that is no lab; a failed measurement: its QEMU is gone, or does not take the connection.
+/// The guest has no agent for steps. A failed measurement: its QEMU is gone, or does not take the
+/// connection.
 pub fn reach_steps(plan: &GuestPlan) -> Result<Peer> {
     let path = plan
         .files

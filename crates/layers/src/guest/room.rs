@@ -15,12 +15,12 @@ use iotax_units::exit::Failed;
 use iotax_units::{count_noun, show_bytes, show_names};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Memory and processors of a machine.
+/// Memory and processors that a machine has for guests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Room {
     /// Bytes that are available without swapping; `None`: not known.
     pub memory: Option<u64>,
-    /// Huge pages by size.
+    /// Huge pages of each size.
     pub huge_pages: Vec<HugePages>,
     pub nodes: Vec<NumaNode>,
     /// Processors that this program may use; `None`: not known.
@@ -33,11 +33,11 @@ pub struct NumaNode {
     pub number: u32,
     /// Most bytes that could be available on the node; `None`: not known.
     pub memory: Option<u64>,
-    /// Huge pages by size; empty: not known.
+    /// Huge pages of each size; empty: not known.
     pub huge_pages: Vec<HugePages>,
 }
 
-/// Share of memory that is left to the host itself.
+/// Fraction of the available memory that guests do not get.
 const HOST_PART: f64 = 0.1;
 /// QEMU's own memory for each guest, without tables of images: measured 60 to 90 MiB with 7.2.
 const QEMU_BYTES: u64 = 96 << 20;
@@ -56,10 +56,10 @@ impl Room {
         }
     }
 
-    /// Checks that these guests fit, all at once.
+    /// Checks that these guests fit on the machine, all at the same time.
     ///
     /// # Errors
-    /// An unmet need: memory, a node or processors that are not there, or huge pages, with the
+    /// An unmet need: memory, a NUMA node or processors that are not there; or huge pages, with the
     /// command that makes them.
     pub fn check_guests_fit(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         self.check_nodes(guests)?;
@@ -87,8 +87,8 @@ impl Room {
         }
     }
 
-    /// Returns warnings about guests that are loaded at one time: they have more threads than there
-    /// are processors, so that they wait for each other.
+    /// Returns warnings about guests that are loaded at one time and have more threads than there
+    /// are processors, so that they wait for each other: of pinned guests, and of all guests.
     pub fn warnings(&self, guests: &[&GuestPlan]) -> Vec<String> {
         let crowded = |guests: &[&GuestPlan], of: &str, processors: usize| {
             let vcpus: u32 = guests.iter().map(|guest| guest.vcpus).sum();
@@ -274,8 +274,8 @@ fn huge_pages_error(
     ))
 }
 
-/// Returns the number of threads of this host that serve the loaded disk of a guest; its other
-/// disks rest meanwhile.
+/// Returns the number of this host's threads that serve a guest's disk under load: the most that
+/// any of its disks has, since only one is loaded at a time.
 fn serving_threads(guest: &GuestPlan) -> u32 {
     let of_disk = |server: &DiskServer, iothreads: u16| match server {
         // Without an iothread, the main loop serves the disk.
@@ -288,8 +288,8 @@ fn serving_threads(guest: &GuestPlan) -> u32 {
     guest.disks.iter().map(|disk| of_disk(&disk.server, disk.iothreads)).max().unwrap_or(0)
 }
 
-/// Returns the bytes of the tables of qcow2 images that QEMU, or another process that serves a
-/// disk, keeps in memory.
+/// Returns the bytes of qcow2 tables that QEMU, or another process that serves a disk, keeps in
+/// memory for these guests.
 fn tables(guests: &[GuestPlan]) -> u64 {
     let images =
         guests.iter().flat_map(|guest| &guest.disks).filter_map(|disk| disk.qcow2.as_ref());
@@ -303,8 +303,7 @@ fn hint(lacking: u64, tables: u64) -> &'static str {
     "less memory, or fewer guests"
 }
 
-/// Formats guests and their verb: `guest vm0 needs`, with the place where it is written, or `the 16
-/// guests vm0 to vm15 need`.
+/// Formats guests and their verb: `ORIGIN: guest vm0 needs`, or `the 16 guests vm0 to vm15 need`.
 fn needing(guests: &[&GuestPlan]) -> String {
     match guests {
         [one] => format!("{}: guest {} needs", one.origin, one.place),

@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 
 pub type Images = BTreeMap<PathBuf, SystemImage>;
 
-/// Returns the image that a guest is to be booted from, if it is somebody else's.
+/// Returns the disk image that a guest boots from (`image=`); `None` if its system is ours.
 pub fn wanted(spec: &LayerSpec) -> Option<&Path> {
     spec.option("image").map(Path::new)
 }
 
-/// Looks at all images of a scenario.
+/// Returns all images that guests of a scenario boot from, by path, after checking them.
 ///
 /// # Errors
 /// Bad input: an image that is not there, cannot be read or started, or is under test itself.
@@ -47,7 +47,7 @@ pub fn inspect_images(scenario: &Scenario) -> Result<Images> {
     Ok(images)
 }
 
-/// First bytes of disk formats.
+/// First bytes and names of image formats that are refused.
 const MAGICS: &[(&[u8], &str)] = &[
     (b"KDMV", "VMDK"),
     (b"vhdxfile", "VHDX"),
@@ -56,9 +56,10 @@ const MAGICS: &[(&[u8], &str)] = &[
     (b"QED\0", "QED"),
 ];
 
-/// Size of a sector in bytes, and the last two bytes of the first sector of a disk with a boot
-/// sector or a partition table of either kind.
+/// Size of a sector in bytes.
 const SECTOR: usize = 512;
+/// Last two bytes of the first sector of a disk with a boot sector or a partition table (MBR or
+/// GPT).
 const SECTOR_END: [u8; 2] = [0x55, 0xaa];
 
 fn inspect_image(path: &Path) -> Result<SystemImage, String> {

@@ -1,5 +1,5 @@
-//! Layers of known cost, to measure the ruler: null (A against A), delay, and another load
-//! generator.
+//! Layers of known cost, which check the measuring itself: null (A against A), delay, and another
+//! load generator.
 
 use super::{ExposedDevice, Layer, PlanContext, required_word};
 use anyhow::{Error, Result, anyhow};
@@ -29,7 +29,8 @@ impl Layer for Null {
     }
 }
 
-/// Layer of known cost: the worker holds each completion back.
+/// Layer of known cost: the load generator holds each completion back, for a fixed time, for a
+/// percentage of the time that the I/O took, or both.
 pub struct Delay;
 
 impl Layer for Delay {

@@ -35,7 +35,7 @@ pub struct Build<'a> {
     /// If set, the build undoes what it did and ends.
     pub stop: &'a AtomicBool,
     pub progress: &'a mut dyn FnMut(&str),
-    /// True to build even if the image is there already.
+    /// True to build the image even if it is there already.
     pub again: bool,
 }
 
@@ -146,7 +146,8 @@ impl Build<'_> {
         Ok((zfs, packages))
     }
 
-    /// Makes the root and its file system, given ZFS's modules. Returns the packages.
+    /// Makes the root and its file system, with ZFS's programs if `zfs`. Returns the version of
+    /// each installed package.
     fn finish(
         &mut self,
         work: &BuildFolder,
@@ -203,8 +204,8 @@ impl Build<'_> {
     }
 }
 
-/// Archive of ZFS's modules, which is also kept next to an image. They are compiled once for a
-/// kernel, however the recipe changes.
+/// Archive of ZFS's modules, in the folder of an image. They are compiled once for a kernel,
+/// however the recipe changes.
 const MODULES: &str = "zfs.tar";
 
 struct BuildFolder {
@@ -221,8 +222,8 @@ impl BuildFolder {
         self.work.path().join(name)
     }
 
-    /// Returns the command for mmdebstrap. Paths are relative to the folder of the build, in which
-    /// it runs.
+    /// Returns the command for mmdebstrap, with its sources in the file `list`; `further` adds the
+    /// component with ZFS. Paths are relative to the folder of the build, in which it runs.
     fn mmdebstrap(&self, list: &str, further: bool) -> Result<Command> {
         let path = self.work_path(list);
         std::fs::write(&path, sources::list(&self.sources, further))
@@ -243,7 +244,7 @@ impl BuildFolder {
     }
 
     /// Copies ZFS's modules from another image of this kernel and release, and returns their
-    /// version.
+    /// version; `None` if no image has them.
     fn kept_zfs(&self) -> Result<Option<String>> {
         let images = image::all_images(&self.cache).into_iter().filter_map(|(_, image)| image.ok());
         let fits = |image: &Image| {

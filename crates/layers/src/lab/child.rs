@@ -1,5 +1,5 @@
 //! Runs programs that build. Each is in a process group of its own, and is ended with all that it
-//! started when the user asks for that or this process goes away. Their output goes to a log, whose
+//! started when the user stops the build or this process ends. Their output goes to a log, whose
 //! end is in the error.
 
 use anyhow::{Context, Result};
@@ -14,7 +14,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Time in which mmdebstrap unmounts what it mounted, and removes its folder.
+/// Time that a program gets to end after SIGINT: mmdebstrap unmounts what it mounted, and removes
+/// its folder.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const LAST_LINES: usize = 12;
@@ -22,8 +23,8 @@ const LAST_LINES: usize = 12;
 /// Runs a program to its end in a folder, with its output in `NAME.log` there.
 ///
 /// # Errors
-/// A failed measurement: it was interrupted. Otherwise: it cannot be started or ended badly, with
-/// its last words.
+/// A failed measurement: the user stopped it. It cannot be started, or ended with an error (with
+/// the last lines of its output).
 pub fn run_to_end(
     name: &str,
     command: &mut Command,

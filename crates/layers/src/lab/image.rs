@@ -19,7 +19,7 @@ const RECORD: &str = "image.json";
 /// Prefix of the names of folders that are being made.
 pub(super) const UNFINISHED: &str = ".new-";
 
-/// Record of what an image is made of.
+/// Record of how an image was built and what is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageRecord {
     /// Name derived from recipe, release and kernel; also the folder's name.
@@ -71,7 +71,8 @@ impl Image {
         self.folder.join(IMAGE)
     }
 
-    /// Returns the bytes that the image takes on disk; it has holes.
+    /// Returns the bytes that the image takes on disk, where holes take none; `None` if it cannot
+    /// be looked at.
     pub fn bytes_on_disk(&self) -> Option<u64> {
         Some(self.path().metadata().ok()?.blocks() * 512)
     }
@@ -114,7 +115,8 @@ pub fn current(suite: &str, kernel: &str) -> Option<Image> {
     Image::read(&cache_directory()?.join(recipe::image_name(suite, kernel))).ok()
 }
 
-/// Returns every image of the cache, or the error with its folder; by name.
+/// Returns the folder of each image in the cache, with the image or the reason why it cannot be
+/// read; sorted by name.
 pub fn all_images(cache: &Path) -> Vec<(PathBuf, Result<Image>)> {
     let mut folders = kernel::entries(cache);
     folders.retain(|path| path.is_dir() && !kernel::is_hidden(path));
@@ -122,11 +124,13 @@ pub fn all_images(cache: &Path) -> Vec<(PathBuf, Result<Image>)> {
     folders.into_iter().map(|folder| (folder.clone(), Image::read(&folder))).collect()
 }
 
-/// Removes all folders of the cache except `kept`, and everything that a killed build left. Returns
-/// the removed folders. A lab that runs on one of them keeps its image until it ends.
+/// Removes all images of the cache except that in the folder `kept`, and everything that a killed
+/// build left. Returns the removed folders. A lab that runs on one of them keeps its image until it
+/// ends.
 ///
 /// # Errors
-/// A failed measurement: one is being built. When a folder cannot be removed.
+/// A failed measurement: an image is being built, or something is mounted where a build was killed.
+/// Also fails if the lock cannot be taken or a folder cannot be removed.
 pub fn remove_others(cache: &Path, kept: Option<&Path>) -> Result<Vec<PathBuf>> {
     let Some(_lock) = lock(cache)? else {
         return Err(Failed::measurement("another iotax builds an image; hint: wait for it").into());
@@ -147,7 +151,7 @@ pub fn remove_others(cache: &Path, kept: Option<&Path>) -> Result<Vec<PathBuf>> 
 /// there, whatever made it, is not ours to remove.
 ///
 /// # Errors
-/// A failed measurement: something is mounted.
+/// A failed measurement: something is mounted there. Also fails if the mounts cannot be read.
 pub(super) fn remove_leftovers(cache: &Path) -> Result<()> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo")
         .context("cannot read /proc/self/mountinfo")?;

@@ -1,4 +1,4 @@
-//! Makes the root image of the lab guest (`layer::guest::lab`): its contents, its cache, and its
+//! Makes the root image of the lab guest ([`crate::guest::lab`]): its contents, its cache, and its
 //! build. No part of it is downloaded as an image: it is made on this machine from the
 //! distribution's own packages, once for each kernel and release.
 
@@ -18,7 +18,7 @@ use iotax_qemu::kernel::{self, Kernel, KernelSource};
 use iotax_units::exit::Failed;
 use std::path::PathBuf;
 
-/// Returns the root image for a kernel, as `LabWish` wants it.
+/// Returns the path of the root image for a kernel.
 ///
 /// # Errors
 /// An unmet need with its command: it is not built.
@@ -43,7 +43,7 @@ pub fn check_lab_image() -> Result<(), String> {
     current(&suite, &version).map(drop).ok_or_else(|| not_built(&version))
 }
 
-/// Returns the release whose packages an image on this machine is made of.
+/// Returns the code name of the release whose packages an image on this machine is made of.
 ///
 /// # Errors
 /// An unmet need: this is no Debian and no Ubuntu.

@@ -22,11 +22,11 @@ pub struct Recipe {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ZfsRecipe {
-    /// The package with its programs.
+    /// Package with ZFS's programs.
     pub tools: String,
-    /// The package with the source of its modules.
+    /// Package with the source of ZFS's modules.
     pub source: String,
-    /// Packages that compile it, in addition to the kernel's headers.
+    /// Packages that compile the modules, in addition to the kernel's headers.
     pub build: Vec<String>,
 }
 
@@ -47,7 +47,8 @@ impl Recipe {
     }
 }
 
-/// Returns the packages with the programs that layers require, and the purpose of each.
+/// Returns the Debian packages that layers which can be set up in a lab require, with the purpose
+/// of each.
 fn of_layers() -> impl Iterator<Item = (&'static str, &'static str)> {
     let there = layer::ALL.iter().filter(|layer| !layer.only_here);
     let required = there.flat_map(|layer| layer.requires);
@@ -59,7 +60,8 @@ fn of_layers() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// Returns the name of the image of this recipe for a kernel and a release.
+/// Returns the name of the image that this recipe makes for a kernel and a release: a checksum of
+/// all parts.
 pub fn image_name(suite: &str, kernel: &str) -> String {
     let packages = of_layers().map(|(package, _)| package).collect::<Vec<_>>().join(" ");
     let parts = [RECIPE, &packages, ASSEMBLE, COMPILE_ZFS, suite, kernel];

@@ -1,5 +1,5 @@
 //! Finds the sources of packages: this machine's own apt sources of its release, and no other. apt
-//! itself reports which they are; the files that list them say who signs them.
+//! itself reports which sources these are; the files that list them name the keyrings.
 
 use anyhow::{Context, Result};
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Distributions whose packages fit together, by the origin that their archives report, and the
-/// component with the packages that are not theirs by licence: ZFS.
+/// Distributions that an image can be made of, by the origin that their archives report, and the
+/// component of each that has ZFS.
 const ORIGINS: &[(&str, &str)] = &[("Debian", "contrib"), ("Ubuntu", "universe")];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct ReleaseSource {
     uri: String,
     release: String,
     components: Vec<String>,
-    /// One keyring or several.
+    /// Paths of keyrings, separated by commas; `None`: apt's own trusted keys.
     signed_by: Option<String>,
     further: &'static str,
 }
@@ -71,7 +71,7 @@ fn suite_of(os_release: &str) -> Option<String> {
 /// Returns this machine's sources for a release, as apt has fetched their lists.
 ///
 /// # Errors
-/// An unmet need: there is no apt, or it has none.
+/// An unmet need: apt-get does not run, or has no lists for that release.
 pub fn of_machine(suite: &str) -> Result<Vec<ReleaseSource>> {
     let mut apt = Command::new("apt-get");
     let asked = apt.env("LC_ALL", "C").args(["indextargets", "Created-By: Packages"]);
@@ -92,7 +92,8 @@ fn read(path: &str) -> Option<String> {
     read_text(Path::new(path)).ok()
 }
 
-/// Parses the output of `apt-get indextargets`: one paragraph per index.
+/// Parses the output of `apt-get indextargets`, which has one paragraph per index. Keeps the
+/// sources of Debian or Ubuntu for this release. `read` reads the file that lists a source.
 fn of_targets(
     text: &str,
     suite: &str,
@@ -134,9 +135,9 @@ fn fields(paragraph: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// Returns the keyrings that are named in the file that lists a source
-/// (`/etc/apt/sources.list.d/x.sources:2`). A key in the file itself is ignored; apt's own trusted
-/// keys are used instead.
+/// Returns the keyrings, separated by commas, that the file names which lists a source
+/// (`/etc/apt/sources.list.d/x.sources:2`); `None` if it names none. A key in the file itself is
+/// ignored; apt's own trusted keys are used instead.
 fn signed_by(
     entry: &str,
     uri: &str,
@@ -174,10 +175,10 @@ fn signed_by(
 }
 
 /// Returns settings of this machine's apt without which its archives may be out of reach: proxies,
-/// and its treatment of dates.
+/// and the checks of dates.
 ///
 /// # Errors
-/// When apt-config does not run.
+/// apt-config does not run.
 pub fn apt_options() -> Result<Vec<String>> {
     let output = output_of(Command::new("apt-config").args(["dump", "Acquire"]), ANSWERS_WITHIN)
         .context("cannot run apt-config")?;
@@ -193,7 +194,7 @@ fn options_of(dump: &str) -> Vec<String> {
     dump.lines().filter(wanted).map(|line| line.trim_end_matches(';').to_owned()).collect()
 }
 
-/// Returns true if a program is in no folder for programs.
+/// Returns true if a program is neither in `PATH` nor in /usr/sbin or /sbin.
 pub fn lacks_program(program: &str) -> bool {
     let path = std::env::var("PATH").unwrap_or_default();
     !path

@@ -12,7 +12,7 @@ use iotax_model::stack::{LoadIssuer, Medium};
 use iotax_steps::op::{ForgetFill, MakeFile, MakeFileAfar, Op};
 use std::path::{Path, PathBuf};
 
-/// Facts about a medium at the bottom of a stack on this machine, found out before planning.
+/// Facts about a medium at the bottom of a stack, gathered before planning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundMedium {
     pub bytes: u64,
@@ -21,23 +21,23 @@ pub struct FoundMedium {
     pub exists: bool,
     /// Signatures on the medium, by libblkid's names.
     pub signatures: Vec<String>,
-    /// Manager's name of a disk of an existing virtual machine.
+    /// Name of a virtual machine's disk in the machine's manager; `None` for any other medium.
     pub disk: Option<String>,
 }
 
 impl FoundMedium {
-    /// Returns a medium without a signature.
+    /// Returns the facts of a medium without a signature.
     pub fn without_signature(bytes: u64, block: bool, exists: bool) -> FoundMedium {
         FoundMedium { bytes, block, exists, signatures: Vec::new(), disk: None }
     }
 }
 
-/// Returns the device that the bottom shows, with `found` for each member; `sibling` numbers equal
-/// files that serve one stack each. Several members offer what the smallest of them does. The
-/// members exist: [`plan_member`] makes them.
+/// Returns the device that a medium shows. `found` has the facts of each member; `sibling` is the
+/// index of this stack's file if several stacks need an equal one each. As many bytes of each
+/// member are used as the smallest has. Adds no steps: [`plan_member`] does.
 ///
 /// # Errors
-/// When there is no member, or nothing is known of one.
+/// There is no member, `found` does not have one entry for each, or a member is a list itself.
 pub fn plan_bottom(
     medium: &Medium,
     found: &[FoundMedium],
@@ -59,7 +59,7 @@ pub fn plan_bottom(
 /// [`plan_bottom`].
 ///
 /// # Errors
-/// When it is a list itself.
+/// The member is a list itself.
 pub fn plan_member(
     member: &Medium,
     found: &FoundMedium,
@@ -183,8 +183,8 @@ fn exposed(path: PathBuf, found: &FoundMedium, place: Place, writable: bool) -> 
     }
 }
 
-/// Returns the path of a sibling: `x.img` is `x.img` for one stack, `x.img.2` for the second that
-/// needs an equal file.
+/// Returns the path of the equal file with the index `sibling`: `x.img` is the first one or the
+/// only one, `x.img.2` the second.
 pub fn sibling_path(path: &Path, sibling: Option<usize>) -> PathBuf {
     match sibling {
         None | Some(0) => path.to_owned(),

@@ -1,5 +1,5 @@
-//! `bcache`: a cache on the last of two members for the first. Its bytes are computed here, so that
-//! the size of the device is known before anything is made.
+//! `bcache`: a cache on the last of two members for the first. The size of the device is computed
+//! here, so that the size of the device is known before anything is made.
 
 use crate::{
     Claim, ExposedDevice, Layer, OwnCache, PlanContext, optional_bytes, required_bytes,

@@ -21,9 +21,9 @@ use iotax_qemu::guest_files::can_be_sockets;
 use iotax_steps::op::{AttachLoop, MakeRbdImage, Op};
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
-/// Bytes for BlueStore's own database and logs, which fit in less (16.2: 300 MB of an empty OSD).
+/// Bytes kept for BlueStore's own database and logs. An empty OSD of Ceph 16.2 takes 300 MB.
 const OWN_BYTES: u64 = 320 * MIB;
-/// Size of the smallest member. A smaller OSD is near full before anything is in it.
+/// Smallest member. A smaller OSD is nearly full before anything is in it.
 const LEAST_MEMBER: u64 = GIB;
 
 pub struct Ceph;
@@ -127,7 +127,7 @@ impl Layer for Ceph {
     }
 }
 
-/// Returns block devices, one per member: loop devices over files.
+/// Returns one block device per member. Adds the steps that attach loop devices over files.
 fn member_devices(below: &ExposedDevice, context: &mut PlanContext) -> Vec<PathRef> {
     if below.block {
         return below.paths.clone();
@@ -145,8 +145,8 @@ fn member_devices(below: &ExposedDevice, context: &mut PlanContext) -> Vec<PathR
     below.paths.iter().map(&mut attached).collect()
 }
 
-/// Returns the bytes of each of `images` images in one pool. All of them are written, and no OSD
-/// may come near its limit (85 %).
+/// Returns the bytes of each of `images` images in one pool: those asked for, else all that fit, in
+/// whole MiB and objects. All of them are written, and no OSD may come near its limit (85 %).
 fn image_bytes(spec: &LayerSpec, below: &ExposedDevice, images: u32) -> Result<u64> {
     let (origin, members) = (&spec.origin, below.paths.len() as u64);
     let (copies, least) = (required_number::<u64>(spec, "size")?, min_size(spec));
@@ -194,8 +194,8 @@ fn object_order(spec: &LayerSpec) -> Result<u32> {
     Ok(bytes.ilog2())
 }
 
-/// Makes `count` images, as equal parts, if a pool is below, and returns them. Otherwise returns
-/// what is below.
+/// Returns `count` images, as equal parts, if a pool is below, and adds the steps that make them.
+/// Otherwise returns what is below.
 pub fn images(below: &ExposedDevice, count: u32, context: &mut PlanContext) -> ExposedDevice {
     let [PathRef::RbdPool { conf, pool }] = &below.paths[..] else { return below.clone() };
     let mut image = |_| {
@@ -216,7 +216,7 @@ pub fn images(below: &ExposedDevice, count: u32, context: &mut PlanContext) -> E
 /// Returns the image below a layer.
 ///
 /// # Errors
-/// When it is not an RBD image.
+/// What is below is not an RBD image, or is several.
 pub fn image<'a>(spec: &LayerSpec, below: &'a ExposedDevice) -> Result<&'a RbdImage> {
     match below.only_path(spec)? {
         PathRef::Rbd(rbd) => Ok(rbd),

@@ -1,4 +1,4 @@
-//! `domain`: an existing virtual machine, which is the place of the load, has other settings while
+//! `domain`: other settings of an existing virtual machine, which is the place of the load, while
 //! the stack is up. The step runs on this host, which asks the machine's manager; the machine is
 //! shut down and started.
 

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 const NEEDS: [&str; 4] = ["root", "ceph-common", "fio", "fio-ceph"];
 
-/// Objects in a pool of ours.
+/// Objects in a pool of ours, loaded by fio.
 pub struct Rados;
 
 pub struct FioRbd;
@@ -129,8 +129,8 @@ fn is_of(op: &Op, engine: &str) -> bool {
     matches!(op, Op::MakeFioTarget(target) if target.client.ioengine() == engine)
 }
 
-/// Adds the step, and returns a device that only fio can load. The step itself writes what is new
-/// once: no other generator could.
+/// Adds the step that describes the target for fio, and returns a device that only fio can load. If
+/// what is below was never written, the step also writes it once: no other generator could.
 fn target(
     spec: &LayerSpec,
     below: &ExposedDevice,

@@ -11,12 +11,12 @@ use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{MakeFilesystem, Mount, Op};
 use iotax_units::{KIB, MIB, show_bytes};
 
-/// Types of file system that each option applies to.
+/// Options, each with the types of file system that it applies to.
 const TYPES: &[(&str, &[&str])] =
     &[("block-size", &["xfs", "ext4"]), ("data", &["btrfs"]), ("metadata", &["btrfs"])];
 
-/// Size of the smallest device. mkfs.xfs refuses less than 300 MB, and a 64 MiB log has to leave
-/// room for the file.
+/// Least bytes of all devices together. mkfs.xfs refuses less than 300 MB, and a 64 MiB log has to
+/// leave room for the file.
 const LEAST_BYTES: u64 = 512 * MIB;
 
 /// Bytes for metadata: xfs's smallest log is 64 MiB; the rest is for inodes and allocation groups.
@@ -101,8 +101,8 @@ impl Layer for FileSystem {
     }
 }
 
-/// Returns the need of the program that makes a type of file system. A type without such a need is
-/// refused, since meeting the need of another type would be in vain.
+/// Returns the id of the need of the program that makes a type of file system. `None` for a type
+/// without one, which is refused.
 fn mkfs_need(kind: &str) -> Option<&'static str> {
     needs::by_id(&format!("mkfs.{kind}")).map(|need| need.id)
 }
@@ -161,10 +161,10 @@ fn least_members(profile: &str) -> u64 {
     }
 }
 
-/// Returns the size of the file: what log and metadata leave, less the tenth that stays free
-/// (guard::marker) and the twentieth that ext4 reserves for root. For btrfs it is half of that,
-/// since btrfs writes overwritten data to a new place and keeps the old data until the whole extent
-/// is overwritten.
+/// Returns the size of the file in bytes: what log and metadata leave, less the tenth that stays
+/// free (guard::marker) and the twentieth that ext4 reserves for root. For btrfs it is half of
+/// that, since btrfs writes overwritten data to a new place and keeps the old data until the whole
+/// extent is overwritten; with two copies of data, it is a quarter.
 fn file_bytes(below: u64, spec: &LayerSpec) -> u64 {
     let whole = (below - METADATA_BYTES) / 100 * 85;
     let copies = if matches!(spec.option("data"), Some("raid1" | "raid10")) { 2 } else { 1 };
@@ -172,7 +172,8 @@ fn file_bytes(below: u64, spec: &LayerSpec) -> u64 {
     room / MIB * MIB
 }
 
-/// Returns the label of a file system. xfs takes 12 bytes.
+/// Returns the label of a file system, which ends with the last six characters of the run's id: xfs
+/// takes 12 bytes.
 fn label_of(run_id: &str) -> String {
     let tail: String = run_id.chars().rev().take(6).collect::<Vec<_>>().into_iter().rev().collect();
     format!("iotax-{tail}")

@@ -1,4 +1,4 @@
-//! `krbd`: an image of Ceph's as a block device of this host, by the kernel's own client.
+//! `krbd`: an image of Ceph as a block device of this host, by the kernel's own client.
 
 use super::ceph;
 use crate::{Claim, ExposedDevice, Layer, PlanContext, required_number, required_word};

@@ -1,4 +1,4 @@
-//! `librbd`: an image of Ceph's as a file of this host, by a qemu-storage-daemon and FUSE.
+//! `librbd`: an image of Ceph as a file of this host, by a qemu-storage-daemon and FUSE.
 
 use super::ceph;
 use crate::{Claim, ExposedDevice, Layer, PlanContext};

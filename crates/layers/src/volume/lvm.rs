@@ -18,7 +18,7 @@ use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{EXTENT, LvmVolume, MakeLvm, Op, Stripes};
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
-/// Kinds of volume that each option applies to.
+/// Options, each with the kinds of volume that it applies to.
 const KINDS: &[(&str, &[&str])] = &[
     ("stripes", &["striped", "thin"]),
     ("stripe-size", &["striped", "thin"]),
@@ -28,11 +28,11 @@ const KINDS: &[(&str, &[&str])] = &[
     ("cache-size", &["cache"]),
 ];
 
-/// Least number of extents that have room for a cache and its metadata.
+/// Least extents of a cache with its metadata.
 const LEAST_CACHE: u64 = 8;
-/// Size of dm-thin's metadata: 64 bytes a chunk, and never more than a little under 16 GiB
-/// (computed as LVM does).
+/// Bytes of dm-thin's metadata per chunk, as LVM computes them.
 const METADATA_OF_A_CHUNK: u64 = 64;
+/// Most bytes of dm-thin's metadata, which never take quite 16 GiB.
 const MOST_METADATA: u64 = 15 * GIB;
 
 /// A volume group with a volume.
@@ -132,8 +132,9 @@ struct Room {
 }
 
 impl Room {
-    /// Returns the room on the members. The first extent of each member belongs to LVM: its
-    /// metadata take 1 MiB, or what alignment to the stripes below makes of that.
+    /// Returns the number of members, and of usable extents on each. The first extent of each
+    /// member belongs to LVM: its metadata take 1 MiB, or what alignment to the stripes below makes
+    /// of that.
     fn below_layer(below: &ExposedDevice, spec: &LayerSpec) -> Result<Room> {
         let each = (below.bytes / EXTENT).saturating_sub(1);
         ensure!(
@@ -171,8 +172,8 @@ fn volume(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
     }
 }
 
-/// Returns the extents of the volume: all that there are, or what `size` asks for, rounded up to
-/// whole stripes as LVM does.
+/// Returns the extents of the volume: `most`, or what `size` asks for, in whole multiples of
+/// `multiple` as LVM rounds them. Refuses a size that has no room.
 fn requested_extents(spec: &LayerSpec, most: u64, multiple: u64) -> Result<u64> {
     let most = most / multiple * multiple;
     let Some(bytes) = optional_bytes(spec, "size")? else { return Ok(most) };
@@ -215,7 +216,7 @@ fn stripe_size(spec: &LayerSpec) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Returns the size of a chunk: a multiple of `unit`, up to 1 GiB.
+/// Returns the size of a chunk in bytes. Refuses what is not a multiple of `unit` up to 1 GiB.
 fn chunk_size(spec: &LayerSpec, unit: u64) -> Result<u64> {
     let bytes = required_bytes(spec, "chunk-size")?;
     ensure!(

@@ -208,7 +208,8 @@ fn chunk(spec: &LayerSpec, level: u8) -> Result<Option<u64>> {
     }
 }
 
-/// Returns the bytes of each member that hold data: whole MiB and chunks.
+/// Returns the bytes of each member that hold data: those asked for, else all that there is room
+/// for. Refuses what is not a whole number of MiB and of chunks.
 fn used(spec: &LayerSpec, below: &ExposedDevice, chunk: Option<u64>) -> Result<u64> {
     let unit = chunk.unwrap_or(0).max(MIB);
     let room = below.bytes.saturating_sub(DATA_OFFSET) / unit * unit;

@@ -60,8 +60,8 @@ pub const ALL: &[&dyn Layer] = &[
     &ByTool,
 ];
 
-/// Mounts a file system, fills one file on it, and returns its path. The mount point is made for
-/// it.
+/// Adds the steps that make the mount point, mount a file system and fill one file on it. Returns
+/// the file's path.
 fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
     let path = mount.directory.join("iotax.data");
     let directory = MakeDirectory { path: mount.directory.clone() };
@@ -90,8 +90,8 @@ fn array_of(
     vec![Array { step, made, members, spec: spec.clone(), place, in_use }]
 }
 
-/// Refuses options that are written and mean nothing for that value of `of`. Each row of the table
-/// has an option and the values that it goes with.
+/// Refuses options in the stack that mean nothing for the value of the option `of`, such as `type`.
+/// Each row of the table has an option and the values that it goes with.
 ///
 /// # Errors
 /// The first such option, with the values that it goes with.

@@ -135,7 +135,8 @@ fn has_volume(spec: &LayerSpec) -> bool {
     spec.option("lvol") != Some("none")
 }
 
-/// Returns what the options alone determine.
+/// Returns the operation as far as the options alone determine it: members, name and sizes are
+/// still to be set.
 fn of_words(spec: &LayerSpec) -> Result<JoinSpdk> {
     let raid = required_word(spec, "raid")?;
     let has_strips = !matches!(raid, "none" | "raid1");
@@ -188,7 +189,7 @@ fn power_of_two(spec: &LayerSpec, option: &str, least: u64) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Refuses members that cannot be joined, before anything is made.
+/// Refuses members that the RAID level cannot join, and io_uring for what is only read.
 fn check_members(op: &JoinSpdk, spec: &LayerSpec) -> Result<()> {
     let origin = &spec.origin;
     match (&op.raid, op.members.len()) {
@@ -219,7 +220,7 @@ fn check_members(op: &JoinSpdk, spec: &LayerSpec) -> Result<()> {
     Ok(())
 }
 
-/// Returns the bytes of the array, from members of `of_member` bytes each: whole strips of each are
+/// Returns the bytes of the array of members with `of_member` bytes each, of which whole strips are
 /// used.
 fn joined_bytes(op: &JoinSpdk, of_member: u64) -> u64 {
     let Some(raid) = &op.raid else { return of_member };
@@ -232,15 +233,15 @@ fn joined_bytes(op: &JoinSpdk, of_member: u64) -> u64 {
     }
 }
 
-/// Returns the full stripe if nothing else can be written: raid5f does not read the blocks that it
-/// would need for the parity.
+/// Returns the bytes of a full stripe of raid5f, which writes nothing else: it does not read the
+/// blocks that it would need for the parity. `None` for other levels.
 fn write_unit(op: &JoinSpdk) -> Option<u64> {
     let raid = op.raid.as_ref().filter(|raid| raid.level == "raid5f")?;
     Some(raid.strip_kib? * KIB * (op.members.len() as u64 - 1))
 }
 
-/// Returns the size of the volume in MiB: the size asked for if the store has room for it, or all
-/// whole clusters that the metadata leave.
+/// Returns the size of the volume in MiB: the one asked for, else all whole clusters that the
+/// metadata leave. Fails if there is no room for it.
 fn volume_mib(cluster: u64, joined: u64, spec: &LayerSpec) -> Result<u64> {
     let clusters = joined / cluster;
     // The metadata are a page for each cluster, the superblock, and three bit masks with a header

@@ -21,7 +21,7 @@ use std::path::Path;
 
 pub struct ByTool;
 
-/// Help for all tools together, where no particular one is asked about.
+/// Help for an engine of which no description is at hand.
 const HELP: LayerHelp = LayerHelp { name: KIND, joins: true, ..LayerHelp::PLAIN };
 
 impl Layer for ByTool {
@@ -176,16 +176,15 @@ fn tool_of_layer(spec: &LayerSpec) -> Result<&Tool> {
         .with_context(|| format!("{}: {} without a description", spec.origin, spec.name))
 }
 
-/// Returns the operation by which such an engine makes a device of members. Its size is not set
-/// yet.
+/// Returns the operation by which an engine makes a device of members. Its size is not set yet.
 fn made(spec: &LayerSpec, tool: &Tool, name: String, members: &[PathRef]) -> Result<MakeByTool> {
     let (slots, commands) = (slots(spec, tool)?, Box::new(tool.commands.clone()));
     let (tool, members) = (tool.name.clone(), members.to_vec());
     Ok(MakeByTool { tool, name, members, pci: Vec::new(), slots, bytes: 0, commands })
 }
 
-/// Returns the PCI addresses of all members, which are known before an engine takes the members
-/// from the kernel.
+/// Returns the PCI addresses of all members. They are looked up before an engine takes the members
+/// from the kernel. Refuses a member without one.
 fn pci_addresses(
     spec: &LayerSpec,
     below: &ExposedDevice,
@@ -233,7 +232,8 @@ fn check_members(spec: &LayerSpec, tool: &Tool, below: &ExposedDevice) -> Result
     Ok(())
 }
 
-/// Returns the values of the placeholders of options. Options without a value are left out.
+/// Returns the values of the placeholders in a tool's commands that stand for options, in the unit
+/// of each. Options without a value are left out.
 fn slots(spec: &LayerSpec, tool: &Tool) -> Result<PlaceholderSlots> {
     let mut slots = PlaceholderSlots::new();
     for option in &tool.options {

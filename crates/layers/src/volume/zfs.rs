@@ -21,7 +21,7 @@ use iotax_steps::op::{
 };
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
-/// Kinds that each option applies to.
+/// Options, each with the kinds (`zvol`, `dataset`) that it applies to.
 const KINDS: &[(&str, &[&str])] = &[
     ("volblocksize", &["zvol"]),
     ("thin", &["zvol"]),
@@ -29,15 +29,18 @@ const KINDS: &[(&str, &[&str])] = &[
     ("atime", &["dataset"]),
 ];
 
-/// Bytes at the start of a member: zpool's partition table takes 9 MiB, the labels 4.5 MiB.
+/// Bytes of a member that ZFS does not use for data, and some more: the partition table of zpool
+/// takes 9 MiB, the labels 4.5 MiB.
 const HEAD: u64 = 16 * MIB;
-/// Size of the smallest member. ZFS takes no device smaller than 64 MiB.
+/// Smallest member. ZFS takes no device smaller than 64 MiB.
 const LEAST_MEMBER: u64 = 64 * MIB + HEAD;
-/// Percentage of the rest that whole metaslabs cover. They all have one size, and leave a little at
-/// the end.
+/// Percentage of a pool's raw bytes that metaslabs cover. They all have one size, and leave a
+/// little at the end.
 const WHOLE_METASLABS: u64 = 98;
-/// Slop space that ZFS reserves: a 32nd, 128 MiB at least (half of a small pool), 128 GiB at most.
+/// Least slop space in bytes, of which ZFS reserves a 32nd of a pool; half of a small pool, if that
+/// is less.
 const LEAST_SLOP: u64 = 128 * MIB;
+/// Most slop space that ZFS reserves, in bytes.
 const MOST_SLOP: u64 = 128 * GIB;
 
 /// A pool with a volume or a file in it.
@@ -148,7 +151,8 @@ fn properties(spec: &LayerSpec) -> Result<Vec<String>> {
     named.into_iter().map(|name| Ok(format!("{name}={}", required_word(spec, name)?))).collect()
 }
 
-/// Limits the ARC. The ARC belongs to the machine: pools that are up at the same time share one.
+/// Adds the step that limits the ARC to `arc-max`, if that is asked for. All pools of a machine
+/// share one ARC, so another limit than that of a pool which is up at the same time is refused.
 fn limit_arc(spec: &LayerSpec, context: &mut PlanContext) -> Result<()> {
     let wanted = optional_bytes(spec, "arc-max")?;
     let here = context.steps.iter().filter(|step| step.place == context.place);
@@ -181,7 +185,7 @@ struct PoolWish {
     vdev: Vdev,
     ashift: u32,
     dataset: bool,
-    /// Size of a block in bytes.
+    /// `volblocksize` or `recordsize`, in bytes.
     block: u64,
     bytes: u64,
     thin: bool,
@@ -215,7 +219,8 @@ impl PoolWish {
         Ok(PoolWish { vdev, ashift, dataset, block, bytes, thin: flag(spec, "thin") })
     }
 
-    /// Returns the bytes of each member that its whole content takes.
+    /// Returns the bytes that the volume or file takes on each of `members` members when it is
+    /// full.
     fn in_use(&self, members: u64) -> u64 {
         let blocks = self.bytes.div_ceil(self.block);
         (blocks * taken(self.vdev, members, self.block, self.ashift)).div_ceil(members.max(1))
@@ -299,8 +304,9 @@ fn room(vdev: Vdev, members: u64, each: u64, block: u64, ashift: u32) -> u64 {
     u64::try_from(left).unwrap_or(u64::MAX) / 5 * 4
 }
 
-/// Returns the bytes of all members that a block takes. RAID-Z has parity sectors for each row of
-/// data sectors, and pads to a multiple of one more than the number of parity sectors.
+/// Returns the bytes, over all members, that one block of `block` bytes takes. RAID-Z has parity
+/// sectors for each row of data sectors, and pads to a multiple of one more than the number of
+/// parity sectors.
 fn taken(vdev: Vdev, members: u64, block: u64, ashift: u32) -> u64 {
     let sector = 1u64 << ashift;
     let data = block.div_ceil(sector);

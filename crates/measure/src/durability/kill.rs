@@ -1,6 +1,5 @@
-//! Kills a running guest: what dies, what lives on, and what was still acknowledged. After any kill
-//! the guest's place is gone from the places; a guest that was only reset comes back in the same
-//! QEMU.
+//! Kills a running guest, its QEMU or the processes that serve its disks. After any kill the guest
+//! is no longer a reached place; a guest that was only reset comes back in the same QEMU.
 
 use crate::places::Places;
 use anyhow::{Context, Result};
@@ -13,10 +12,10 @@ use iotax_units::exit::Failed;
 use iotax_wire::peer::Peer;
 use std::time::Duration;
 
-/// Limit for the rest of the stream of a guest whose QEMU is gone. The rest ends with the stream.
+/// Limit for reading what a guest sent before its QEMU was killed. It ends with the stream.
 const STREAM_END: Duration = Duration::from_secs(2);
-/// Limit for the stream of a guest that was reset, which sends nothing more. Its port must be hung
-/// up before its new kernel looks at it.
+/// Limit for reading what a guest sent before its reset; it sends nothing more. Its port must be
+/// closed before the new kernel looks at it.
 const ALREADY_THERE: Duration = Duration::from_millis(20);
 
 /// Processes to be killed. They are looked up before the load, so that the kill is not late.
@@ -36,11 +35,11 @@ impl Victims {
         Ok(Victims { qemu: process(&guest.tag)?, daemons })
     }
 
-    /// Kills the victim. Returns the last acknowledgement that was still on its way, and QEMU's
-    /// control socket if QEMU lives on.
+    /// Kills the victim. Returns the last acknowledgement that was still on its way (`None`: none
+    /// was), and QEMU's control socket if QEMU lives on.
     ///
     /// # Errors
-    /// When the victim does not die.
+    /// The guest is not connected, or the victim cannot be reset or does not die.
     pub fn strike(
         &self,
         what: Kill,

@@ -25,11 +25,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Limit for the first acknowledgement. A stack that acknowledges nothing for so long never will.
+/// Limit for the first acknowledgement. A stack that acknowledges nothing in this time never will.
 const FIRST_LIMIT: Duration = Duration::from_secs(60);
 const VERIFY_LIMIT: Duration = Duration::from_secs(1800);
 
-/// Result of the load of a trial.
+/// How the load of a trial ended.
 enum TrialLoad {
     /// The kill was due, or the writer had written all that it may. `load_ns` counts from the first
     /// acknowledgement, in nanoseconds; `acknowledged` is the last acknowledgement.
@@ -146,8 +146,7 @@ impl Session<'_> {
         }))
     }
 
-    /// Undoes the steps of the guest like any others, with whatever the kill left of it, and
-    /// performs them again.
+    /// Undoes the steps of the killed guest, performs them again, and connects to the guest.
     fn start_again(&mut self, setup: &TrialSetup, places: &mut Places) -> Result<()> {
         self.executor.undo_to(setup.below)?;
         for step in &setup.up.steps[setup.up.below_guests..] {
@@ -156,7 +155,8 @@ impl Session<'_> {
         self.reach_guests(places, &setup.up)
     }
 
-    /// Returns the disk as the present guest has it. The guest's guard is allowed to write to it.
+    /// Returns the disk under test in the guest that runs now, and lets the guard in the guest
+    /// write to it.
     fn target(&mut self, setup: &TrialSetup, places: &mut Places) -> Result<TargetSpec> {
         let ready = self.stacks_under_load(places, &setup.up, setup.region)?;
         let member = ready.into_iter().next().and_then(|ready| ready.members.into_iter().next());
@@ -185,7 +185,7 @@ struct TrialSetup<'a> {
     up: SetPlan,
     region: u64,
     most_batches: u64,
-    /// The executor's mark above the layers that the guest is on.
+    /// The executor's mark between the layers below the guest and the guest's own steps.
     below: usize,
     set: usize,
     /// Blocks that earlier trials, of any stack, could not read: all stacks are on the same file.

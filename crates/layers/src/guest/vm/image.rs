@@ -1,5 +1,6 @@
-//! Turns `vm(format=...)` into images within what is below, and the steps that make them. Refuses
-//! options that mean nothing for a raw disk, and preallocation where a backing chain decides it.
+//! Turns `vm(format=...)` into qcow2 images within what is below, and the steps that make them.
+//! Refuses options that mean nothing for a raw disk, and preallocation where a backing chain
+//! decides it.
 
 use crate::{
     FirstWrites, PlanContext, flag, optional_bytes, required_bytes, required_number, required_word,
@@ -14,7 +15,7 @@ use iotax_qemu::qcow2::{LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out}
 use iotax_steps::op::Op;
 use iotax_units::show_bytes;
 
-/// Most backing images below the top one.
+/// Most backing images in a chain, not counting the top one.
 const MOST_BACKING: usize = 8;
 
 /// The qcow2 image, or the chain of them, that a stack asks for.
@@ -71,9 +72,9 @@ pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
     }))
 }
 
-/// Returns true if clusters have their places from the start, and the first writes that are needed
-/// before there is anything to read. Below an image everything is allocated in full, so that
-/// `falloc` adds nothing to `metadata`; `full` writes it, too.
+/// Returns whether every cluster has its place from the start, and the first writes without which
+/// there is nothing to read (`None`: none are needed). Below an image everything is allocated in
+/// full, so that `falloc` adds nothing to `metadata`; `full` writes it, too.
 fn contents(spec: &LayerSpec, backing: usize) -> Result<(bool, Option<FirstWrites>)> {
     let order = match spec.option("first-writes") {
         Some("random") => FirstWrites::AtRandom { block: cluster(spec)?.max(4096) },

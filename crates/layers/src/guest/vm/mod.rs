@@ -37,8 +37,8 @@ use iotax_units::{MIB, show_bytes};
 use options::GuestWish;
 use std::path::PathBuf;
 
-/// Returns the bytes of the equal part that each of several guests side by side, or a single one,
-/// has of a device below.
+/// Returns the bytes of a device below that each of `guests` guests gets: equal parts in whole MiB.
+/// A single guest gets all bytes, rounded down only if `whole_mib`. Refuses parts below 1 MiB.
 fn part_bytes(bytes: u64, whole_mib: bool, guests: u32, spec: &LayerSpec) -> Result<u64> {
     if guests == 1 && !whole_mib {
         return Ok(bytes);
@@ -53,8 +53,8 @@ fn part_bytes(bytes: u64, whole_mib: bool, guests: u32, spec: &LayerSpec) -> Res
     Ok(part)
 }
 
-/// Returns the root image of a guest in which something is set up: our own guest has only the
-/// kernel and iotax, and no other program.
+/// Returns the root image of a guest in which further layers are set up: the lab's, since a guest
+/// of our own has only the kernel and iotax. Refuses somebody else's image, and several guests.
 fn root_for_steps(spec: &LayerSpec, parts: &GuestParts) -> Result<PathBuf> {
     let refuse = |why: &str, hint: &str| {
         Err(Failed::input(format!("{}: layers inside of {why}; hint: {hint}", spec.origin)).into())
@@ -93,8 +93,8 @@ fn whole_units(part: u64, below: &ExposedDevice, guests: u32, spec: &LayerSpec) 
     )
 }
 
-/// Returns the device of each of the guests that share one: all the same, or each a part of a bdev
-/// that its SPDK target splits.
+/// Returns the device that each of the guests sharing one gets: all the same, or each a part of a
+/// bdev, for which the step is added that splits it in the SPDK target.
 fn shared_out(
     below: &PathRef,
     part: u64,
@@ -111,7 +111,7 @@ fn shared_out(
 }
 
 /// Returns the NUMA node on which all drives of one of the devices below are: the members of its
-/// array, or the device itself.
+/// array, or the device itself. `None` if they are on several, or the node is not known.
 fn node_of(below: &ExposedDevice, device: usize, parts: &GuestParts) -> Option<u32> {
     let array = below.arrays.get(device * below.arrays.len() / below.paths.len());
     let drives = array.map_or(&below.paths[device..=device], |array| &array.members);
@@ -125,7 +125,7 @@ fn node_of(below: &ExposedDevice, device: usize, parts: &GuestParts) -> Option<u
 }
 
 /// Returns the number of disks that each guest has of the devices below, and the number of guests
-/// that share one device.
+/// that share one device. Refuses numbers that do not divide, and too many disks for a guest.
 fn sharing(spec: &LayerSpec, below: &ExposedDevice) -> Result<(usize, u32)> {
     let (devices, guests) = (below.paths.len(), spec.copies as usize);
     ensure!(

@@ -1,6 +1,5 @@
-//! Translates the options of `vm(...)` into what QEMU gets: what makes a guest, and what makes a
-//! disk of it. Refuses what the installed QEMU is too old for, with the option and the version that
-//! has it.
+//! Translates the options of `vm(...)` into a guest and its disk, as QEMU gets them. Refuses what
+//! the installed QEMU is too old for, with the option and the version that has it.
 
 use super::parts::GuestParts;
 use crate::guest::system_image::{self, SystemImage};
@@ -25,7 +24,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuestWish {
     pub vcpus: u32,
-    /// Memory of the guest; shared if another process serves a disk of it.
+    /// Memory of the guest, shared with the process that serves a disk of it, if it is not QEMU.
     pub memory: Memory,
     pub machine: MachineType,
     pub firmware: Option<Firmware>,
@@ -50,10 +49,11 @@ pub struct CardWish {
     pub queues: u16,
 }
 
-/// Returns the guest that a stack asks for.
+/// Returns the guest that a stack asks for. `own` is the stack's index if it wants a guest of its
+/// own.
 ///
 /// # Errors
-/// A value that does not fit.
+/// An option has an unknown or unfit value, or means nothing beside the others.
 pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &GuestParts) -> Result<GuestWish> {
     let memory = Memory {
         shared: attach_way(spec)?.shares_memory(),
@@ -130,10 +130,13 @@ fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
     }
 }
 
-/// Returns the disk of a stack; its path and serial are those of its seat.
+/// Returns the disk that a stack asks for, without path and serial: the guest that gets it sets
+/// these.
 ///
 /// # Errors
-/// Bad input: a value that does not fit, or an option that the installed QEMU does not have.
+/// An option has an unfit value, or is one that the attach type or the installed QEMU does not
+/// have; the drive cannot be given to a guest; or a system that is not ours could write to a disk
+/// that is only read.
 pub fn disk_spec(
     spec: &LayerSpec,
     below: &ExposedDevice,
@@ -198,7 +201,8 @@ pub fn disk_spec(
     Ok(disk)
 }
 
-/// Returns the drive that a guest is to have, if this host can give it away.
+/// Returns the drive that is passed through to a guest. Refuses what is no NVMe drive of its own,
+/// and a drive that this host cannot give away.
 fn passthrough_drive(
     spec: &LayerSpec,
     below: &ExposedDevice,
@@ -276,13 +280,13 @@ fn iothreads(spec: &LayerSpec, way: &dyn AttachWay) -> Result<u16> {
     }
 }
 
-/// Returns true if UEFI runs before the kernel.
+/// Returns true if the guest has UEFI firmware (`firmware=ovmf`).
 pub fn wants_firmware(spec: &LayerSpec) -> bool {
     spec.option("firmware") == Some("ovmf")
 }
 
-/// Returns true if a system that is not ours gets the drive itself. Nothing keeps such a system
-/// from writing to the drive on its own account.
+/// Returns true if a guest with a system that is not ours gets the drive itself, or a disk that
+/// another process serves. Nothing keeps such a system from writing to it.
 pub fn gives_drive_to_stranger(spec: &LayerSpec) -> bool {
     let open = |way: &dyn AttachWay| way.takes_drive() || stands_on_socket(spec);
     system_image::wanted(spec).is_some() && attach_way(spec).is_ok_and(open)
@@ -316,15 +320,16 @@ pub fn spdk_socket(spec: &LayerSpec) -> Option<&Path> {
     spec.option("spdk").map(Path::new)
 }
 
-/// Returns true if another process serves the disk through a socket.
+/// Returns true if the disk is one that another process serves already, at the socket that the
+/// stack names.
 pub fn stands_on_socket(spec: &LayerSpec) -> bool {
     spec.option(SOCKET).is_some()
 }
 
-/// Returns the attach type by which the disk reaches the guest.
+/// Returns the attach type of the disk.
 ///
 /// # Errors
-/// Bad input: an unknown word, or an option of SPDK where SPDK has no part.
+/// Bad input: an unknown attach type, or an option of SPDK where no SPDK target serves the disk.
 pub fn attach_way(spec: &LayerSpec) -> Result<&'static dyn AttachWay> {
     let name = required_word(spec, "attach")?;
     let way = attach::by_name(name)

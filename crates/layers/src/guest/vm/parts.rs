@@ -29,26 +29,28 @@ pub struct GuestParts {
     pub accel: Accel,
     /// Rate of the time-stamp counter that guests see under TCG, in kHz.
     pub tsc_khz: Option<u32>,
-    /// The note that every output carries when figures are not representative.
+    /// Why figures are not representative, for every output; `None` if they are.
     pub emulated: Option<String>,
-    /// True if the user demanded this accelerator.
+    /// True if the user demanded KVM, so that TCG must not replace it.
     pub demanded: bool,
     /// Version of the installed QEMU; `None`: not known.
     pub qemu: Option<Version>,
     pub firmware: Option<Firmware>,
     pub room: Room,
-    /// Drives that are PCI functions of their own and could be passed through to a guest.
+    /// Disks of this host that are attached to PCI functions; the NVMe drives among them could be
+    /// passed through to a guest.
     pub drives: Vec<PciDrive>,
-    /// Images with a system of their own.
+    /// Images with a system of their own, by path.
     pub images: Images,
     pub lab_image: Option<PathBuf>,
-    /// Networks that this host has routes to. Networks of guests must not overlap them.
+    /// Networks that this host has routes to, with the interface of each. Networks of guests must
+    /// not overlap them.
     pub routes: Vec<(String, Subnet)>,
 }
 
 impl GuestParts {
-    /// Looks at the images of a scenario, finds or fetches the kernel if one of its guests is our
-    /// own, and probes KVM.
+    /// Returns the parts for a scenario's guests: checks their images, finds or fetches the kernel
+    /// if one of the guests is our own, and probes KVM.
     ///
     /// # Errors
     /// Bad input: an image that no guest can be booted from. An unmet need with its command.
@@ -108,7 +110,7 @@ impl GuestParts {
         Ok(GuestParts { images, lab_image, ..here })
     }
 
-    /// Adds the other parts that this machine has.
+    /// Returns these parts with the others that this machine has, but without images.
     fn on_this_machine(
         requested: Requested,
         accel: Accel,
@@ -141,8 +143,8 @@ impl GuestParts {
         }
     }
 
-    /// Switches to TCG after KVM showed no sign of life, unless KVM was demanded. Returns true if
-    /// it did.
+    /// Switches to TCG because KVM showed no sign of life, unless KVM was demanded. Returns true if
+    /// it switched.
     pub fn fall_back_to_tcg(&mut self) -> bool {
         if self.accel == Accel::Tcg || self.demanded {
             return false;
@@ -166,7 +168,7 @@ fn version() -> Option<Version> {
     iotax_qemu::version::installed_version(OsStr::new(qemu::PROGRAM)).ok()
 }
 
-/// Findings about guests and labs on this machine, for the needs.
+/// Checks of what this machine has for guests and labs, by which unmet needs are found.
 pub const FINDINGS: GuestProbe =
     GuestProbe { lab: crate::lab::check_lab_image, ..iotax_qemu::findings::FINDINGS };
 
@@ -180,7 +182,8 @@ fn to_be_fetched(package: &str) -> Kernel {
     }
 }
 
-/// Returns the accelerator that a scenario requests for its guests; `None` when it has no guests.
+/// Returns the accelerator that a scenario requests for its guests; `None` if it has neither guests
+/// nor labs.
 ///
 /// # Errors
 /// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all

@@ -35,7 +35,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A guest that still has room for disks.
+/// A guest to which stacks still add disks, before its steps are planned.
 #[derive(Clone, Debug)]
 pub struct GuestDraft {
     name: String,
@@ -59,7 +59,7 @@ struct DiskSeat {
 pub struct GuestPlan {
     /// Name of the guest as a place.
     pub place: Place,
-    /// Position in the scenario of the first stack that asks for the guest.
+    /// Where the scenario first asks for the guest.
     pub origin: String,
     pub files: GuestFiles,
     /// Argument that no other process has in its command line.
@@ -85,7 +85,7 @@ pub struct GuestPlan {
     pub pin: Option<Pin>,
     pub accel: Accel,
     pub emulated: Option<String>,
-    /// Number of guests that boot on one processor at the same time.
+    /// Guests of the set per processor of this host, rounded up: all of them boot at the same time.
     pub crowd: u32,
     /// Network card of the guest, and the address that its agent gives it.
     pub address: Option<CardAddress>,
@@ -124,15 +124,15 @@ impl GuestPlan {
 pub struct Daemon {
     pub disk: usize,
     pub command: Vec<String>,
-    /// Devices that only steps know, like those in the guest's command line.
+    /// Devices that only steps know; the command line has `@below0@` and so on for them.
     pub belows: Vec<PathRef>,
     /// Argument that no other process has in its command line.
     pub tag: String,
     pub control: PathBuf,
 }
 
-/// Gives a disk its seat in a guest that matches the wish. Returns the place, and how the disk is
-/// found there.
+/// Adds a disk to a guest that matches the wish. Returns the guest as a place, and how the disk is
+/// found in it.
 pub fn seat(
     context: &mut PlanContext,
     parts: GuestParts,
@@ -188,7 +188,7 @@ fn draft<'c>(
     &mut context.drafts[at]
 }
 
-/// Returns a guest that matches the wish, for a use that needs no disk.
+/// Returns a guest that matches the wish as a place, for a use that needs no disk.
 pub fn without_disk(
     context: &mut PlanContext,
     parts: GuestParts,
@@ -210,7 +210,7 @@ pub fn draft_named_guest(context: &mut PlanContext, name: &str, spec: &LayerSpec
     Ok(())
 }
 
-/// The network that guests with a card share, and the number of its addresses in use.
+/// The network that guests with a card share, with the number of cards that have an address in it.
 struct Network {
     bridge: String,
     subnet: Subnet,
@@ -218,7 +218,7 @@ struct Network {
 }
 
 impl Network {
-    /// Plans the network, with the step that makes its bridge; `None`: no guest has a card. The
+    /// Plans the network, and adds the step that makes its bridge. `None`: no guest has a card. The
     /// run's id determines the network, so that parallel runs have different ones.
     fn plan_network(drafts: &[GuestDraft], context: &mut PlanContext) -> Result<Option<Network>> {
         let Some(first) = drafts.iter().find(|draft| draft.wish.card.is_some()) else {
@@ -242,7 +242,8 @@ impl Network {
         Ok(Some(Network { bridge, subnet, taken: 0 }))
     }
 
-    /// Returns the card of a guest, with the step that makes its tap device, and its address.
+    /// Adds the step that makes the tap device of a guest's card. Returns the step, the card and
+    /// the card's address.
     fn card(
         &mut self,
         wish: CardWish,
@@ -278,7 +279,8 @@ impl Network {
 /// Adds the steps of all guests that were drafted.
 ///
 /// # Errors
-/// Bad input: QEMU would not take a guest, or lists leave no processors to other guests.
+/// Bad input: QEMU would not take a guest, lists leave no processors to other guests, or too many
+/// guests have a network card. An unmet need: no network is left for guests.
 pub fn finish(context: &mut PlanContext) -> Result<()> {
     let mut drafts = std::mem::take(&mut context.drafts);
     context.place = Place::Host;
@@ -315,7 +317,7 @@ fn pins(drafts: &mut [GuestDraft]) -> Result<Vec<Pin>> {
     Ok(planned.into_iter().map(|(pin, _)| pin).collect())
 }
 
-/// Paths of a command line that only steps know.
+/// Devices in a command line whose paths only steps know, in the order of their placeholders.
 #[derive(Default)]
 struct PathsBelow(Vec<PathRef>);
 
@@ -338,8 +340,8 @@ impl PathsBelow {
 }
 
 impl GuestDraft {
-    /// Returns the NUMA node of the first drive that the guest is given, or the node on which all
-    /// of its disks are.
+    /// Returns the NUMA node of the first drive that is passed through to the guest, else the node
+    /// on which the drives below all of its disks are. `None`: there is no such node.
     fn node_of_drives(&self) -> Option<u32> {
         let given = self.disks.iter().find_map(|seat| match &seat.disk.server {
             DiskServer::Drive(drive) => u32::try_from(drive.numa_node?).ok(),
@@ -418,7 +420,8 @@ impl GuestDraft {
         Ok(())
     }
 
-    /// Returns the step that makes the file that brings our program into the guest.
+    /// Returns purpose and operation of the step that makes the file which brings our program into
+    /// the guest: an initramfs, or a seed for somebody else's image.
     fn scratch(&self, guest: &GuestSpec, crowd: u32) -> (&'static str, Op) {
         let initrd = match &guest.start {
             GuestStart::Image { seed, .. } => {
@@ -443,7 +446,8 @@ impl GuestDraft {
         ("write the guest's initramfs", Op::BuildInitramfs(build))
     }
 
-    /// Returns a disk that QEMU gets right away, or after a step of its attach type.
+    /// Returns a disk that no daemon serves. Adds the step that its attach type takes beforehand,
+    /// if any.
     fn own_disk(
         &self,
         seat: &DiskSeat,
@@ -528,8 +532,8 @@ impl GuestDraft {
     }
 }
 
-/// Returns the step that starts QEMU. The command line has `@below0@` and so on for what `belows`
-/// holds.
+/// Returns the operation that starts QEMU. The command line has `@below0@` and so on for what
+/// `belows` holds.
 ///
 /// # Errors
 /// Bad input: QEMU would not take the guest.
@@ -554,7 +558,7 @@ fn texts(words: Vec<OsString>) -> Result<Vec<String>> {
     words.into_iter().map(text).collect()
 }
 
-/// Returns the argument of `-name`: it carries the run's id and the guest's name.
+/// Returns the argument of `-name`, which has the run's id and the guest's name.
 fn guest_word(argv: &[String]) -> Result<String> {
     let at = argv.iter().position(|word| word == "-name").context("a guest without a name")?;
     argv.get(at + 1).cloned().context("a guest without a name")
@@ -577,11 +581,13 @@ pub fn put_on_processors(plan: &GuestPlan, qemu: &mut Qmp) -> Result<()> {
         .with_context(|| format!("guest {}: cpus", plan.place))
 }
 
-/// Waits for a guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C) ends
-/// the wait.
+/// Waits for a guest that was started a moment ago, or reset in a QEMU that runs already (`earlier`
+/// is the connection to it), and connects to its agent; `stop` (Ctrl-C) ends the wait. Returns the
+/// agent, why figures of the guest are not representative (`None`: they are), and the connection to
+/// QEMU.
 ///
 /// # Errors
-/// [`BootError`] with the tail of its console and QEMU's last words.
+/// QEMU has ended; or [`BootError`] with the tail of the guest's console and QEMU's last words.
 pub fn reach(
     plan: &GuestPlan,
     earlier: Option<Qmp>,
