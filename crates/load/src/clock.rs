@@ -1,9 +1,9 @@
-//! Time source of the generator: CLOCK_MONOTONIC through the vDSO, as nanoseconds in a u64, and
-//! waits that are exact to about a microsecond.
+//! Time source of the generator: CLOCK_MONOTONIC through the vDSO, as nanoseconds in a u64. Also a
+//! wait that is exact to about a microsecond, and a sleep that is not.
 
 use rustix::thread::{ClockId, Timespec};
 
-/// Time at the end of a wait that is spun: a timer wakes a thread tens of microseconds late.
+/// Last part of a wait, which is spent spinning: a timer wakes a thread tens of microseconds late.
 pub const SPIN_NS: u64 = 60_000;
 
 /// Returns the nanoseconds of CLOCK_MONOTONIC.
@@ -13,7 +13,8 @@ pub fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Returns at `deadline_ns` of [`now`] or just after: sleeps while it is far, spins at the end.
+/// Waits until [`monotonic_ns`] reaches `deadline_ns`: sleeps at first, and spins for the last
+/// [`SPIN_NS`].
 pub fn wait_until(deadline_ns: u64) {
     if monotonic_ns().saturating_add(SPIN_NS) < deadline_ns {
         sleep_until(deadline_ns - SPIN_NS);
@@ -23,7 +24,8 @@ pub fn wait_until(deadline_ns: u64) {
     }
 }
 
-/// Sleeps until `deadline_ns` of [`now`]; returns as late as the system wakes it.
+/// Sleeps until [`monotonic_ns`] reaches `deadline_ns`; returns as late as the system wakes the
+/// thread.
 pub fn sleep_until(deadline_ns: u64) {
     let until = timespec(deadline_ns);
     // A signal may end the sleep early; nothing else can fail with a monotonic clock.

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// paces them.
 pub const MAX_RATE: u64 = 1_000_000_000;
 
-/// Maximum number of groups in which overtaken starts are reported.
+/// Divisor of the number of starts that are still untaken: so large a part of them is reported at a
+/// time.
 const GROUPS: u64 = 4096;
 
 /// Index of the next start that no thread has taken. Threads that make up one queue share it: any
@@ -22,7 +23,7 @@ pub(crate) type Schedule = Arc<AtomicU64>;
 pub(crate) struct Pace {
     rate: u64,
     schedule: Schedule,
-    /// Start that this thread has taken and not used.
+    /// Index of the start that this thread has taken and not used.
     taken: Option<u64>,
     start_ns: u64,
 }
@@ -51,7 +52,7 @@ impl Pace {
         self.due_ns(index)
     }
 
-    /// Marks this start as used: the next I/O takes another.
+    /// Marks the start of [`Pace::intended_ns`] as used, so that the next I/O takes another.
     pub(crate) fn advance(&mut self) {
         self.taken = None;
     }

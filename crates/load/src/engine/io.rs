@@ -9,7 +9,7 @@ pub(crate) enum Op {
     Write,
     Fsync,
     Fdatasync,
-    /// Trim, which only the sync engine does: `choose` ensures that.
+    /// Trim, which only the engines sync and null get: `choose` ensures that.
     Trim,
 }
 
@@ -39,15 +39,15 @@ pub(crate) struct Io {
     pub(crate) buffer: *mut u8,
 }
 
-/// Completion of the I/O in a slot: bytes moved, or an errno below zero.
+/// Completion of the I/O in a slot. `result` is the number of bytes moved, or an errno below zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
     pub(crate) slot: u32,
     pub(crate) result: i32,
 }
 
-/// Time for which the kernel may lack memory for requests while no I/O ends. After that it counts
-/// as the engine's failure.
+/// Time for which the kernel may lack memory for requests while no I/O ends. After that, uring
+/// fails as an engine, and aio counts the I/O as failed.
 pub(super) const NO_MEMORY_NS: u64 = 10_000_000_000;
 
 /// Number of I/Os that are handed over at once. A device that serves them in parallel starts on the
@@ -82,11 +82,12 @@ impl Batch {
 
 /// Issues I/Os on one open file for one thread.
 pub(crate) trait Engine {
-    /// Takes an I/O, which is handed to the kernel now or at the next `reap`.
+    /// Takes an I/O, which is handed to the kernel now or in a later call.
     ///
     /// # Safety
-    /// `io.buffer` must be valid for `io.len` bytes, and be left alone, until the completion of
-    /// its slot came out of `reap`. No slot is in flight twice.
+    /// `io.buffer` must be valid for `io.len` bytes, and be left alone, until
+    /// [`Engine::reap_completions`] has returned the completion of its slot. No slot is in flight
+    /// twice.
     unsafe fn submit_io(&mut self, io: &Io);
 
     /// Appends completions to `done`: waits for the first of them until `until_ns` of the clock
@@ -101,13 +102,14 @@ pub(crate) trait Engine {
         done: &mut Vec<Completion>,
     ) -> io::Result<()>;
 
-    /// Returns features that would have made its I/Os cheaper and that a system call or a limit
-    /// refused, in words.
+    /// Returns, in words, the features that would make I/Os cheaper but that the kernel or a limit
+    /// refused.
     fn missing_features(&self) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Returns the CPU time of the engine's own threads since they began. Nothing is in flight.
+    /// Returns the CPU time of the engine's own threads since they began. Called only while nothing
+    /// is in flight.
     fn helpers_cpu(&mut self) -> ThreadCpu {
         ThreadCpu::default()
     }

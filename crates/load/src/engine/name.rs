@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 pub enum EngineName {
     /// Completes I/Os at once without a system call: measures the generator.
     Null,
-    /// pread / pwrite, one I/O at a time a thread.
+    /// pread and pwrite, one I/O at a time per thread.
     Sync,
-    /// io_submit and its kin, as libaio calls them.
+    /// io_submit and io_getevents, the system calls of libaio.
     Aio,
     /// io_uring, with one ring per thread.
     Uring,
