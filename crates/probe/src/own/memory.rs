@@ -48,14 +48,14 @@ fn size(spec: &ProbeSpec) -> u64 {
     spec.amount().unwrap_or(128 * MIB)
 }
 
-/// Elements that begin at a huge page.
+/// Buffer whose elements begin at a huge page.
 struct Held<T> {
     all: Vec<T>,
     used: Range<usize>,
 }
 
 impl<T: Clone> Held<T> {
-    /// Makes a buffer of equal elements.
+    /// Makes a buffer of `number` equal elements.
     ///
     /// # Errors
     /// [`ProbeError::Unfit`] when there is not enough memory.
@@ -89,7 +89,7 @@ impl<T: Clone> Held<T> {
     }
 }
 
-/// Returns the bytes available without swapping; `None` if /proc does not say.
+/// Returns the bytes of memory that are available without swapping; `None` if /proc does not say.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -137,8 +137,7 @@ struct Chase {
 }
 
 impl Chase {
-    /// Makes one circle through all lines (Sattolo): each line is put after one that came before
-    /// it.
+    /// Links all lines into one random cycle (Sattolo's algorithm).
     fn new(spec: &ProbeSpec) -> Result<Chase, ProbeError> {
         let many = size(spec) / LINE;
         let mut held = Held::new(spec, many, CacheLine { next: 0 })?;

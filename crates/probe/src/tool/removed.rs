@@ -1,5 +1,5 @@
-//! Tools that earlier versions ran as probes. Their stored runs stay readable; a new run names the
-//! own probe that takes their place.
+//! Tools that earlier versions ran as probes. Their stored runs stay readable; a new run is refused
+//! and refers to a probe of iotax's own.
 
 use crate::ProbeUnit;
 
@@ -40,7 +40,7 @@ const REMOVED: &[RemovedTool] = &[
     ),
 ];
 
-/// Looks up a removed tool by its name and the word in brackets.
+/// Looks up a removed tool by its name and the word in brackets, in upper or lower case.
 pub(crate) fn find_removed(name: &str, argument: Option<&str>) -> Option<&'static RemovedTool> {
     let test = format!("{name}({})", argument.unwrap_or_default());
     let known = |text: &str| REMOVED.iter().find(|one| one.text.eq_ignore_ascii_case(text));
