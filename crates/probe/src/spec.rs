@@ -89,8 +89,8 @@ pub trait Probe: Send {
         None
     }
     /// Runs one slice. Units of work are in `read.ios`, bytes in `read.bytes`, the times of units,
-    /// where each is timed, in `read.latency`. What a network probe sends is in `write` instead,
-    /// and so is the second direction of a tool.
+    /// where each is timed, in `read.latency`. What `tcp` and `udp` send is in `write` instead, and
+    /// so is the second direction of a tool.
     ///
     /// # Errors
     /// When it could not be run to its end.
