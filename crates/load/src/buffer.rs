@@ -277,7 +277,7 @@ fn huge_bytes(within: std::ops::Range<usize>) -> io::Result<usize> {
     Ok(huge)
 }
 
-/// Parses an address range such as `7f00-7f80`.
+/// Parses a hexadecimal address range such as `7f00-7f80`; `None` if it is none.
 fn addresses(word: &str) -> Option<std::ops::Range<usize>> {
     let (start, end) = word.split_once('-')?;
     Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)

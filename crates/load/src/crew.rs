@@ -176,7 +176,8 @@ impl LoadCrew {
         }
     }
 
-    /// Runs a slice: takes an order for each thread, and returns a result from each.
+    /// Runs a slice of the worker whose lanes have this number: takes an order for each thread, and
+    /// returns a result from each.
     ///
     /// # Errors
     /// When a thread died, is stuck, or its engine failed, now or in an earlier slice.

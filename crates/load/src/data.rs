@@ -1,6 +1,6 @@
 //! Kind of the written data: how far they can be compressed, and how much of them repeats. By
 //! default they are random and no block comes twice, so that a layer that compresses or
-//! deduplicates cannot cheat.
+//! deduplicates saves nothing.
 
 use crate::random::Random;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,4 @@
-//! Parameters of the I/O to issue, in fio's own terms. A job says nothing about where: that is the
-//! target.
+//! Parameters of the I/O to issue, in fio's own terms. The file or device is not a part of them.
 
 use crate::data::DataKind;
 use crate::distribution::Distribution;
@@ -91,7 +90,7 @@ pub struct Job {
     pub bs: u64,
     /// Number of I/Os in flight per thread.
     pub iodepth: u32,
-    /// Number of threads (fio's `numjobs`).
+    /// Number of threads on each target (fio's `numjobs`).
     pub numjobs: u32,
     /// First byte of the region, or of the first thread's region.
     pub offset: u64,

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// paces them.
 pub const MAX_RATE: u64 = 1_000_000_000;
 
-/// Divisor of the number of starts that are still untaken: so large a part of them is reported at a
-/// time.
+/// Divisor of the number of untaken starts, which gives the size of the next group that is
+/// reported.
 const GROUPS: u64 = 4096;
 
-/// Index of the next start that no thread has taken. Threads that make up one queue share it: any
-/// free thread takes the next start, so an I/O that does not come back delays only itself.
+/// Index of the next start that no thread has taken. Threads that make up one fio thread share it:
+/// any free thread takes the next start, so an I/O that does not come back delays only itself.
 pub(crate) type Schedule = Arc<AtomicU64>;
 
 #[derive(Debug)]

@@ -1,6 +1,6 @@
-//! Processors (fio's `cpus_allowed`) and I/O priority (`prioclass`, `prio`) of a load thread. A
-//! thread takes its seat before it allocates anything. Processors that do not exist or are not
-//! allowed are refused.
+//! Seat of a load thread: its processors (fio's `cpus_allowed`) and I/O priority (`prioclass`,
+//! `prio`). A thread takes its seat before it allocates anything. Processors that do not exist or
+//! are not allowed are refused.
 
 use crate::{Job, LoadError};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

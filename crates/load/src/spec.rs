@@ -56,7 +56,7 @@ pub struct SliceSpec {
     /// CLOCK_MONOTONIC time, in the place of the load, at which all threads begin together. It lets
     /// workers in several places begin at one time. `None` means at once. A worker that is late by
     /// no more than half of the discarded start (a fifth with a rate) catches up: its window is
-    /// where it would have been. A slice by bytes begins when it does.
+    /// where it would have been. One that is later, or late in a slice by bytes, begins at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_ns: Option<u64>,
 }

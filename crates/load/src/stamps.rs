@@ -17,7 +17,7 @@ const READINGS: usize = 8;
 /// counter is given up, too.
 const APART: f64 = 0.001;
 
-/// Time between two points, in nanoseconds, from which on their rate is checked: a step of either
+/// Minimum time between two points, in nanoseconds, for their rate to be checked: a step of either
 /// clock then shows, and the time of a reading does not.
 const TELLING_NS: u64 = 100_000_000;
 

@@ -40,7 +40,7 @@ pub(crate) struct Tally {
     pub(crate) in_flight_ns: u64,
     /// Time from the last look to the issue, summed over the I/Os issued since that look.
     late_ns: u64,
-    /// Time from issue to end, summed over the I/Os that ended in the window.
+    /// Time from issue to end, summed over the reads, writes and trims that ended in the window.
     pub(crate) served_ns: u64,
     /// Times from issue to end, for a job with a rate, whose latencies begin earlier.
     pub(crate) service: Histogram,

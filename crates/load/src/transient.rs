@@ -1,5 +1,5 @@
-//! Rate of a worker just after a switch to it. It shows how much of a short slice has to be
-//! discarded.
+//! Rate of a worker just after a series has switched to it. It shows how much of a short slice has
+//! to be discarded.
 
 use serde::{Deserialize, Serialize};
 

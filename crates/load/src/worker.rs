@@ -34,25 +34,25 @@ const MAX_BS: u64 = 1 << 30;
 /// Longest fixed hold: far above any layer, far below what would look like a dead target.
 const MAX_HOLD_NS: u64 = 60_000_000_000;
 
-/// Threads, memory and queue that stay resident on one target or several. Dropping a worker ends
-/// its threads and frees everything, unless an I/O does not come back: its thread and memory then
-/// stay until it does.
+/// Threads, memory and queue that stay resident on one target or several. Dropping a worker frees
+/// its memory, and ends its threads unless another worker shares them. If an I/O does not come
+/// back, its thread and memory stay until it does.
 pub struct Worker {
     chosen: Chosen,
     /// Threads, shared with workers that were prepared beside this one.
     crew: Arc<Mutex<LoadCrew>>,
-    /// Number of this worker's lanes in the threads of the crew.
+    /// Number by which the threads of the crew find this worker's lanes.
     lane: u32,
     /// Targets in the order in which the threads are assigned to them: thread i works on target i
     /// modulo their number.
     targets: Vec<LoadTarget>,
     block_sizes: Vec<u64>,
-    /// Ledger of the blocks that each thread's job wrote, if it verifies.
+    /// For each thread, the ledger of its job's blocks if the job verifies.
     ledgers: Vec<Option<Arc<Ledger>>>,
     /// True if the page cache is between a job that verifies and its target.
     cached: bool,
     end_fsync: bool,
-    /// True if a job has a schedule.
+    /// True if a job has a rate.
     paced: bool,
     last_drain_ns: u64,
 }
@@ -552,8 +552,8 @@ fn check_memory(jobs: &[Job], targets: usize) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Returns the number of threads that make up one fio thread: more than one where the engine does
-/// not reach the depth.
+/// Returns the number of load threads that make up one fio thread: more than one if a single thread
+/// of the engine does not reach the job's depth.
 fn split(job: &Job, engine: EngineName) -> u32 {
     job.iodepth.div_ceil(engine.kind().depth.unwrap_or(job.iodepth))
 }

@@ -39,7 +39,7 @@ global_asm!(".globl _start", "_start:", "mov rdi, rsp", "and rsp, -16", "call {b
 #[cfg(target_arch = "aarch64")]
 global_asm!(".globl _start", "_start:", "mov x0, sp", "bl {begin}", begin = sym begin);
 
-/// Makes the system call with this number.
+/// Makes the system call with this number, and returns its result: below zero if it failed.
 #[cfg(target_arch = "x86_64")]
 fn call(number: usize, [a, b, c, d, e]: [usize; 5]) -> isize {
     let result;
@@ -51,7 +51,7 @@ fn call(number: usize, [a, b, c, d, e]: [usize; 5]) -> isize {
     result
 }
 
-/// Makes the system call with this number.
+/// Makes the system call with this number, and returns its result: below zero if it failed.
 #[cfg(target_arch = "aarch64")]
 fn call(number: usize, [a, b, c, d, e]: [usize; 5]) -> isize {
     let result;

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Exchange {
-    /// Round-trip time of the control connection before the load, in nanoseconds.
+    /// Round-trip time of the control connection before the load, in nanoseconds; 0 for a tool.
     pub round_trip_ns: u64,
-    /// Size of a TCP segment in bytes, without headers.
+    /// Size of a TCP segment in bytes, without headers; 0 if unknown.
     pub mss: u32,
     /// Size of a datagram in bytes, without the headers of IP and UDP; `None` if the load is not a
     /// stream of datagrams.

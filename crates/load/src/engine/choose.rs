@@ -86,8 +86,8 @@ fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
     }
 }
 
-/// Chooses io_uring if it works for every job deeper than 1 on every target; otherwise an engine
-/// that keeps their depth without it.
+/// Chooses io_uring if it serves every job deeper than 1 on every target without worker threads;
+/// otherwise the engine of [`instead`]. Returns the reason, too.
 fn by_trial(trials: &[Vec<EngineTrial>]) -> Result<(EngineName, String), LoadError> {
     let several = trials.iter().any(|on_targets| on_targets.len() > 1);
     for trial in trials.iter().flatten().filter(|trial| trial.job.iodepth > 1) {

@@ -50,10 +50,11 @@ pub(crate) struct Completion {
 /// fails as an engine, and aio counts the I/O as failed.
 pub(super) const NO_MEMORY_NS: u64 = 10_000_000_000;
 
-/// Number of I/Os that are handed over at once. A device that serves them in parallel starts on the
-/// first ones while the others are still being made, so it gets few at a time. A target that has
-/// done all of them when the submitting call returns (a page cache, a null device) gains nothing by
-/// that, and pays for every call (docs/decisions/submit-batches.md).
+/// Number of I/Os that are handed to the kernel at once. A device that serves them in parallel
+/// starts on the first ones while the others are still being made, so it gets few at a time. A
+/// target that has done all of them when the submitting call returns (a page cache, a null device)
+/// gains nothing by that, and pays for every call, so it gets many
+/// (docs/decisions/submit-batches.md).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch {
     most: u32,
@@ -115,7 +116,7 @@ pub(crate) trait Engine {
     }
 }
 
-/// Moves all completions to `done`: by a swap if it is empty, as it is in the loop.
+/// Moves all completions to `done`: by a swap if that is empty, as it is in the loop of a slice.
 #[inline]
 pub(super) fn take_all(from: &mut Vec<Completion>, done: &mut Vec<Completion>) {
     if done.is_empty() {

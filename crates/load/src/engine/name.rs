@@ -14,6 +14,7 @@ pub enum EngineName {
     Aio,
     /// io_uring, with one ring per thread.
     Uring,
-    /// Queue that feeds a thread, which does one I/O at a time, as in glibc.
+    /// Counterpart of fio's posixaio: a queue that feeds a thread, which does one I/O at a time, as
+    /// in glibc.
     PosixAio,
 }

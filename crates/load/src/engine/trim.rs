@@ -46,10 +46,10 @@ impl Trimmer {
     }
 }
 
-/// Checks that blocks of `bytes` from `offset` on can be trimmed, without trimming any data.
+/// Checks that blocks of `bytes` bytes from `offset` on can be trimmed, without trimming any data.
 ///
 /// # Errors
-/// A clause that says why not, with a hint.
+/// A clause that says why not.
 pub(crate) fn check_trimming(file: &File, offset: u64, bytes: u64) -> Result<(), String> {
     let failed = |error: io::Error| format!("it cannot be asked whether it trims: {error}");
     let meta = file.metadata().map_err(failed)?;

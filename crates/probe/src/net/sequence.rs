@@ -1,6 +1,6 @@
 //! Record of the numbers of a sequence that have arrived: new ones, late ones, and duplicates.
 
-/// How far behind the highest number that has arrived the arrival of a number is remembered.
+/// Maximum distance from the highest number at which the arrival of a number is remembered.
 const REACH: u64 = 1 << 14;
 
 /// Numbers that arrived, in memory of fixed size. A number further back than [`REACH`] counts as

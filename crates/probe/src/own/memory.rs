@@ -1,7 +1,7 @@
-//! Memory probes: the speed of copying, and the time of a load that the next one depends on, over
-//! sizes from a first cache to beyond the last. Buffers lie on huge pages if the kernel gives them.
-//! On pages of 4 KiB two equal processes differed by up to 17 %, by where their pages happened to
-//! lie, and no number of rounds cancels that.
+//! Memory probes: the speed of copying, and the time of loads each of which waits for the one
+//! before, over sizes from a first cache to beyond the last. Buffers lie on huge pages if the
+//! kernel gives them. On pages of 4 KiB two equal processes differed by up to 17 %, by where their
+//! pages happened to lie, and no number of rounds cancels that.
 
 use super::crew::prepare;
 use super::work::{SHORTEST_SLICE_NS, Work};

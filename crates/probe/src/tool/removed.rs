@@ -5,7 +5,8 @@ use crate::ProbeUnit;
 
 /// A tool, or one test of it, that is no longer a probe.
 pub struct RemovedTool {
-    /// Text of the probe: `stress-ng(cyclic)`, or a name for all other tests of it.
+    /// Probe as it was written: `stress-ng(cyclic)`, or `stress-ng` for all other tests of the
+    /// tool.
     text: &'static str,
     /// Unit of its figures in stored runs.
     pub unit: ProbeUnit,
