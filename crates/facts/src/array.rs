@@ -1,5 +1,5 @@
-//! State of something made of several members, as whatever made it reports it, for the record of
-//! what was measured.
+//! State of an array or another volume of several members, as the program that made it reports it,
+//! for the record of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub enum ArrayState {
     Degraded {
         missing: u32,
     },
-    /// Members are being emptied: their data moves to other members, and they serve it meanwhile.
+    /// Members are to leave: their data moves to other members, and they serve it meanwhile.
     Out {
         members: u32,
     },

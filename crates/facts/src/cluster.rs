@@ -1,31 +1,31 @@
-//! Status of a storage cluster, as it reports itself, for the record of what was measured.
+//! Status of a Ceph cluster, as it reports itself, for the record of a run.
 
 use crate::array::ArrayState;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Status of a cluster at one reading. Only all values together form a state: the health checks
-/// call a cluster with an OSD out healthy, the map of OSDs is ahead of the placement groups, and
-/// these are up to 5 s old.
+/// Status of a Ceph cluster at one reading. No value alone shows the state: the health checks call
+/// a cluster with an OSD out healthy, and the map of OSDs changes before the states of placement
+/// groups, which are up to 5 s old.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClusterStatus {
     pub health: String,
-    /// Names of the health checks.
+    /// Names of the health checks that the cluster reports as failed: `OSD_DOWN`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
-    /// OSDs that the cluster knows.
+    /// Number of OSDs that the cluster knows.
     pub osds: u32,
     pub up: u32,
-    /// OSDs that are in.
+    /// Number of OSDs that are in.
     #[serde(rename = "in")]
     pub within: u32,
     /// States of placement groups, with the number of groups in each.
     pub groups: Vec<(String, u64)>,
-    /// Fraction of copies that are missing.
+    /// Fraction of copies that are missing, 0 to 1.
     pub degraded: f64,
-    /// Fraction of copies that are not where they belong.
+    /// Fraction of copies that are not where they belong, 0 to 1.
     pub misplaced: f64,
-    /// Fraction of placement groups that serve nothing.
+    /// Fraction of placement groups that serve nothing, 0 to 1.
     pub inactive: f64,
     /// Bytes recovered or moved per second.
     pub recovering: f64,
@@ -36,7 +36,8 @@ impl ClusterStatus {
         self.groups.iter().map(|(_, count)| count).sum()
     }
 
-    /// Returns true if all OSDs are up and in, and every placement group is exactly `active+clean`.
+    /// Returns true if all OSDs are up and in, and there are placement groups, all exactly
+    /// `active+clean`.
     pub fn is_healthy(&self) -> bool {
         self.unavailable_osds() == 0
             && !self.groups.is_empty()

@@ -1,4 +1,4 @@
-//! Limits of a guest.
+//! Limits of the guests that iotax starts.
 
 /// Smallest memory in bytes in which a guest boots. With less, Debian's kernel cannot unpack an
 /// initramfs that contains this program.

@@ -27,12 +27,12 @@ pub enum Engine {
     Native(EngineName),
 }
 
-/// `--destroy serial=X,wipe=gpt`: the user's explicit consent for one device.
+/// User's explicit consent to the destruction of one device's data: `--destroy serial=X,wipe=gpt`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     pub serial: String,
     /// Signatures that may be destroyed, by libblkid's names (`gpt`, `ext4`, `LVM2_member`), or
-    /// `data`.
+    /// `data` for data without a signature.
     pub wipe: Vec<String>,
     /// Checks that are impossible on a host without an agent, and may be skipped (`open`,
     /// `exclusive`, `content`).

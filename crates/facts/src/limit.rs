@@ -21,7 +21,8 @@ pub enum LimitUnit {
 }
 
 impl LimitUnit {
-    /// Returns true if the limit applies to reads or to writes, and to I/Os or to bytes.
+    /// Returns true if the limit applies to writes (`writes`) or reads, counted in bytes (`bytes`)
+    /// or I/Os.
     pub fn holds_for(self, writes: bool, bytes: bool) -> bool {
         match self {
             LimitUnit::ReadIos => !writes && !bytes,
@@ -52,7 +53,7 @@ impl LimitUnit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetLimit {
     pub of: LimitUnit,
-    /// Amount per second, or the number of processors.
+    /// Amount per second, or the number of processors, in the unit that `of` names.
     pub rate: f64,
     /// Amount that passes at once after a pause, if a separate value is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,5 @@
-//! Facts of a machine: processor, memory, drives and what lies below files, networks. An unknown
-//! fact is `None`, never an empty word.
+//! Facts of a machine: processor, memory, networks, and drives with what lies between them and a
+//! file. An unknown fact is `None`, never an empty string.
 
 use super::limit::SetLimit;
 use super::vm::VmFacts;
@@ -21,11 +21,13 @@ pub struct Facts {
     pub cpu: Box<Processor>,
     pub memory_bytes: Option<u64>,
     pub huge_pages: Vec<HugePages>,
-    /// The kernel's setting, the value in force in brackets: `always [madvise] never`.
+    /// The kernel's setting for transparent huge pages, the value in force in brackets: `always
+    /// [madvise] never`.
     pub transparent_huge_pages: Option<String>,
     pub clocksource: Option<String>,
     pub targets: Vec<TargetFacts>,
-    /// Networks that the machine's network cards lead to; empty if no card reports its speed.
+    /// Networks to which the machine has routes; empty if no network card reports its speed, or
+    /// there are too many routes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Network>,
     /// Limits from control groups on this process's processors and on the devices below its
@@ -37,14 +39,15 @@ pub struct Facts {
     /// Facts about the machine that the user stated, in the user's own words.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub said: BTreeMap<String, String>,
-    /// The manager's report on the machine, if it is a virtual machine that the scenario names.
+    /// What libvirt, Proxmox VE or ESXi reports on the machine, if it is an existing virtual
+    /// machine that the scenario names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vm: Option<Box<VmFacts>>,
 }
 
 impl Facts {
-    /// Returns the network that contains an address or through which it is reached. `None`: the
-    /// address is not IPv4, or no such network is recorded.
+    /// Returns the network that contains an address, or through which the address is reached.
+    /// `None` if the address is not IPv4, or no such network is recorded.
     pub fn network_of(&self, address: &str) -> Option<&Network> {
         network_toward(&self.networks, address.parse().ok()?)
     }
@@ -61,14 +64,14 @@ pub struct Processor {
     pub threads: Option<u64>,
     /// Logical CPUs of each NUMA node, as `0-7,16-23`.
     pub numa_nodes: BTreeMap<String, String>,
-    /// Groups of logical CPUs that share an L3 cache.
+    /// Logical CPUs of each group that shares an L3 cache, as `0-7,16-23`.
     pub l3_groups: Vec<String>,
-    /// Logical CPUs of each core, if a core has several: `0,8`.
+    /// Logical CPUs of each core that has several: `0,8`.
     pub smt_groups: Vec<String>,
     pub governors: Vec<String>,
     pub turbo: Option<bool>,
     pub under_hypervisor: Option<bool>,
-    /// The kernel's mitigation of each vulnerability.
+    /// The kernel's mitigation of each vulnerability of the processor, by the vulnerability's name.
     pub mitigations: BTreeMap<String, String>,
 }
 
@@ -130,7 +133,7 @@ pub struct Device {
     pub numa_node: Option<u64>,
 }
 
-/// A PCIe link: its negotiated speed and width, and the device's maximum of both.
+/// PCIe link: its negotiated speed and width, and the maximum speed and width of the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PcieLink {
     /// Address of the function: `0000:01:00.0`.
@@ -159,7 +162,8 @@ pub struct Network {
     pub bits: u8,
     /// Interface that leads to the network.
     pub card: String,
-    /// Speed of the interface in megabits per second, if it is a card.
+    /// Speed of the interface in megabits per second; `None` if it is no network card, or does not
+    /// report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub megabits: Option<u64>,
     /// True for InfiniBand, false for Ethernet.
@@ -167,8 +171,8 @@ pub struct Network {
     pub infiniband: bool,
 }
 
-/// Returns the network that contains an address or through which it is reached: the one with the
-/// longest matching prefix.
+/// Returns the network that contains an address, or through which the address is reached: the one
+/// with the longest matching prefix.
 pub fn network_toward(networks: &[Network], address: Ipv4Addr) -> Option<&Network> {
     let leads =
         |one: &&Network| (u32::from(address) ^ u32::from(one.address)) & mask(one.bits) == 0;

@@ -5,17 +5,18 @@ use serde::{Deserialize, Serialize};
 /// A requirement that a machine may not meet.
 #[derive(Clone, Copy, Debug)]
 pub struct Requirement {
-    /// Stable name, for `doctor --require`.
+    /// Name of the requirement for `doctor --require`, which never changes.
     pub id: &'static str,
     /// Purpose, as a clause: `for the layer loop`.
     pub why: &'static str,
-    /// Commands that install it, by distribution; the last one applies to all distributions not
-    /// named.
+    /// Commands that meet the requirement, by distribution; the last one applies to all
+    /// distributions not named.
     pub supply: &'static [Supply],
     pub finds: &'static [SearchedThing],
 }
 
-/// A thing to look for; `String` when it is sent to another place.
+/// Program, kernel module or file to look for. Its name is a `String` when it is sent to another
+/// place.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchedThing<S = &'static str> {
@@ -42,7 +43,7 @@ pub struct Supply {
     pub command: &'static str,
 }
 
-/// Returns the supply for all distributions that are not named before it.
+/// Creates the last supply of a list, which is for all distributions that are not named before it.
 pub const fn everywhere(command: &'static str) -> Supply {
     Supply { distribution: "", command }
 }
@@ -55,7 +56,8 @@ pub const fn fedora(command: &'static str) -> Supply {
     Supply { distribution: "fedora", command }
 }
 
-/// Returns a need for a kernel module, by the name of its file and of the kernel's option.
+/// Expands to the requirement of a kernel module: id, name of the module, kernel option without
+/// `CONFIG_`, purpose.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! need_module {
@@ -76,8 +78,8 @@ macro_rules! need_module {
 }
 pub use need_module as module;
 
-/// Returns a need for one program (whose name is its id) or several, with the package on Debian, on
-/// Fedora and elsewhere.
+/// Expands to the requirement of one program, whose name is its id, or of several with an id of
+/// their own: purpose, then the package on Debian, on Fedora and elsewhere.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! need_program {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 
 /// Place in which load runs or a step is performed. It is written, stored and ordered as a string:
-/// `host`, `ssh:HOST`, a name.
+/// `host`, `ssh:HOST`, or the name of a guest.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(from = "String")]
 pub enum Place {
@@ -39,7 +39,7 @@ impl Place {
         }
     }
 
-    /// Returns the written form as a prefix and a name.
+    /// Returns the written form in two parts, prefix and name; one of them may be empty.
     fn prefix_and_name(&self) -> [&str; 2] {
         match self {
             Place::Host => [HOST, ""],
@@ -102,8 +102,7 @@ impl PartialOrd for Place {
     }
 }
 
-/// Returns true if the path's name belongs to the kernel's virtual files, whatever is mounted
-/// there.
+/// Returns true if the path begins with /proc or /sys, whatever is mounted there.
 pub fn is_of_the_kernel(path: &Path) -> bool {
     path.starts_with("/proc") || path.starts_with("/sys")
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// CPU time in nanoseconds between two readings of /proc/stat of the place and of `cpu.stat` of the
-/// process's own control group.
+/// CPU times of a place in nanoseconds, up to a reading or between two: of /proc/stat, summed over
+/// all CPUs, and of `cpu.stat` of the process's own control group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimes {
     pub user_ns: u64,
@@ -15,14 +15,14 @@ pub struct CpuTimes {
     /// all CPUs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub throttled_ns: u64,
-    /// CPU time of kernel threads by their own clocks, for short slices; `None` if no kernel thread
-    /// is visible.
+    /// CPU time of kernel threads by their own clocks, for short slices; `None` if it was not read,
+    /// or no kernel thread is visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_threads_ns: Option<u64>,
 }
 
-/// Converts from the order in which a load generator keeps the fields, which knows nothing of their
-/// meaning.
+/// Converts from [`iotax_load::MachineTimes`], which has the fields in their order. The last one is
+/// `None` if it is 0.
 impl From<[u64; 6]> for CpuTimes {
     fn from(
         [user_ns, system_ns, steal_ns, idle_ns, throttled_ns, threads_ns]: [u64; 6],
@@ -114,17 +114,17 @@ impl DeviceCounts {
     }
 }
 
-/// I/O that the devices of one place had completed at a point in time.
+/// I/O that the devices of one place had completed at a point in time, or completed between two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceReading {
-    /// Time of the reading on CLOCK_MONOTONIC of the place.
+    /// Time of the reading on CLOCK_MONOTONIC of the place, or the time between two readings.
     pub at_ns: u64,
     pub devices: Vec<DeviceCounts>,
 }
 
 impl DeviceReading {
-    /// Returns the nanoseconds since an earlier reading, and the counts of devices that are in both
-    /// readings.
+    /// Returns the nanoseconds since an earlier reading, in `at_ns`, and the I/O since then of the
+    /// devices that are in both readings.
     pub fn difference_since(&self, earlier: &DeviceReading) -> DeviceReading {
         let before =
             |one: &DeviceCounts| earlier.devices.iter().find(|known| known.device == one.device);
@@ -160,7 +160,8 @@ pub struct ThreadId {
     pub tid: u32,
 }
 
-/// Result of the quiesce gate: a clean stack, or what was still pending when the gate gave up.
+/// Result of the quiesce gate, which waits before a slice until earlier writes have reached the
+/// devices: nothing is pending, or what was pending when the gate gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuiesceGate {
     pub waited_ns: u64,

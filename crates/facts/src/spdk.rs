@@ -24,7 +24,7 @@ pub struct Reactor {
 }
 
 impl SpdkTarget {
-    /// Returns the processors that are busy even when the target is idle.
+    /// Returns the processors whose reactors poll: these are busy even when the target is idle.
     pub fn polled_processors(&self) -> Vec<u32> {
         self.reactors.iter().filter(|reactor| reactor.polls).map(|reactor| reactor.core).collect()
     }

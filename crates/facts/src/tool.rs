@@ -1,5 +1,5 @@
-//! Commands of an engine that iotax does not know, as a scenario writes them and a journal keeps
-//! them: lists of arguments with placeholders, never a line for a shell.
+//! Commands of a storage engine that iotax does not know, as a scenario writes them and a journal
+//! keeps them: lists of arguments with placeholders, never a line for a shell.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,8 +31,8 @@ pub struct ToolCommands {
     /// Name of a member in the engine, with placeholders; `None`: the member's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// Separator of members within one argument; `None`: each member is an argument of its own, or
-    /// members within a word are separated by commas.
+    /// Separator of members where one argument has all of them. `None`: an argument `{members}`
+    /// becomes an argument for each member; within a longer word, members are separated by commas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<String>,
     /// Interface that the volume offers to the layer above.
@@ -64,7 +64,7 @@ pub enum EngineGives {
 #[serde(rename_all = "kebab-case")]
 pub enum MadePath {
     Fixed(String),
-    /// A pointer into the JSON output of the last `find`, with placeholders.
+    /// JSON pointer, with placeholders, to the path in the output of the last command of `find`.
     Pointer(String),
 }
 
@@ -72,17 +72,18 @@ pub enum MadePath {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateQuery {
     pub command: Argv,
-    /// Pointer to the state in the command's JSON; `None`: anywhere in its output.
+    /// JSON pointer to the state in the command's output; `None`: the words may be anywhere in the
+    /// output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
     pub healthy: Vec<String>,
     pub degraded: Vec<String>,
     pub rebuilding: Vec<String>,
     pub syncing: Vec<String>,
-    /// Pointer to the progress of a rebuild in the command's JSON, in percent.
+    /// JSON pointer to the progress of a rebuild in the command's output, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    /// Pointer to the number of missing members in the command's JSON; `None`: one member is
+    /// JSON pointer to the number of missing members in the command's output; `None`: one member is
     /// missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
@@ -91,12 +92,13 @@ pub struct StateQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsQuery {
     pub command: Argv,
-    /// Names of settings with their pointers into the command's JSON; empty: the command prints
-    /// lines of KEY=VALUE.
+    /// JSON pointer of each setting in the command's output, by the setting's name; empty: the
+    /// command prints lines of KEY=VALUE.
     pub pointers: BTreeMap<String, String>,
 }
 
-/// Values of placeholders, by name. A size has its unit after a colon in the name.
+/// Values of placeholders, by name. A size in a unit other than bytes has the unit after a colon in
+/// its name.
 pub type PlaceholderSlots = BTreeMap<String, String>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,7 +160,8 @@ pub fn pieces(word: &str) -> Result<Vec<WordPiece<'_>>, String> {
     Ok(all)
 }
 
-/// Returns a word with its placeholders replaced, or `None` if one of them has no value.
+/// Returns a word with its placeholders replaced, or `None` if one of them has no value or the word
+/// is not valid.
 pub fn fill_slots(word: &str, slots: &PlaceholderSlots) -> Option<String> {
     let fill = |piece: WordPiece<'_>| match piece {
         WordPiece::Text(text) => Some(text),
@@ -168,7 +171,7 @@ pub fn fill_slots(word: &str, slots: &PlaceholderSlots) -> Option<String> {
     pieces(word).ok()?.into_iter().map(fill).collect()
 }
 
-/// Scope of a command: how often it runs.
+/// How often a command runs: once for the volume, for each member, or for each part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandScope {
     All,
@@ -192,8 +195,8 @@ pub fn has_slot(words: &[String], names: &[&str]) -> bool {
     all.into_iter().any(|piece| matches!(piece, WordPiece::Slot(slot) if names.contains(&slot)))
 }
 
-/// Returns a command with its placeholders replaced. An argument whose placeholder has no value is
-/// omitted, since its option was not written.
+/// Returns a command with its placeholders replaced, `{members}` as [`ToolCommands::separator`]
+/// says. An argument whose placeholder has no value is omitted, since its option was not written.
 pub fn expand_command(
     argv: &[String],
     slots: &PlaceholderSlots,
@@ -218,7 +221,7 @@ impl ToolCommands {
         lists.into_iter().flatten().chain(asked).chain(settings)
     }
 
-    /// Returns true if the engine gets PCI addresses.
+    /// Returns true if a command, or the name of a member, contains a PCI address.
     pub fn names_pci(&self) -> bool {
         let member =
             self.member.iter().any(|member| has_slot(std::slice::from_ref(member), &[PCI]));

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Target of the kill in a trial.
+/// What a durability trial kills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kill {
@@ -27,7 +27,7 @@ impl Kill {
         }
     }
 
-    /// Returns the phrase for a sentence: `kills of QEMU`.
+    /// Returns what is killed, as a phrase: `QEMU` in "kills of QEMU".
     pub fn phrase(self) -> &'static str {
         match self {
             Kill::Guest => "the guest",
@@ -55,7 +55,7 @@ pub struct DurabilityTrial {
     /// 4 KiB writes whose flush was acknowledged to this host before the guest was gone.
     pub acknowledged: u64,
     /// True if the writer was still writing when it was killed; false if it had already reached
-    /// `max_written`. Older records do not have this field.
+    /// `max_written`. `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writing: Option<bool>,
     pub found: ReadBack,
@@ -73,8 +73,8 @@ pub struct ReadBack {
     pub later: u64,
     /// Blocks with a sector that has data older than the last acknowledged.
     pub lost: u64,
-    /// Blocks with a sector that is neither old nor new: it has only part of a write, and its
-    /// checksum is wrong.
+    /// Blocks with a sector that has neither old nor new data: its checksum is wrong, since it has
+    /// only a part of a write.
     pub torn: u64,
     pub unreadable: u64,
     /// Blocks without an acknowledged write that may have been in flight at the kill.

@@ -1,12 +1,13 @@
-//! A place that is an existing virtual machine of libvirt, Proxmox VE or ESXi: its identity, and
-//! what its manager reports about it.
+//! Existing virtual machine of libvirt, Proxmox VE or ESXi in which load runs: its identity, and
+//! what the program that manages it reports about it.
 
 use super::place::Place;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Manager of virtual machines. Its word is a key of `[place.NAME]`.
+/// Program family that manages virtual machines. Its word is the key of `[place.NAME]` that names
+/// the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Manager {
@@ -35,13 +36,13 @@ impl Manager {
     }
 }
 
-/// A virtual machine, as the user names it.
+/// Virtual machine, as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Vm {
     pub manager: Manager,
     /// Name of the machine: a domain, a VMID, a name or path in the inventory.
     pub name: String,
-    /// Place in which the manager's program runs: this host, or a host over SSH.
+    /// Place in which the manager's program (virsh, qm, govc) runs: this host, or a host over SSH.
     #[serde(default, skip_serializing_if = "Place::is_host")]
     pub on: Place,
     /// Connection URI of libvirt; `None`: virsh's own.
@@ -60,7 +61,7 @@ const PARAMETERS: [&str; 4] = ["mode", "no_tty", "proxy", "sshauth"];
 /// file to read or a further connection.
 ///
 /// # Errors
-/// Says what the URI must not name.
+/// Which part of the URI is not allowed.
 pub fn transport_of(uri: &str) -> Result<&str, String> {
     let plain = |text: &str, also: &str| {
         text.chars().all(|c| c.is_ascii_alphanumeric() || also.contains(c))
@@ -110,7 +111,7 @@ impl std::fmt::Display for Vm {
 pub struct VmFacts {
     pub manager: Manager,
     pub name: String,
-    /// Settings of the machine, in the manager's words: `memory`, `cputune.shares`.
+    /// Settings of the machine, by their names in the manager: `memory`, `cputune.shares`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -126,11 +127,13 @@ pub struct VmDisk {
     /// Path under load that was identified as this disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<PathBuf>,
-    /// Settings in the manager's words; `default`: no value was set.
+    /// Settings of the disk, by their names in the manager; the value `default` means that none was
+    /// set.
     pub settings: BTreeMap<String, String>,
 }
 
-/// Statements of a scenario about a place.
+/// What a scenario states about a place: facts in the user's own words, and the virtual machine
+/// that it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceDescription {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

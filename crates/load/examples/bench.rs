@@ -58,7 +58,8 @@ fn slice(window_ms: u64) -> SliceSpec {
     }
 }
 
-/// Slices of 50 ms in turn, ABBA, with and without the hold: how much of its cost is found.
+/// Runs slices of 50 ms in turn (ABBA), with and without the hold, and prints how much of the
+/// hold's known cost is found.
 fn print_known_cost(path: &Path, iodepth: u32, share_ppm: u32) -> Result<(), LoadError> {
     let engine = Some(if iodepth == 1 { EngineName::Sync } else { EngineName::Uring });
     let hold = Hold { ns: 0, share_ppm };
@@ -99,7 +100,7 @@ fn print_row(engine: EngineName, iodepth: u32, result: &SliceResult) {
     );
 }
 
-/// What one reading costs, nanoseconds: the mean over a thousand of them.
+/// Returns the nanoseconds that one reading of the clock takes: the mean of a thousand.
 fn read_cost_ns() -> f64 {
     let begin = clock::monotonic_ns();
     let last = (0..1000).fold(begin, |_, _| std::hint::black_box(clock::monotonic_ns()));

@@ -108,7 +108,7 @@ impl Load {
     }
 }
 
-/// Returns `null` if nothing was recorded.
+/// Returns the latencies as a JSON object, or `null` if none was recorded.
 fn latencies(of: &Histogram) -> String {
     let Some(mean) = of.mean() else { return "null".to_owned() };
     let percentile = |q| of.percentile(q).unwrap_or_default();
@@ -122,7 +122,7 @@ fn latencies(of: &Histogram) -> String {
     )
 }
 
-/// Reads how much memory is private to this process.
+/// Reads the anonymous memory of this process in KiB.
 fn private_kib() -> Result<u64, Box<dyn Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let words = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));

@@ -1,5 +1,5 @@
-//! Memory of one thread's I/Os: page-aligned, mapped and touched before the first slice. It also
-//! makes the data to write, of the kind that the job states.
+//! Buffers of one thread's I/Os: page-aligned, mapped and touched before the first slice. Write
+//! buffers get data that are as compressible and as repetitive as the job asks.
 
 use crate::data::{DataKind, Repeats, SECTOR, fill_new, kept_bytes, kept_of};
 use crate::random::Random;
@@ -8,15 +8,15 @@ use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
 use std::ptr::NonNull;
 
-/// Alignment of every buffer; no device asks for more.
+/// Alignment of every buffer in bytes; no device asks for more.
 const ALIGN: usize = 4096;
 
-/// Largest block that is changed as a whole before each write. In larger blocks only one cache line
-/// of each sector is changed: no compressor's window holds two such blocks, and changing all of it
-/// would cost as much memory traffic as the write.
+/// Size in bytes up to which a block (or its dedupe unit) changes all its random bytes before each
+/// write. In larger ones only one cache line of each sector changes: no compressor's window holds
+/// two of them, and changing everything would cost as much memory traffic as the write.
 const REFRESH_WHOLE: usize = 128 * 1024;
 
-/// Bytes changed in each sector of a block beyond [`REFRESH_WHOLE`].
+/// Maximum number of bytes changed in each sector of what is larger than [`REFRESH_WHOLE`].
 const REFRESH_LINE: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,8 @@ impl BufferNeeds {
         }
     }
 
-    /// Returns the bytes needed for reads; writes need as many again, trims none.
+    /// Returns the number of bytes that the buffers of one direction, reads or writes, need. `None`
+    /// if it exceeds the address space.
     fn bytes_one_way(&self) -> Option<usize> {
         self.bs.checked_next_multiple_of(ALIGN)?.checked_mul(self.slots as usize)
     }
@@ -59,8 +60,8 @@ impl BufferNeeds {
     }
 }
 
-/// Mapping that holds one buffer per slot for reads, one for writes, or both. Buffers that were
-/// read into must not be written, since they may hold zeros.
+/// Mapping that holds for each slot a buffer for reads, one for writes, or both. A read buffer is
+/// never written to the target, since it may hold zeros.
 pub(crate) struct Buffers {
     base: NonNull<u8>,
     mapped: usize,
@@ -76,10 +77,11 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Maps the buffers, touches and fills them.
+    /// Maps and touches the buffers, and fills those for writes.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// When there is not enough memory or, for [`Iomem::MmapHuge`], there are not enough huge
+    /// pages.
     pub(crate) fn new(needs: BufferNeeds, random: Random) -> io::Result<Buffers> {
         let stride = needs.bs.next_multiple_of(ALIGN);
         let mapped = needs.mapped().ok_or(io::ErrorKind::OutOfMemory)?;
@@ -114,8 +116,8 @@ impl Buffers {
         self.pointer_at(slot as usize * self.stride)
     }
 
-    /// Returns the data that a slot writes next. They differ from its last write, except for units
-    /// that repeat another.
+    /// Makes the data of a slot's next write, and returns their buffer. They differ from the slot's
+    /// last write, except for units that repeat another on purpose and for bytes that stay zero.
     #[inline]
     pub(crate) fn write_buffer(&mut self, slot: u32) -> *mut u8 {
         let start = self.pointer_at(self.write_base + slot as usize * self.stride);
@@ -148,12 +150,14 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts(self.read_buffer(slot), self.bs) }
     }
 
-    /// Returns the whole mapping, for registering it.
+    /// Returns the start of the whole mapping and its length in bytes, by which io_uring registers
+    /// it.
     pub(crate) fn extent(&self) -> (*mut u8, usize) {
         (self.base.as_ptr(), self.mapped)
     }
 
-    /// Leaves the memory mapped forever: the kernel may still write to it.
+    /// Keeps the memory mapped when this value is dropped, because the kernel may still write to
+    /// it.
     pub(crate) fn abandon(&mut self) {
         self.abandoned = true;
     }
@@ -216,7 +220,8 @@ fn map_huge(mapped: usize) -> io::Result<NonNull<u8>> {
     NonNull::new(base).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
-/// Maps an aligned stretch and asks the kernel to make huge pages of it.
+/// Maps an aligned stretch and asks the kernel to make huge pages of it. Fails, and unmaps the
+/// stretch, if any part of it is not on a huge page.
 fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
     let access = ProtFlags::READ | ProtFlags::WRITE;
     let room = mapped.checked_add(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -256,9 +261,8 @@ fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
     )))
 }
 
-/// Returns the bytes on transparent huge pages of the mappings in this address range (AnonHugePages
-/// of /proc/self/smaps). If the kernel has merged a mapping with its neighbours, only the part in
-/// the range counts.
+/// Returns how many bytes of this address range are on transparent huge pages (AnonHugePages of
+/// /proc/self/smaps). Of a mapping that reaches beyond the range, at most the overlap counts.
 fn huge_bytes(within: std::ops::Range<usize>) -> io::Result<usize> {
     let text = std::fs::read_to_string("/proc/self/smaps")?;
     let (mut overlap, mut huge) = (0, 0);
@@ -273,14 +277,15 @@ fn huge_bytes(within: std::ops::Range<usize>) -> io::Result<usize> {
     Ok(huge)
 }
 
-/// Parses an address range such as `7f00-7f80`.
+/// Parses a hexadecimal address range such as `7f00-7f80`; `None` if it is none.
 fn addresses(word: &str) -> Option<std::ops::Range<usize>> {
     let (start, end) = word.split_once('-')?;
     Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
 }
 
-/// Changes every word that need not stay zero by one key. Random words stay random, and no string
-/// of bytes of one write recurs in the next.
+/// Xors the random bytes of a block or dedupe unit with a key; if it is larger than
+/// [`REFRESH_WHOLE`], only the first [`REFRESH_LINE`] bytes of each sector. `kept` is the number of
+/// random bytes in a full sector. The bytes stay random.
 fn refresh(data: &mut [u8], kept: usize, key: u64) {
     if kept == SECTOR && data.len() <= REFRESH_WHOLE {
         return xor(data, key);

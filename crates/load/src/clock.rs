@@ -1,9 +1,9 @@
-//! Time source of the generator: CLOCK_MONOTONIC through the vDSO, as nanoseconds in a u64, and
-//! waits that are exact to about a microsecond.
+//! Time source of the generator: CLOCK_MONOTONIC through the vDSO, as nanoseconds in a u64. Also a
+//! wait that is exact to about a microsecond, and a sleep that is not.
 
 use rustix::thread::{ClockId, Timespec};
 
-/// Time at the end of a wait that is spun: a timer wakes a thread tens of microseconds late.
+/// Last part of a wait, which is spent spinning: a timer wakes a thread tens of microseconds late.
 pub const SPIN_NS: u64 = 60_000;
 
 /// Returns the nanoseconds of CLOCK_MONOTONIC.

@@ -1,6 +1,6 @@
 //! CPU time of threads.
 
-/// CPU time of one thread.
+/// CPU time of one thread, or of several in sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadCpu {
     /// Nanoseconds in user mode.
@@ -21,7 +21,7 @@ impl ThreadCpu {
         ThreadCpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
     }
 
-    /// Adds the CPU time of another thread.
+    /// Returns the sum with the CPU time of another thread.
     pub fn plus(self, other: ThreadCpu) -> ThreadCpu {
         ThreadCpu {
             user_ns: self.user_ns + other.user_ns,

@@ -1,6 +1,7 @@
-//! Resident threads of a worker: started once, waiting between slices, ended with the worker. A
-//! thread that dies or whose I/O does not come back gives an error, never a hang. Such a crew runs
-//! no further slice, and its memory stays until the kernel releases it.
+//! Load threads that stay between slices: started once, waiting for orders, ended when the last
+//! worker that uses them is dropped. A thread that dies, or whose I/O does not come back, gives an
+//! error, never a hang. The crew then runs no further slice, and a stuck thread keeps its memory
+//! until its I/O ends.
 
 use crate::LoadError;
 use crate::clock;
@@ -37,7 +38,7 @@ enum CrewOrder {
     ReadBack(BackOrder),
 }
 
-/// Order to make a lane.
+/// Order to a thread to make a lane: the engine, memory and counts of one worker in this thread.
 struct LaneJoin {
     start: CrewStart,
     setup: Box<Setup>,
@@ -62,9 +63,9 @@ struct CrewThread {
     thread: JoinHandle<()>,
 }
 
-/// Threads, each with a lane of every worker that they serve. Where a thread runs and what its
-/// processor has in its caches is the same for all these workers, so it makes no difference between
-/// them.
+/// Load threads of one worker, or of several that share them. Each thread has a lane for every
+/// worker that uses it. Where a thread runs and what its processor has in its caches is the same
+/// for all these workers, so it makes no difference between them.
 pub(crate) struct LoadCrew {
     members: Vec<CrewThread>,
     farewells: Sender<(usize, CrewReply)>,
@@ -77,16 +78,15 @@ pub(crate) struct LoadCrew {
 /// Lanes of a worker that have joined a crew.
 #[derive(Debug)]
 pub(crate) struct JoinedLanes {
-    /// Number of the lane in each thread.
+    /// Number by which each thread finds the worker's lane.
     pub(crate) lane: u32,
-    /// Features that the engines of some threads have to do without.
+    /// Features that the engine of at least one thread has to do without, in words.
     pub(crate) lacks: BTreeSet<&'static str>,
 }
 
 type CrewStart = fn(Setup) -> io::Result<Box<dyn Resident>>;
 
-/// Locks a crew that a worker shares with others. A thread that panicked with the lock has left the
-/// crew consistent: no order is half given.
+/// Locks a crew, even if a thread panicked while it held the lock: no order is ever half given.
 pub(crate) fn lock(crew: &Mutex<LoadCrew>) -> MutexGuard<'_, LoadCrew> {
     crew.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -108,7 +108,8 @@ impl LoadCrew {
         }
     }
 
-    /// Returns true if lanes may join its threads: each must sit where its thread does.
+    /// Returns true if the crew is not broken and each set-up asks for the processors and I/O
+    /// priority that the thread of the same index has. Set-ups beyond the last thread get new ones.
     pub(crate) fn suits(&self, setups: &[Setup]) -> bool {
         self.broken.is_none()
             && setups.iter().zip(&self.members).all(|(setup, member)| setup.seat == member.seat)
@@ -118,8 +119,8 @@ impl LoadCrew {
     /// until all lanes are ready.
     ///
     /// # Errors
-    /// The first failure of a lane to prepare itself, after the thread's number; then no lane
-    /// stays.
+    /// The index of a thread, and why it could not be started or make its lane; index 0 if the crew
+    /// is broken. All lanes are dropped again, unless the crew is broken.
     pub(crate) fn join(
         &mut self,
         kind: &EngineFamily,
@@ -165,8 +166,8 @@ impl LoadCrew {
         failed.map_or(Ok(joined), Err)
     }
 
-    /// Ends the lanes of the first `threads` threads. In a broken crew they stay: a thread is
-    /// stuck.
+    /// Drops the lanes of this number in the first `threads` threads. In a broken crew they stay,
+    /// because a thread may be stuck.
     pub(crate) fn leave(&mut self, lane: u32, threads: usize) {
         if self.broken.is_none() {
             // If the crew breaks now, the next order reports it.
@@ -175,7 +176,8 @@ impl LoadCrew {
         }
     }
 
-    /// Runs a slice: takes an order for each thread, and returns a result from each.
+    /// Runs a slice of the worker whose lanes have this number: takes an order for each thread, and
+    /// returns a result from each.
     ///
     /// # Errors
     /// When a thread died, is stuck, or its engine failed, now or in an earlier slice.
@@ -191,7 +193,8 @@ impl LoadCrew {
         })
     }
 
-    /// Clears the counts of the lanes of the first `threads` threads.
+    /// Clears the counts of a worker's lanes, which are in the first `threads` threads, for a new
+    /// series. The bins of its [`Transient`] are `bin_ns` wide.
     ///
     /// # Errors
     /// When a thread died or is stuck.
@@ -208,8 +211,8 @@ impl LoadCrew {
         Ok(())
     }
 
-    /// Runs slices of several lanes one after the other. Each thread gets the slices that it takes
-    /// part in, with their lanes.
+    /// Runs slices of several workers one after the other. `orders` has for each thread the slices
+    /// that it takes part in, each with the number of the lane.
     ///
     /// # Errors
     /// The errors of [`LoadCrew::run_crew_slice`].
@@ -224,7 +227,7 @@ impl LoadCrew {
         })
     }
 
-    /// Returns the counts of the lanes of the first `threads` threads since
+    /// Returns, for each of the first `threads` threads, the counts of its lane since
     /// [`LoadCrew::begin_series`].
     ///
     /// # Errors
@@ -241,7 +244,7 @@ impl LoadCrew {
         })
     }
 
-    /// Calls fsync in each of the first `threads` threads at once.
+    /// Calls fsync on the lane's file in the first `threads` threads, in all at once.
     ///
     /// # Errors
     /// When a thread died or is stuck; the errors of fsync are in the results.
@@ -257,10 +260,11 @@ impl LoadCrew {
         })
     }
 
-    /// Calls fsync in each of the first `threads` threads, which then drops the page cache.
+    /// Calls fsync on the lane's file in the first `threads` threads, each of which then drops the
+    /// file's pages from the page cache.
     ///
     /// # Errors
-    /// When a thread died or is stuck; the errors of fsync are in the results.
+    /// When a thread died or is stuck; other errors are in the results.
     pub(crate) fn settle_lanes(
         &mut self,
         lane: u32,
@@ -273,10 +277,11 @@ impl LoadCrew {
         })
     }
 
-    /// Reads back written blocks, with an order for each thread. Calls `watch` now and then.
+    /// Reads back written blocks, with an order for each thread. Calls `watch` after each [`TICK`]
+    /// in which no thread was done.
     ///
     /// # Errors
-    /// When a thread died or is stuck, or has no memory.
+    /// When a thread died, is stuck, or has no memory for the reads.
     pub(crate) fn read_back(
         &mut self,
         lane: u32,
@@ -292,8 +297,9 @@ impl LoadCrew {
         })
     }
 
-    /// Sends an order to each of the first threads, and returns what `pick` takes out of their
-    /// answers. An error in these ends the crew; `failed` names what failed.
+    /// Sends one order to each of the first threads, and returns what `pick` takes out of their
+    /// replies (`None`: the reply to another order). An error breaks the crew, and its text begins
+    /// with `failed`.
     fn ask_threads<T>(
         &mut self,
         lane: u32,
@@ -346,8 +352,9 @@ impl LoadCrew {
         let _ = member.orders.send((lane, order));
     }
 
-    /// Returns one reply from each of the first `threads` threads, in their order. Calls `watch`
-    /// now and then.
+    /// Waits for one reply from each of the first `threads` threads, and returns them in the order
+    /// of the threads. Calls `watch` after each [`TICK`] without a reply. If a thread has ended or
+    /// is stuck, the crew is broken, and the reason is returned.
     fn gather(
         &mut self,
         threads: usize,
@@ -436,7 +443,7 @@ impl CrewThread {
     }
 }
 
-/// Reports the end of its thread, for whatever reason.
+/// Sends the replies of a thread and, when that ends for whatever reason, [`CrewReply::Gone`].
 struct Farewell {
     index: usize,
     replies: Sender<(usize, CrewReply)>,
@@ -455,7 +462,8 @@ impl Drop for Farewell {
     }
 }
 
-/// Serves orders in a thread until the crew is dropped.
+/// Applies the seat to the calling thread, and serves orders until the crew is dropped. Ends at
+/// once if the seat is refused.
 fn serve(seat: &Seat, inbox: &Receiver<(u32, CrewOrder)>, farewell: &Farewell) {
     if let Err(error) = seat.take_seat() {
         return farewell.reply(CrewReply::Joined(Err(error)));
@@ -490,8 +498,8 @@ fn serve(seat: &Seat, inbox: &Receiver<(u32, CrewOrder)>, farewell: &Farewell) {
     }
 }
 
-/// Runs slices one after the other. All threads of a slice must pass its gate, even one whose
-/// engine has failed: otherwise the others would wait forever.
+/// Runs this thread's slices one after the other. All threads of a slice must pass its gate, even
+/// one whose engine has failed: otherwise the others would wait forever.
 fn series(
     lanes: &mut BTreeMap<u32, Box<dyn Resident>>,
     orders: &[(u32, ShortOrder)],

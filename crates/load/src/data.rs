@@ -1,6 +1,6 @@
 //! Kind of the written data: how far they can be compressed, and how much of them repeats. By
 //! default they are random and no block comes twice, so that a layer that compresses or
-//! deduplicates cannot cheat.
+//! deduplicates saves nothing.
 
 use crate::random::Random;
 use serde::{Deserialize, Serialize};
@@ -8,26 +8,28 @@ use serde::{Deserialize, Serialize};
 /// Size in bytes of the stretches that `buffer_compress_percentage` applies to (as fio's default).
 pub(crate) const SECTOR: usize = 512;
 
-/// Kind of data, in fio's terms.
+/// Compressibility and repetition of written data, in fio's terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataKind {
     /// Percentage of each sector that is zeros, 0 ..= 100 (fio's `buffer_compress_percentage`).
     pub compress_percent: u8,
-    /// Percentage of units that repeat the last new one, 0 ..= 100 (fio's `dedupe_percentage`).
+    /// Chance in percent, 0 ..= 100, that a unit repeats the last new unit (fio's
+    /// `dedupe_percentage`).
     pub dedupe_percent: u8,
-    /// Size in bytes of the units that are new or repeated as a whole; 0 means what is written at
-    /// once.
+    /// Size in bytes of the units that are new or repeated as a whole. 0, or more than is written
+    /// at once, means all that is written at once.
     pub unit: u64,
 }
 
 impl DataKind {
-    /// Returns true for random data of which no unit comes twice.
+    /// Returns true if the data cannot be compressed and no unit is repeated.
     pub fn is_unique(&self) -> bool {
         self.compress_percent == 0 && self.dedupe_percent == 0
     }
 
-    /// Returns the bytes of a unit if `written` bytes are written at once.
+    /// Returns the size of a unit in bytes if `written` bytes are written at once, which it never
+    /// exceeds.
     pub(crate) fn unit_of(&self, written: usize) -> usize {
         usize::try_from(self.unit)
             .ok()
@@ -54,7 +56,7 @@ impl std::fmt::Display for DataKind {
     }
 }
 
-/// Decides which units are new, and keeps the last new one.
+/// Decides at random which units repeat an earlier one, and keeps the last new unit for that.
 pub(crate) struct Repeats {
     percent: u8,
     last: Vec<u8>,
@@ -66,7 +68,7 @@ impl Repeats {
         Repeats { percent: kind.dedupe_percent, last: Vec::new(), random }
     }
 
-    /// Fills a unit with the last new one again, or lets `renew` make it new.
+    /// Fills a unit with a copy of the last new unit, or lets `renew` make it new.
     pub(crate) fn next(&mut self, unit: &mut [u8], renew: impl FnOnce(&mut [u8])) {
         if self.percent == 0 {
             return renew(unit);
@@ -81,7 +83,7 @@ impl Repeats {
     }
 }
 
-/// Stream of data of a kind from a seed, for filling a file.
+/// Reproducible stream of data of one [`DataKind`], for filling a file.
 pub struct Stream {
     kind: DataKind,
     random: Random,
@@ -89,7 +91,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream; equal seeds give equal data.
+    /// Creates a stream. Equal kinds and seeds give equal data, if it is read in equal stretches.
     pub fn new(kind: DataKind, seed: u64) -> Stream {
         Stream {
             kind,
@@ -98,7 +100,8 @@ impl Stream {
         }
     }
 
-    /// Fills a stretch, which begins a unit.
+    /// Fills the buffer with the next units of the stream. The first begins at its start; the last
+    /// may be cut short.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         let kept = kept_bytes(self.kind.compress_percent);
         let random = &mut self.random;
@@ -108,7 +111,8 @@ impl Stream {
     }
 }
 
-/// Writes random bytes at the start of each sector, and zeros after them.
+/// Fills each sector with random bytes at its start and zeros after them. `kept` is the number of
+/// random bytes in a full sector.
 pub(crate) fn fill_new(data: &mut [u8], kept: usize, random: &mut Random) {
     for sector in data.chunks_mut(SECTOR) {
         let (new, rest) = sector.split_at_mut(kept_of(sector.len(), kept));
@@ -125,7 +129,7 @@ pub(crate) fn kept_bytes(compress_percent: u8) -> usize {
 }
 
 /// Returns the number of random bytes in a sector of `length` bytes, which may be the short one at
-/// the end of a block.
+/// the end of a block. `kept` is that of a full sector.
 pub(crate) fn kept_of(length: usize, kept: usize) -> usize {
     length * kept / SECTOR
 }

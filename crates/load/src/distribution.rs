@@ -1,6 +1,6 @@
 //! Distribution of I/Os over the blocks of a region: fio's `random_distribution`. Ranks are drawn
-//! by the law without a table, and permuted over the region, so that hot blocks do not lie side by
-//! side and no two ranks share one.
+//! by the law without a table, and a permutation assigns a block to each rank, so that hot blocks
+//! do not lie side by side.
 
 use crate::random::Random;
 use crate::scatter::Scatter;
@@ -14,10 +14,11 @@ const THETA: f64 = 1.1;
 /// Value that fio uses if `pareto` has no value.
 const POWER: f64 = 0.2;
 
-/// Largest theta: above it all but a thousandth of the I/Os would hit one block.
+/// Largest theta that is accepted: with it, all but a thousandth of the I/Os already hit one block.
 const MOST_THETA: f64 = 10.0;
 
-/// Stream of the seed's random numbers that orders hot blocks: the same for all threads of a job.
+/// Number of the random stream that permutes hot blocks over the region: the same for all threads
+/// of a job.
 const HOT: u64 = 0x686f_7400;
 
 /// Value of fio's `random_distribution`, in fio's notation: `random`, `zipf:1.1`, `pareto:0.2`.
@@ -27,13 +28,13 @@ pub enum Distribution {
     /// Hits all blocks with equal probability.
     #[default]
     Random,
-    /// Hits the block of rank k, counted from 1, in proportion to k to the power of minus theta.
+    /// Hits the block of rank k, counted from 1, with a probability proportional to `1 / k^theta`.
     Zipf {
         /// Exponent of the law, above 0 and at most 10.
         theta: f64,
     },
-    /// Gives a share 1 - h of the I/Os to a share h of the blocks, and so on for each share h of
-    /// those.
+    /// Gives the share `1 - h` of the I/Os to the hottest share `h` of the blocks, and divides the
+    /// I/Os within these in the same way.
     Pareto {
         /// Share of the blocks, above 0 and below 1.
         h: f64,
@@ -63,8 +64,8 @@ impl Distribution {
 impl FromStr for Distribution {
     type Err = String;
 
-    /// Parses fio's word and its value. A law of fio's that is not supported is refused, with the
-    /// laws that are.
+    /// Parses fio's notation. Refuses invalid values and the laws of fio that are not supported,
+    /// with a hint.
     fn from_str(text: &str) -> Result<Self, String> {
         let (law, value) = match text.split_once(':') {
             None => (text, None),
@@ -130,12 +131,12 @@ pub(crate) struct Skewed {
 #[derive(Clone, Debug)]
 enum Law {
     Zipf(Zipf),
-    /// Exponent of an evenly distributed number, and the number of blocks.
+    /// Exponent p and number of blocks n: the rank is `n * u^p`, with u drawn evenly from 0 to 1.
     Pareto(f64, u64),
 }
 
 impl Skewed {
-    /// Returns `None` for [`Distribution::Random`].
+    /// Creates a skewed choice of one of `blocks` blocks; `None` for [`Distribution::Random`].
     pub(crate) fn new(distribution: Distribution, blocks: u64, seed: u64) -> Option<Skewed> {
         let law = match distribution {
             Distribution::Random => return None,
@@ -150,7 +151,7 @@ impl Skewed {
         self.scatter.scattered_block(self.rank(random))
     }
 
-    /// Draws the rank of a block, from 0, the hottest.
+    /// Draws a rank: 0 is that of the hottest block.
     #[inline]
     fn rank(&self, random: &mut Random) -> u64 {
         match &self.law {
@@ -163,7 +164,7 @@ impl Skewed {
     }
 }
 
-/// Draws a number evenly from 0 (included) to 1.
+/// Draws a number evenly from 0 (included) to 1 (excluded).
 #[inline]
 fn unit(random: &mut Random) -> f64 {
     (random.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -175,10 +176,11 @@ fn unit(random: &mut Random) -> f64 {
 struct Zipf {
     blocks: u64,
     theta: f64,
-    /// Integral of the hat at both ends of the drawn range.
+    /// Integral of the hat up to the hot end of the drawn range; `last` is that up to the other
+    /// end.
     first: f64,
     last: f64,
-    /// Distance from its rank within which no draw is thrown away.
+    /// Largest `rank - x` at which a drawn point x is accepted without a further test.
     sure: f64,
 }
 
@@ -209,8 +211,8 @@ impl Zipf {
     }
 }
 
-/// Integrates x to the power of minus theta, from 1 to `x`. Where theta is 1 this is the logarithm,
-/// and near 1 no digits are lost.
+/// Returns the integral of `t^-theta` over t from 1 to `x`: if theta is 1, the logarithm. Near 1 no
+/// digits are lost.
 #[inline]
 fn integral(x: f64, theta: f64) -> f64 {
     let (log, rest) = (x.ln(), 1.0 - theta);
@@ -218,7 +220,7 @@ fn integral(x: f64, theta: f64) -> f64 {
     if grown.abs() < 1e-12 { log } else { grown.exp_m1() / rest }
 }
 
-/// Returns the x of an integral.
+/// Returns the `x` at which [`integral`] is `area`.
 #[inline]
 fn inverse(area: f64, theta: f64) -> f64 {
     let rest = 1.0 - theta;

@@ -4,7 +4,8 @@ use crate::clock;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Time before the start at which a thread wakes: what it reads before it begins takes less.
+/// Time before a slice's start at which its threads wake: longer than what they read before they
+/// begin takes.
 const NEAR_NS: u64 = 150_000;
 
 /// Lets the threads of a slice begin together, and stops all when one finds the target dead.
@@ -20,7 +21,8 @@ pub(crate) struct StartGate {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BeginTime {
     pub(crate) at_ns: u64,
-    /// Latest time at which the intended start still holds; later, the slice begins at once.
+    /// Latest time at which the intended start still holds; if a thread arrives later, the slice
+    /// begins at once.
     pub(crate) latest_ns: u64,
 }
 
@@ -35,14 +37,14 @@ impl StartGate {
         }
     }
 
-    /// Sleeps until the start is near, if it has a time.
+    /// Sleeps until [`NEAR_NS`] before the intended start; returns at once if there is none.
     pub(crate) fn approach(&self) {
         if let Some(begin) = self.begin {
             clock::sleep_until(begin.at_ns.saturating_sub(NEAR_NS));
         }
     }
 
-    /// Waits for all threads and returns the one start that holds for all.
+    /// Waits for all threads and then for their common start, and returns its time.
     pub(crate) fn pass(&self) -> u64 {
         if self.arrived.wait().is_leader() {
             let now_ns = clock::monotonic_ns();

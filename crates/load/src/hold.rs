@@ -1,24 +1,24 @@
-//! Delay layer inside the generator: completions that wait for their time before they count.
-//! Several may wait at once, and they come out in the order of their times.
+//! Delay layer inside the generator: completions that wait until they are due before they count.
+//! Several may wait at once, and they come out in the order in which they are due.
 
 use crate::Hold;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Maximum lateness that is carried over to later holds. A release comes late: by the time between
-/// two polls, and on a busy machine by the time for which the spinning thread was not running. Its
-/// lateness is deducted from the slot's next holds, in the next slice too, since it would add to
-/// the known cost: a stack without a hold does not lose the time for which a thread is preempted
-/// while it spins here. A longer stop than this is a frozen machine, not scheduling, and making up
-/// for it would hide the hold for a long time.
+/// Maximum lateness of a slot that is made up for later. A completion is released late by the time
+/// between two polls and, on a busy machine, by the time for which the spinning thread was not
+/// running. This would add to the known cost, so it is deducted from the slot's next holds, in the
+/// next slice too. A longer stop is a frozen machine, not scheduling, and making up for it would
+/// hide the hold for a long time.
 const MOST_CARRIED_NS: u64 = 20_000_000;
 
-/// Divisor that limits how much of a fixed hold is given back at a time: every latency stays longer
-/// by three quarters of the hold, and their mean by the whole of it. (With 1 us given back at the
-/// most, a hold of 20 us cost 20.9 +- 0.6 us on a machine with 4 % steal and no device at all.)
+/// Divisor of a fixed hold: at most a quarter of it is deducted at a time to make up for lateness.
+/// Every latency stays longer by three quarters of the hold, and their mean by the whole of it.
+/// (With 1 us deducted at the most, a hold of 20 us cost 20.9 +- 0.6 us on a machine with 4 % steal
+/// and no device at all.)
 const GIVEN_BACK: u64 = 4;
 
-/// Held-back completions, by slot.
+/// Completions that are held back, and the lateness that each slot has yet to make up for.
 pub(crate) struct Holder {
     hold: Hold,
     waiting: BinaryHeap<Reverse<(u64, u32)>>,
@@ -40,7 +40,8 @@ impl Holder {
         self.hold.is_none()
     }
 
-    /// Holds a completion back whose cycle began at `cycle_from_ns`.
+    /// Holds a completion back from `completed_ns` on. The slot's cycle began at `cycle_from_ns`; a
+    /// hold by [`Hold::share_ppm`] takes a share of it.
     pub(crate) fn admit(&mut self, slot: u32, cycle_from_ns: u64, completed_ns: u64) {
         let cycle_ns = completed_ns.saturating_sub(cycle_from_ns);
         let (fixed_ns, share_ns) = (self.hold.ns, share_ns(self.hold, cycle_ns));
@@ -56,7 +57,8 @@ impl Holder {
         self.waiting.peek().map(|Reverse((due_ns, _))| *due_ns)
     }
 
-    /// Takes a completion that is due, and returns its slot.
+    /// Removes the completion that is due first, and returns its slot; `None` if none is due at
+    /// `now_ns`.
     pub(crate) fn release(&mut self, now_ns: u64) -> Option<u32> {
         let Reverse((due_ns, slot)) = *self.waiting.peek()?;
         if due_ns > now_ns {

@@ -1,5 +1,4 @@
-//! Parameters of the I/O to issue, in fio's own terms. A job says nothing about where: that is the
-//! target.
+//! Parameters of the I/O to issue, in fio's own terms. The file or device is not a part of them.
 
 use crate::data::DataKind;
 use crate::distribution::Distribution;
@@ -20,9 +19,9 @@ pub enum Rw {
     /// Sequential mix of reads and writes (fio's `rw` and `readwrite`).
     #[serde(alias = "readwrite")]
     Rw,
-    /// Random mix of reads and writes.
+    /// Random mix of reads and writes (fio's `rw=randrw`).
     RandRw,
-    /// Sequential trims, which give up the data of the blocks.
+    /// Sequential trims, which give up the data of the blocks (fio's `rw=trim`).
     Trim,
     /// Random trims (fio's `rw=randtrim`).
     RandTrim,
@@ -53,7 +52,8 @@ impl Rw {
         self.writes() && !matches!(self, Rw::Trim | Rw::RandTrim)
     }
 
-    /// Returns true if offsets are random by default.
+    /// Returns true for the random orders (`rand*`), whose offsets are all random unless
+    /// `percentage_random` says otherwise.
     pub fn random(self) -> bool {
         matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandRw | Rw::RandTrim | Rw::RandTrimWrite)
     }
@@ -75,11 +75,12 @@ impl Rw {
     }
 }
 
-/// One fio job: `numjobs` threads, each with `iodepth` I/Os in flight on the same region.
+/// One fio job: `numjobs` threads, each with `iodepth` I/Os in flight. All threads work on the same
+/// region, unless `offset_increment` moves them apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// Section name of the job file, or a made-up one.
+    /// Section name in the job file, or a generated one.
     pub name: String,
     /// Direction and order of the I/Os.
     pub rw: Rw,
@@ -89,12 +90,12 @@ pub struct Job {
     pub bs: u64,
     /// Number of I/Os in flight per thread.
     pub iodepth: u32,
-    /// Number of threads (fio's `numjobs`).
+    /// Number of threads on each target (fio's `numjobs`).
     pub numjobs: u32,
-    /// First byte of the region.
+    /// First byte of the region, or of the first thread's region.
     pub offset: u64,
-    /// Distance in bytes between the starts of the regions of successive threads (fio's, of
-    /// numjobs).
+    /// Distance in bytes between the starts of the regions of successive threads of numjobs (as in
+    /// fio); 0 if all threads share one region.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub offset_increment: u64,
     /// Size of the region in bytes, of which whole blocks are used; `None` means up to the end of
@@ -119,7 +120,8 @@ pub struct Job {
     pub fsync: u32,
     /// Number of writes between two fdatasyncs; 0 means never.
     pub fdatasync: u32,
-    /// True if an fsync is issued when the slice ends, within its durable time.
+    /// True if all targets are flushed by an fsync when the slice ends, within its durable time.
+    /// Ignored in a job that only reads.
     pub end_fsync: bool,
     /// True if the target is opened with O_DIRECT.
     pub direct: bool,
@@ -127,13 +129,15 @@ pub struct Job {
     /// closed loop. Latency counts from the intended start, so a stall shows in every I/O that it
     /// delays.
     pub rate_iops: Option<u64>,
-    /// Compressibility of write data, 0 (incompressible, the default) ..=100.
+    /// Percentage of each sector of write data that is zeros, 0 (incompressible, the default) ..=
+    /// 100.
     pub buffer_compress_percentage: u8,
-    /// Percentage of write data that repeats the thread's last new block, 0 (none, the default)
-    /// ..=100.
+    /// Chance in percent, 0 (the default) ..= 100, that a unit of write data repeats the thread's
+    /// last new unit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dedupe_percentage: u8,
-    /// Size in bytes of the units that are new or repeated as a whole, if smaller than a block.
+    /// Size in bytes of the units that are new or repeated as a whole; `None` means a block, the
+    /// largest unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedupe_unit: Option<u64>,
     /// True if every written sector gets a stamp, reads of it are checked, and all of it is read
@@ -141,32 +145,33 @@ pub struct Job {
     /// per block, and CPU time that slices count.
     #[serde(default, skip_serializing_if = "is_false")]
     pub verify: bool,
-    /// Time at which the latency of an I/O begins.
+    /// Clock reading at which the latency of an I/O begins.
     #[serde(default, skip_serializing_if = "Stamping::is_default")]
     pub stamps: Stamping,
     /// Kind of memory for the I/O buffers.
     #[serde(default, skip_serializing_if = "Iomem::is_default")]
     pub iomem: Iomem,
-    /// True if a run continues after failed I/Os: they are counted, and no figure includes them.
-    /// Whoever runs slices decides by it. A target that only fails still ends a slice.
+    /// True if a run continues after failed I/Os: they are counted, and no throughput or latency
+    /// includes them. This is for the caller, who decides whether to run further slices. A target
+    /// that only fails still ends a slice.
     #[serde(default, skip_serializing_if = "is_false")]
     pub continue_on_error: bool,
     /// Processors, in the place where the load runs, that the job's threads may use; empty means
     /// any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus_allowed: Vec<u32>,
-    /// True if each thread gets one of these processors, in turn (fio's
+    /// True if each thread gets one of the processors of `cpus_allowed`, in turn (fio's
     /// `cpus_allowed_policy=split`). Otherwise all threads share all of them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cpus_split: bool,
-    /// Priority class of the I/Os: 1 real time, 2 best effort, 3 idle; 0 is 2, as in fio.
+    /// Priority class of the I/Os: 1 real time, 2 best effort, 3 idle; 0 is 2, as in fio. `None` is
+    /// 2 if `prio` is given, and else leaves the thread's priority as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prioclass: Option<u8>,
-    /// Priority level within the class, 0 (the highest, and the default where a class is given) ..=
-    /// 7.
+    /// Priority level within the class, 0 (the highest) ..= 7. `None` is 0 if a class is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prio: Option<u8>,
-    /// Seed of offsets, mix and buffers; thread i uses this seed and i.
+    /// Seed of offsets, mix and write data; each thread draws its own random numbers from it.
     pub randseed: u64,
 }
 
@@ -268,7 +273,7 @@ impl Default for Job {
     }
 }
 
-/// Clock readings that the latencies of I/Os begin with.
+/// Clock reading at which the latency of an I/O begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stamping {
@@ -316,9 +321,9 @@ pub struct Hold {
     /// Nanoseconds added to each completion.
     pub ns: u64,
     /// Additional delay in parts per million of the I/O's own cycle, which runs from the slot's
-    /// last release, or the slice's start, to this completion. At depth 1 the cost is then exactly
-    /// p / (1 + p) of the throughput, however the device drifts. In an open loop, where a slot may
-    /// rest, the cycle begins at the submission.
+    /// last release, or the slice's start, to this completion. At depth 1 a share p then costs
+    /// exactly p / (1 + p) of the throughput, however the device drifts. In an open loop, where a
+    /// slot may rest, the cycle begins at the submission.
     pub share_ppm: u32,
 }
 

@@ -1,7 +1,8 @@
-//! One load thread's part: its engine, memory and counts, and the loop that runs a slice. The loop
-//! neither allocates nor locks. It reads the clock when it looks at its queue, which ends the I/Os
-//! that came back. It reads the clock again for each I/O that it issues, unless the I/Os of the job
-//! begin with the batch.
+//! One load thread's part of a worker: its engine, memory and counts, and the loop that runs a
+//! slice. The loop neither allocates nor locks. It reads the clock when it looks at its queue,
+//! which ends the I/Os that came back. It reads the clock again for each I/O that it issues, unless
+//! the I/O begins with that look: if the job asks for it ([`Stamping`]), or at depth 1 with no data
+//! to make.
 
 use crate::buffer::{BufferNeeds, Buffers};
 use crate::clock;
@@ -48,7 +49,7 @@ pub(crate) struct Setup {
     pub(crate) beat_ns: Arc<AtomicU64>,
 }
 
-/// Prepared thread, whatever its engine.
+/// Lane of a prepared thread, whatever its engine.
 pub(crate) trait Resident {
     /// Runs one slice and leaves the queue empty.
     ///
@@ -66,11 +67,11 @@ pub(crate) trait Resident {
     /// The errors of [`Resident::run_lane_slice`].
     fn short_slice(&mut self, order: &ShortOrder) -> io::Result<LaneShort>;
 
-    /// Returns the counts of all slices since [`Resident::begin_series`], except windows, and how
-    /// their rates began.
+    /// Returns the counts of all slices since [`Resident::begin_series`], except windows and
+    /// flushes, and the rate at the beginning of these slices.
     fn end_series(&mut self) -> (SliceResult, Transient);
 
-    /// Returns the features that its engine has to do without.
+    /// Returns the features that its engine has to do without, in words.
     fn engine_lacks(&self) -> Vec<&'static str>;
 
     /// Calls fsync on the file.
@@ -79,11 +80,11 @@ pub(crate) trait Resident {
     /// Calls fsync on the file, and then drops its pages from the page cache.
     ///
     /// # Errors
-    /// The error of fsync.
+    /// The error of fsync, or of dropping the pages.
     fn flush_and_drop_cache(&mut self) -> io::Result<()>;
 
-    /// Reads back this thread's part of the written blocks, and returns what the load's reads have
-    /// shown since the last call.
+    /// Reads back this thread's part of the written blocks, and returns its faults and those that
+    /// the load's reads have shown since the last call. Both are empty if the job does not verify.
     ///
     /// # Errors
     /// When there is no memory for it.
@@ -96,7 +97,7 @@ pub(crate) enum SliceStop {
     /// Ends after a window of `window_ns`, which begins `discard_ns` after the start; then nothing
     /// is submitted.
     Time { discard_ns: u64, window_ns: u64 },
-    /// Ends after the given number of blocks.
+    /// Ends after this number of blocks was issued.
     Blocks(u64),
 }
 
@@ -114,7 +115,7 @@ pub(crate) struct ShortOrder {
 #[derive(Debug)]
 pub(crate) struct LaneShort {
     pub(crate) start_ns: u64,
-    /// Window from one look that found completions to another.
+    /// Times at which the window begins and ends: two looks at the queue that found completions.
     pub(crate) window_ns: Range<u64>,
     pub(crate) ios: u64,
     /// Time at which the queue was empty.
@@ -132,14 +133,15 @@ pub(crate) struct LaneResult {
     pub(crate) first_submit_ns: Option<u64>,
     pub(crate) last_release_ns: Option<u64>,
     pub(crate) drained_ns: u64,
-    /// True if the slice ended early, because a thread found that the target only fails.
+    /// True if the slice ended early, because a thread found that the target only fails, or its
+    /// engine failed.
     pub(crate) aborted: bool,
 }
 
-/// Window of a slice of a series. It begins and ends with I/Os that complete. A window cut at a
-/// time of the clock would always hold a fraction of an I/O too few (it begins where an I/O does),
-/// and at depth 1 that is a tenth of a short slice. The ratio of all I/Os to all windows is then
-/// that of a renewal process stopped at a completion (Wald's identity).
+/// Window of a slice of a series. It begins and ends with I/Os that complete. If the clock ended
+/// it, it would always hold a part of an I/O too few, since it begins with an I/O: at depth 1 that
+/// is a tenth of a short slice. Ended by a completion, the ratio of all I/Os to all windows is that
+/// of a renewal process stopped at a completion (Wald's identity).
 struct ShortWindow {
     start_ns: u64,
     length: ShortLength,
@@ -175,7 +177,8 @@ pub(crate) struct FlushResult {
 #[derive(Clone, Copy)]
 struct IoSlot {
     io: CompletedIo,
-    /// Time at which its cycle began: the slot's last release, in a closed loop.
+    /// Time at which the cycle of [`Hold::share_ppm`] began: that of the look before the I/O was
+    /// issued, in a closed loop the slot's last release.
     cycle_from_ns: u64,
 }
 
@@ -210,10 +213,11 @@ pub(crate) struct Lane<E: Engine> {
 }
 
 impl<E: Engine + 'static> Lane<E> {
-    /// Prepares a thread; `make` gets the file and the extent of the memory.
+    /// Prepares a lane; `make` creates its engine from the file and the buffers (start and length
+    /// in bytes).
     ///
     /// # Errors
-    /// When there is no memory, or `make` fails.
+    /// When there is no memory, the file cannot be duplicated, or `make` fails.
     pub(crate) fn boxed(
         setup: Setup,
         make: impl FnOnce(File, (*mut u8, usize)) -> io::Result<E>,
@@ -256,8 +260,9 @@ impl<E: Engine + 'static> Lane<E> {
         })
     }
 
-    /// Runs until the slice has ended and the queue is empty, and returns the time of that. A slice
-    /// of a series ends with its window.
+    /// Issues I/Os until `end_ns`, in a series until the window has ended, or until the gate aborts
+    /// or the slice's blocks are used up; then runs until the queue is empty, and returns the time
+    /// of that.
     fn run_until_drained(
         &mut self,
         end_ns: u64,
@@ -376,7 +381,8 @@ impl<E: Engine + 'static> Lane<E> {
         }
     }
 
-    /// Takes the completions: each is released, or held back first.
+    /// Takes the completions that were reaped. Each is counted and its slot is free again, at once
+    /// or when its hold is over.
     #[inline]
     fn collect(&mut self, now_ns: u64) {
         self.in_flight -= self.done.len() as u32;
@@ -420,7 +426,8 @@ impl<E: Engine + 'static> Lane<E> {
         self.beat_ns.store(at_ns.saturating_add(patience_ns), Ordering::Relaxed);
     }
 
-    /// Clears the state of the last slice, before the common start of all threads.
+    /// Clears the counts of the last slice, and sets the number of blocks of the next, before the
+    /// common start of all threads.
     fn rewind(&mut self, stop: SliceStop) {
         let blocks = match stop {
             SliceStop::Time { .. } => u64::MAX,
@@ -459,7 +466,8 @@ impl<E: Engine + 'static> Lane<E> {
         LaneResult { start_ns, measured, first_submit_ns, last_release_ns, drained_ns, aborted }
     }
 
-    /// Returns everything counted since it was last cleared, except windows and flushes.
+    /// Returns everything counted since the tally was last cleared, except windows and flushes,
+    /// with this CPU time.
     fn take_measured(&mut self, cpu: ThreadCpu) -> SliceResult {
         let tally = &mut self.tally;
         SliceResult {

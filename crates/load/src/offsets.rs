@@ -21,12 +21,14 @@ pub(crate) struct Region {
     pub(crate) blocks: u64,
 }
 
-/// Position of a thread. It is kept between slices: a pass continues.
+/// Position of a thread in its region. It is kept between slices, so that a pass continues.
 pub(crate) enum Cursor {
     Own {
-        /// Next block of each direction, and number of draws from the random map so far.
+        /// Next block of reads, next block of writes, and number of draws from the random map so
+        /// far.
         next: [u64; 3],
-        /// Number that selects the order of the random map: each of fio's threads has another.
+        /// Number that selects the order of the random map. Each thread of numjobs has its own, as
+        /// in fio.
         walk: u64,
     },
     /// Position shared by the threads that make up one fio thread's depth: together they go through
@@ -46,7 +48,7 @@ pub(crate) struct SharedCursor {
 const DRAWS: usize = 2;
 
 impl Cursor {
-    /// Returns a cursor at the beginning of the region.
+    /// Returns a cursor at the beginning of the region, for one thread.
     pub(crate) fn start_own(walk: u64) -> Cursor {
         Cursor::Own { next: [0; 3], walk }
     }
@@ -115,11 +117,11 @@ impl Draw {
     }
 }
 
-/// Passes through all blocks, one after the other, each in its own order.
+/// Passes of fio's random map, one after the other: each goes through all blocks, in its own order.
 struct MappedPass {
     blocks: u64,
     seed: u64,
-    /// Number of draws before the pass.
+    /// Number of draws before the current pass.
     from: u64,
     order: Scatter,
 }
@@ -142,7 +144,8 @@ impl MappedPass {
     }
 }
 
-/// Streams of the seed's random numbers that order the passes.
+/// Number that, xored with the walk, selects the random stream from which the orders of the passes
+/// come.
 const MAP: u64 = 0x6d61_7000_0000_0000;
 
 pub(crate) struct Offsets {
@@ -160,7 +163,7 @@ impl Offsets {
         Offsets { region, random_percent, draw, cursor }
     }
 
-    /// Byte offset of the next I/O; `direction` is 0 for reads, 1 for writes.
+    /// Returns the byte offset of the next I/O; `direction` is 0 for reads, 1 for writes and trims.
     #[inline]
     pub(crate) fn next(&mut self, direction: usize, random: &mut Random) -> u64 {
         self.region.offset + self.next_block(direction, random) * self.region.bs

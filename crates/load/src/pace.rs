@@ -11,18 +11,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// paces them.
 pub const MAX_RATE: u64 = 1_000_000_000;
 
-/// Maximum number of groups in which overtaken starts are reported.
+/// Divisor of the number of untaken starts, which gives the size of the next group that is
+/// reported.
 const GROUPS: u64 = 4096;
 
-/// Index of the next start that no thread has taken. Threads that make up one queue share it: any
-/// free thread takes the next start, so an I/O that does not come back delays only itself.
+/// Index of the next start that no thread has taken. Threads that make up one fio thread share it:
+/// any free thread takes the next start, so an I/O that does not come back delays only itself.
 pub(crate) type Schedule = Arc<AtomicU64>;
 
 #[derive(Debug)]
 pub(crate) struct Pace {
     rate: u64,
     schedule: Schedule,
-    /// Start that this thread has taken and not used.
+    /// Index of the start that this thread has taken and not used.
     taken: Option<u64>,
     start_ns: u64,
 }
@@ -51,7 +52,7 @@ impl Pace {
         self.due_ns(index)
     }
 
-    /// Marks this start as used: the next I/O takes another.
+    /// Marks the start of [`Pace::intended_ns`] as used, so that the next I/O takes another.
     pub(crate) fn advance(&mut self) {
         self.taken = None;
     }

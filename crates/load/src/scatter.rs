@@ -1,10 +1,11 @@
 //! Permutation of the blocks of a region that needs no table: a Feistel network over a grid that is
-//! hardly larger than the region, applied again if it leads out of it. No two blocks collide,
-//! whatever their number.
+//! hardly larger than the region, applied again while the result is outside the region. No two
+//! blocks collide, whatever their number.
 
 use crate::random::Random;
 
-/// Number of rounds: no load can distinguish a permutation by four rounds from a random one.
+/// Number of rounds of the network: no load can distinguish a permutation by four rounds from a
+/// random one.
 const ROUNDS: usize = 4;
 
 /// Number of blocks below which a multiplication divides by the grid's width exactly: blocks times
@@ -49,7 +50,8 @@ impl Scatter {
         walked
     }
 
-    /// Moves row and column in turn, each by an amount made from the other and a key.
+    /// Applies the network once: moves row and column in turn, each by an amount made from the
+    /// other and a key. The result may be outside the region.
     #[inline]
     fn walk(&self, block: u64) -> u64 {
         let mut row = match self.blocks < BY_RECIPROCAL {
@@ -65,7 +67,7 @@ impl Scatter {
     }
 }
 
-/// Moves `from` on by the share of `limit` that `by` is of 2^64, and wraps at `limit`.
+/// Returns `from + limit * by / 2^64`, wrapped at `limit`; `from` is below `limit`.
 #[inline]
 fn moved(from: u64, by: u64, limit: u64) -> u64 {
     let to = from + ((u128::from(by) * u128::from(limit)) >> 64) as u64;

@@ -1,14 +1,14 @@
-//! Processors (fio's `cpus_allowed`) and I/O priority (`prioclass`, `prio`) of a load thread. A
-//! thread takes its seat before it allocates anything. Processors that do not exist or are not
-//! allowed are refused.
+//! Seat of a load thread: its processors (fio's `cpus_allowed`) and I/O priority (`prioclass`,
+//! `prio`). A thread takes its seat before it allocates anything. Processors that do not exist or
+//! are not allowed are refused.
 
 use crate::{Job, LoadError};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 
-/// Selects the calling thread, in linux/ioprio.h.
+/// IOPRIO_WHO_PROCESS of linux/ioprio.h; with the number 0 it selects the calling thread.
 const WHO_PROCESS: libc::c_int = 1;
-/// Number of bits below the class.
+/// Number of bits below the class in the kernel's form of an I/O priority.
 const CLASS_SHIFT: u32 = 13;
 /// Priority class of best effort.
 const BEST_EFFORT: u8 = 2;
@@ -18,7 +18,7 @@ const BEST_EFFORT: u8 = 2;
 pub(crate) struct Seat {
     /// Allowed processors; empty means any.
     cpus: Vec<u32>,
-    /// Class and level in the kernel's form.
+    /// Class and level in the kernel's form; `None` leaves the priority as it is.
     priority: Option<u16>,
 }
 
@@ -31,8 +31,8 @@ impl Seat {
         Seat { cpus, priority: priority(job.prioclass, job.prio) }
     }
 
-    /// Checks that the machine lets threads of the job sit as it asks. A short-lived thread tries
-    /// it.
+    /// Checks, in a short-lived thread, that the machine grants the processors and the I/O priority
+    /// that the job asks for.
     ///
     /// # Errors
     /// [`LoadError::Unfit`] with the option at fault.
@@ -70,10 +70,10 @@ impl Seat {
     }
 }
 
-/// Parses a list such as `0-3,8`, in the kernel's own notation, into sorted numbers.
+/// Parses a list such as `0-3,8`, in the kernel's own notation, into sorted processor numbers.
 ///
 /// # Errors
-/// The reason why it is not such a list.
+/// The reason why it is not such a list, or that a number is too large for a processor.
 pub fn cpu_list(text: &str) -> Result<Vec<u32>, String> {
     let number =
         |text: &str| text.trim().parse::<u32>().map_err(|_| format!("\"{text}\" is no processor"));
@@ -100,7 +100,8 @@ pub fn cpu_list(text: &str) -> Result<Vec<u32>, String> {
     }
 }
 
-/// Returns the priority as in fio: best effort without a class, the highest level without a level.
+/// Returns class and level in the kernel's form, as fio does: best effort without a class, the
+/// highest level without a level. `None` if neither is given.
 fn priority(class: Option<u8>, level: Option<u8>) -> Option<u16> {
     let class = match (class, level) {
         (None, None) => return None,

@@ -1,8 +1,8 @@
 //! Series of short slices: workers take turns within one call, in a given order. Slices are so
-//! short (from half a millisecond) that neighbours see the same machine. Counts beyond I/Os and
-//! windows are kept together for each worker. Workers that share their threads
-//! ([`Worker::prepare_beside`]) change places without a thread being woken. Jobs with a rate are
-//! refused.
+//! short (from half a millisecond) that neighbours see the same machine. I/Os and windows are
+//! reported for each slice, all other counts as one sum for each worker. Workers that share their
+//! threads ([`Worker::prepare_beside`]) change places without a thread being woken. Jobs with a
+//! rate are refused.
 
 use crate::crew;
 use crate::gate::{BeginTime, StartGate};
@@ -12,7 +12,7 @@ use crate::worker::Worker;
 use std::sync::Arc;
 
 /// Runs a series and leaves all queues empty. The first thread of each slice calls `read_machine`
-/// before and after it.
+/// before and after the slice.
 ///
 /// # Errors
 /// The errors of [`Worker::measure_slice`]; [`LoadError::Unfit`] for a job with a rate, an order
@@ -75,7 +75,8 @@ fn check_series(workers: &[&Worker], spec: &SeriesSpec) -> Result<(), LoadError>
     Ok(())
 }
 
-/// Runs slices of workers that share their threads, each at its start time if it has one.
+/// Runs the slices of `turn` (index of the worker, and the start time if there is one), whose
+/// workers share their threads, and adds them to `result`.
 fn take_turns(
     workers: &[&Worker],
     turn: &[(usize, Option<u64>)],

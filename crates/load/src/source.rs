@@ -56,9 +56,9 @@ impl IoSource {
         self.blocks_left = blocks;
     }
 
-    /// Returns the next operation and its offset; `None` when the share is used up. A sync that is
-    /// due after the last write is issued even then, so that a slice by bytes leaves none to the
-    /// next slice.
+    /// Returns the next operation and its byte offset, 0 for a sync; `None` when the slice's blocks
+    /// are used up. A sync that is due after the last write is issued even then, so that a slice by
+    /// bytes leaves none to the next slice.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<(Op, u64)> {
         if self.plain {
@@ -84,7 +84,7 @@ impl IoSource {
         Some((if reads { Op::Read } else { Op::Write }, offset))
     }
 
-    /// Draws an operation by the mix without using up an I/O of the share.
+    /// Draws an operation by the job's mix, without using up a block of the slice.
     pub(crate) fn like_next(&mut self) -> Op {
         match self.draws_a_read() {
             true => Op::Read,
@@ -102,7 +102,7 @@ impl IoSource {
         }
     }
 
-    /// Returns a trim, or the write of the block that was trimmed last.
+    /// Returns a trim, or the write of the block that was trimmed last if that is due.
     fn next_trim(&mut self) -> (Op, u64) {
         let due = self.trimmed.take();
         self.wrote_last = due.is_some();

@@ -28,7 +28,7 @@ pub struct TargetSpec {
 pub enum SliceBound {
     /// Ends after a window of `ns` nanoseconds, which follows the discarded start.
     Time {
-        /// Length of the window.
+        /// Length of the window in nanoseconds.
         ns: u64,
     },
     /// Ends after `bytes` bytes were issued, over all targets, threads and directions. Nothing is
@@ -50,13 +50,13 @@ pub struct SliceSpec {
     /// Minimum time discarded at the start, in nanoseconds (time-bound slices only). The worker
     /// takes the larger of this and twice its last time to drain.
     pub min_discard_ns: u64,
-    /// Requests a flush (fsync) of every target after the last acknowledgement; the result has the
+    /// True if every target is flushed (fsync) after the last acknowledgement; the result has the
     /// time it took.
     pub flush: bool,
     /// CLOCK_MONOTONIC time, in the place of the load, at which all threads begin together. It lets
     /// workers in several places begin at one time. `None` means at once. A worker that is late by
     /// no more than half of the discarded start (a fifth with a rate) catches up: its window is
-    /// where it would have been. A slice by bytes begins when it does.
+    /// where it would have been. One that is later, or late in a slice by bytes, begins at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_ns: Option<u64>,
 }
@@ -109,8 +109,8 @@ pub struct SliceResult {
     /// Reads, writes and trims in flight, summed over the nanoseconds of the window and all
     /// threads. Divided by the window, this is their mean number.
     pub in_flight_ns: u64,
-    /// Sum of the times from issue to end, over all I/Os that ended in the window, failed ones
-    /// included.
+    /// Sum of the times from issue to end, over all reads, writes and trims that ended in the
+    /// window, failed ones included.
     pub served_ns: u64,
     /// Time from the actual issue to the end, for jobs with `rate_iops`. Their `latency` of reads
     /// and writes begins at the intended issue. Empty in a closed loop, where both are equal.
@@ -153,16 +153,16 @@ pub struct ShortLength {
 /// nanoseconds.
 pub type MachineTimes = [u64; 6];
 
-/// Function that reads the machine's times.
+/// Function that reads the machine's times; `None` if they cannot be read.
 pub type ReadMachine = Arc<dyn Fn() -> Option<MachineTimes> + Send + Sync>;
 
 /// Parameters of a series of slices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesSpec {
-    /// Workers whose slices follow each other, as indexes into the list of workers.
+    /// Worker of each slice, in the order of the slices, as index into the list of workers.
     pub order: Vec<usize>,
-    /// Lengths of the slices of each worker.
+    /// Length of the slices of each worker, in the order of the list of workers.
     pub lengths: Vec<ShortLength>,
     /// CLOCK_MONOTONIC time, in the place of the load, at which each slice of `order` begins. A
     /// late slice begins at once. Empty: each slice begins after the one before it.
@@ -180,7 +180,7 @@ pub struct SeriesSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(usize, u64, u64, u64, u64)", into = "(usize, u64, u64, u64, u64)")]
 pub struct ShortSlice {
-    /// Index of its worker in the list.
+    /// Index of the slice's worker in the list of workers.
     pub worker: usize,
     /// CLOCK_MONOTONIC time, in the place of the load, at which the slice began.
     pub start_ns: u64,
@@ -212,20 +212,20 @@ impl From<ShortSlice> for (usize, u64, u64, u64, u64) {
 pub struct SeriesResult {
     /// Slices in the order in which they ran.
     pub slices: Vec<ShortSlice>,
-    /// Sums over all slices of each worker. Windows and discarded parts are sums; the start is that
-    /// of the first slice.
+    /// Results of each worker, summed over its slices: windows and discarded times are sums, too.
+    /// The start is that of its first slice.
     pub sums: Vec<SliceResult>,
-    /// Rate of each worker just after a switch.
+    /// Rate of each worker just after the start of its slices.
     pub transients: Vec<Transient>,
-    /// Growth of the machine's times during the slices of each worker; `None` if they were not
-    /// read.
+    /// Growth of the machine's times during the slices of each worker, in sum; `None` if they were
+    /// not read.
     pub machine: Vec<Option<MachineTimes>>,
 }
 
 /// Reason why a worker could not be prepared or a slice could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The job and the target do not go together.
+    /// A target, job or slice is invalid, or they do not go together.
     #[error("{0}")]
     Unfit(String),
     /// The system refused a call on the target.
@@ -238,8 +238,8 @@ pub enum LoadError {
         /// Error that the system returned.
         source: std::io::Error,
     },
-    /// A worker thread died, or is stuck in an I/O that does not come back. The worker is no longer
-    /// usable.
+    /// A worker thread died, is stuck in an I/O that does not come back, or its engine failed. The
+    /// worker is no longer usable.
     #[error("a load thread stopped: {0}")]
     Thread(String),
     /// The target only failed, so the slice was ended early. The worker can run another slice.
@@ -255,9 +255,10 @@ pub enum LoadError {
 }
 
 impl SliceResult {
-    /// Returns the relative deviation between mean service time times rate and the mean number in
-    /// flight (Little's law), as a share of the latter; `None` if nothing was in flight. I/Os that
-    /// began before the window or ended after it make the two differ by some I/Os of each thread.
+    /// Returns how far mean service time times rate deviates from the mean number of I/Os in flight
+    /// (Little's law), as a share of that number, without sign; `None` if nothing was in flight.
+    /// I/Os that began before the window or ended after it make the two differ by some I/Os of each
+    /// thread.
     pub fn littles_law_error(&self) -> Option<f64> {
         (self.in_flight_ns > 0)
             .then(|| (self.served_ns as f64 / self.in_flight_ns as f64 - 1.0).abs())
@@ -268,14 +269,15 @@ impl SliceResult {
         [&self.read, &self.write, &self.trim]
     }
 
-    /// Returns the part of a time that the windows have in a series, by how long they last in all.
+    /// Returns `ns` times the share that the windows have in the whole time of a worker's slices:
+    /// windows, discarded starts and drains.
     pub fn share_of_windows(&self, ns: u64) -> u64 {
         let all_ns = self.window_ns + self.discarded_ns + self.drain_ns;
         (ns as f64 * self.window_ns as f64 / all_ns.max(1) as f64) as u64
     }
 
     /// Adds the results of another thread or worker in the same window, except windows, flushes and
-    /// targets.
+    /// targets. The longer discarded start and drain count, and the first error stays.
     pub fn add(&mut self, other: &SliceResult) {
         self.read.add_counts(&other.read);
         self.write.add_counts(&other.write);

@@ -1,28 +1,29 @@
 //! Stamps of written sectors: who wrote a sector, to which byte, the index of the write, and a
-//! checksum. The stamp is masked by the sector's first random bytes, so that nothing in it repeats:
-//! random data stay random.
+//! checksum. Numbers derived from four random bytes of the sector mask the first three, so that
+//! nothing repeats: random data stay random.
 
 use crate::random::Random;
 
 /// Bytes of a sector, which a disk writes as a whole or not at all.
 pub const SECTOR: usize = 512;
-/// Bytes of a sector that the stamp takes; they must be random before it is put on.
+/// Bytes of a sector that the stamp takes; they must be random before the stamp is written.
 pub const STAMP: usize = 32;
 
 /// Identity of the write that a sector belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Unique number of a worker's target, or of a trial.
+    /// Unique number of the ledger of blocks under which the sector was written, or of a durability
+    /// trial.
     pub writer: u64,
     /// First byte of the sector in the target.
     pub offset: u64,
-    /// Index of the write, counted from 1.
+    /// Index of the write among those of the block, counted from 1.
     pub generation: u64,
 }
 
 impl Stamp {
-    /// Puts the stamp on a sector, or on a longer stretch that is judged as a whole: over its first
-    /// [`STAMP`] bytes, with a checksum of all others.
+    /// Writes the stamp over the first [`STAMP`] bytes of a sector, or of a longer stretch that is
+    /// judged as a whole. Its checksum is over all bytes but its own four.
     ///
     /// # Panics
     /// On less than [`STAMP`] bytes, like all functions of this type.
@@ -35,7 +36,8 @@ impl Stamp {
         sector[..4].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// Reads the stamp of a whole sector; `None` if its checksum is wrong, or there never was one.
+    /// Reads the stamp of a sector; `None` if the checksum is wrong, as it is where there never was
+    /// a stamp.
     pub fn from_sector(sector: &[u8]) -> Option<Stamp> {
         let whole = crc32fast::hash(&sector[4..]).to_le_bytes() == sector[..4];
         whole.then(|| Stamp::claimed(sector))
@@ -57,7 +59,8 @@ fn field(sector: &mut [u8], at: usize) -> &mut [u8] {
     &mut sector[8 + 8 * at..][..8]
 }
 
-/// Derives masks from four random bytes of the sector, which stay as they are.
+/// Derives masks for the three numbers from bytes 4 to 7 of the sector, which are random and which
+/// the stamp leaves as they are.
 fn masks(sector: &[u8]) -> [u64; 3] {
     let mut seed = [0; 4];
     seed.copy_from_slice(&sector[4..8]);

@@ -1,26 +1,27 @@
-//! Time source of a load thread: the time-stamp counter if it counts time and nothing else, or else
-//! CLOCK_MONOTONIC through the vDSO, which costs two to three times as much. Both give nanoseconds
-//! of CLOCK_MONOTONIC.
+//! Time source of a load thread: the time-stamp counter if it runs at a constant rate and the
+//! kernel uses it, or else CLOCK_MONOTONIC through the vDSO, which costs two to three times as
+//! much. Both give nanoseconds of CLOCK_MONOTONIC.
 
 use crate::clock;
 use std::sync::OnceLock;
 
-/// Time over which the counter's rate is measured, long enough for some millionths.
+/// Time over which the counter's rate is measured: long enough to know it to some millionths.
 const OVER_NS: u64 = 20_000_000;
 
-/// Number of pairs of readings, of which the narrowest counts.
+/// Number of times that the clock is read before and after the counter; the pair that lies closest
+/// counts.
 const READINGS: usize = 8;
 
-/// Relative deviation above which the counter is no longer used. The kernel slews its clock by 500
-/// parts per million (adjtimex(2)). A counter that deviates from it by more is not read again, even
-/// if it is the clock that somebody slews faster.
+/// Relative deviation from CLOCK_MONOTONIC above which the counter is not read again. The kernel
+/// slews its clock by at most 500 parts per million (adjtimex(2)); if somebody slews it faster, the
+/// counter is given up, too.
 const APART: f64 = 0.001;
 
-/// Distance of two points in nanoseconds, at which a step of either clock shows as a wrong rate,
-/// and the time of a reading does not.
+/// Minimum time between two points, in nanoseconds, for their rate to be checked: a step of either
+/// clock then shows, and the time of a reading does not.
 const TELLING_NS: u64 = 100_000_000;
 
-/// Time after which a new line is drawn, in nanoseconds.
+/// Time after which a thread compares the counter with CLOCK_MONOTONIC again, in nanoseconds.
 pub(crate) const ANCHOR_NS: u64 = 1_000_000_000;
 
 /// Path of the file in which the kernel names its time source.
@@ -39,7 +40,7 @@ pub(crate) struct Stamps {
 struct Counter {
     /// Point from which the rate is measured.
     first: ClockPoint,
-    /// Point at which the line begins.
+    /// Last point at which both clocks were read, from which ticks are converted.
     anchor: ClockPoint,
     /// Nanoseconds per tick, in units of 2^-32.
     rate: u64,
@@ -53,7 +54,7 @@ struct ClockPoint {
 
 impl Stamps {
     /// Returns a time source that uses the counter, if this machine's can be trusted. The first
-    /// call in a process takes 20 ms to measure its rate.
+    /// call in a process then takes 20 ms to measure the counter's rate.
     pub(crate) fn new() -> Stamps {
         static HERE: OnceLock<Option<Counter>> = OnceLock::new();
         Stamps { counter: *HERE.get_or_init(Counter::of_this_machine) }
@@ -69,8 +70,8 @@ impl Stamps {
         if self.counter.is_some() { "the time-stamp counter" } else { "CLOCK_MONOTONIC" }
     }
 
-    /// Begins a new line at CLOCK_MONOTONIC. A counter that has deviated from it, or that the
-    /// kernel no longer trusts, is not read again.
+    /// Reads both clocks, and converts ticks from this point on. A counter that has deviated from
+    /// CLOCK_MONOTONIC, or that the kernel no longer uses, is not read again.
     pub(crate) fn anchor(&mut self) {
         self.counter = self
             .counter
@@ -120,9 +121,9 @@ impl Counter {
         })
     }
 
-    /// Returns the line through the present point of both clocks, if they have agreed so far: over
-    /// the whole time, and since the last anchor, because a step of one of them is lost in a mean
-    /// over hours.
+    /// Returns the counter with this point as its anchor; `None` if the clocks have not agreed so
+    /// far: over the whole time, and since the last anchor, because a mean over hours hides a step
+    /// of one of them.
     fn anchored(self, now: ClockPoint) -> Option<Counter> {
         let next = Counter::through(self.first, now)?;
         let agrees = |rate: u64| (rate as f64 / self.rate as f64 - 1.0).abs() <= APART;

@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Number of failures in a row that ends a slice: the target only fails.
 pub(crate) const FAILURES_IN_A_ROW: u64 = 1_000;
 
-/// Time of failures without a success in between that ends a slice too.
+/// Time from the first failure to the last, without a success in between, that ends a slice too.
 pub(crate) const FAILING_NS: u64 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -36,15 +36,15 @@ pub(crate) struct Tally {
     /// Time between two looks at the queue, for looks that found something. A latency may be too
     /// long by at most this much.
     pub(crate) reap_gap: Histogram,
-    /// Reads and writes in flight, summed over the window's nanoseconds.
+    /// Reads, writes and trims in flight, summed over the window's nanoseconds.
     pub(crate) in_flight_ns: u64,
-    /// Time since the last look for which the I/Os issued since then were not in flight, as a sum.
+    /// Time from the last look to the issue, summed over the I/Os issued since that look.
     late_ns: u64,
-    /// Time from issue to end, summed over the I/Os that ended in the window.
+    /// Time from issue to end, summed over the reads, writes and trims that ended in the window.
     pub(crate) served_ns: u64,
-    /// Times from issue to end, if latencies begin earlier.
+    /// Times from issue to end, for a job with a rate, whose latencies begin earlier.
     pub(crate) service: Histogram,
-    /// True if latencies begin before the issue.
+    /// True if the job has a rate, so that latencies begin at the intended start.
     paced: bool,
     /// True if latencies are recorded.
     timed: bool,
@@ -107,7 +107,7 @@ impl Tally {
         self.failing = None;
     }
 
-    /// Begins a slice; completions inside the window will count.
+    /// Begins a slice at `start_ns`, of which the completions inside the window count.
     pub(crate) fn begin_window(&mut self, start_ns: u64, window_ns: Range<u64>) {
         // No latency can lie across the end of a window without an end.
         let endless = window_ns.end == u64::MAX;
@@ -132,12 +132,13 @@ impl Tally {
         self.window_ns.end = now_ns;
     }
 
-    /// Returns the I/Os of all windows so far.
+    /// Returns the number of reads, writes and trims that completed in windows so far.
     pub(crate) fn ios(&self) -> u64 {
         self.read.ios + self.write.ios + self.trim.ios
     }
 
-    /// Returns all successful I/Os so far, also those outside of windows.
+    /// Returns the number of reads, writes and trims that succeeded so far, also outside of
+    /// windows.
     pub(crate) fn completed(&self) -> u64 {
         self.ios() + self.discarded_ios
     }
@@ -148,8 +149,9 @@ impl Tally {
         self.late_ns += ns;
     }
 
-    /// Records that `in_flight` reads and writes were in flight from the last look to this one;
-    /// `gap` is true if this look found something that may have lain in the queue since.
+    /// Records that `in_flight` reads, writes and trims were in flight during `since_ns`, from the
+    /// last look to this one; `gap` is true if this look found something that may have lain in the
+    /// queue since.
     #[inline]
     pub(crate) fn looked(&mut self, since_ns: Range<u64>, in_flight: u64, gap: bool) {
         if !self.timed {
@@ -234,10 +236,10 @@ impl Tally {
         }
     }
 
-    /// Returns true if a latency counts. If all counted where they end, one longer than the
-    /// discarded start would be seen less often than it happens, and one longer than the slice
-    /// never: no I/O that began before the slice can represent one that ends after it. So the long
-    /// ones count where they begin, however late they end.
+    /// Returns true if a latency is recorded: one of up to `short_ns` if it ended in the window, a
+    /// longer one if it began there, however late it ended. If long ones also counted where they
+    /// end, one longer than the slice would never be seen: no I/O that began before the slice can
+    /// represent one that ends after it.
     fn is_timed(&self, start_ns: u64, latency_ns: u64, within: bool) -> bool {
         let counts =
             if latency_ns <= self.short_ns { within } else { self.window_ns.contains(&start_ns) };

@@ -47,7 +47,8 @@ impl LoadTarget {
     /// Inspects a target without changing it.
     ///
     /// # Errors
-    /// When it is not there, is no file or block device, or is shorter than `spec.bytes`.
+    /// When it cannot be opened for reading, is neither a regular file nor a block device, or is
+    /// shorter than `spec.bytes`. /dev/zero is accepted for reading only, with a number of bytes.
     pub(crate) fn inspect(spec: &TargetSpec) -> Result<LoadTarget, LoadError> {
         let path = spec.path.as_path();
         let seen = stat_path(path).map_err(|errno| system("look at", path, errno.into()))?;
@@ -104,8 +105,8 @@ impl LoadTarget {
     /// Returns the whole blocks that the job covers, for each thread of numjobs if they differ.
     ///
     /// # Errors
-    /// When they reach beyond the end, when there is no whole block, or when they are not aligned
-    /// for O_DIRECT.
+    /// When they reach beyond the end, when there is no whole block, or when the job is direct and
+    /// the target has no O_DIRECT, or none for these sizes and offsets.
     pub(crate) fn regions(&self, job: &Job) -> Result<Vec<Region>, LoadError> {
         let differ = if job.offset_increment > 0 { job.numjobs } else { 1 };
         (0..differ).map(|thread| self.region(job, thread)).collect()
@@ -143,8 +144,8 @@ impl LoadTarget {
     /// Opens the target for a thread of the job.
     ///
     /// # Errors
-    /// When the job writes without permission, the system refuses, or the path now names another
-    /// file.
+    /// When the job writes without permission, the system refuses, with or without O_DIRECT, or the
+    /// path now names another file.
     pub(crate) fn open_for_job(&self, job: &Job) -> Result<File, LoadError> {
         if job.rw.writes() && !self.writable {
             return Err(self.unfit(
@@ -178,7 +179,7 @@ impl LoadTarget {
     /// Reads the first block of the region, which finds problems that no query to the system shows.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When there is no memory for the block, or it cannot be read as a whole.
     pub(crate) fn probe(&self, job: &Job, file: &File, region: Region) -> Result<(), LoadError> {
         let failed = |error| system("read", &self.path, error);
         let memory = probe_memory(1, region.bs).map_err(failed)?;
@@ -311,8 +312,9 @@ fn size_of(file: &File, block_device: bool) -> io::Result<u64> {
     Ok(file.metadata()?.len())
 }
 
-/// Returns the logical block: for a device its own; for a file the one that the file system
-/// reports, or else that of the device below, or else the usual one.
+/// Returns the bytes of which offsets and sizes with O_DIRECT must be multiples: of a device its
+/// logical block; of a file what the file system reports, or else the logical block of the device
+/// below, or else the usual one. `None` if the file system reports that it has no O_DIRECT.
 fn direct_block(file: &File, seen: &Statx, block_device: bool) -> Option<u64> {
     if block_device {
         let block = rustix::fs::ioctl_blksszget(file).map(u64::from);

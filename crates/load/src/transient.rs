@@ -1,5 +1,5 @@
-//! Rate of a worker just after a switch to it. It shows how much of a short slice has to be
-//! discarded.
+//! Rate of a worker just after a series has switched to it. It shows how much of a short slice has
+//! to be discarded.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,21 +8,22 @@ pub const BINS: usize = 64;
 /// Number of I/Os after the switch whose cycle times are recorded.
 pub const FIRST_IOS: usize = 32;
 
-/// Minimum number of I/Os that show a rate.
+/// Minimum number of I/Os, in the bins from which a rate is taken, that show it.
 const LEAST_IOS: f64 = 50.0;
 
-/// Beginning of all slices of a worker, as a sum. It shows how much has to be discarded.
+/// I/Os at the beginning of a worker's slices, summed over all slices. They show how much of a
+/// slice has to be discarded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transient {
     /// Width of the bins in nanoseconds.
     pub bin_ns: u64,
     /// Number of slices, summed over the threads.
     pub slices: u64,
-    /// Number of I/Os that completed in each time bin since the start.
+    /// Number of I/Os that completed in each time bin after the start of a slice.
     pub ios: Vec<u64>,
-    /// Cycle times of the first I/Os since the start, by their number: the time since the I/O
-    /// before completed (for the first: since the start), if they completed one by one. Each entry
-    /// is a sum over slices, in nanoseconds, and the number of times in it.
+    /// Cycle times of the first I/Os of a slice, by index: the time since the completion before,
+    /// for the first since the start. An I/O that completed together with others has none. Each
+    /// entry is the sum over all slices in nanoseconds, and the number of times in it.
     pub cycles: Vec<(u64, u64)>,
     #[serde(skip)]
     number: u64,
@@ -45,7 +46,7 @@ impl Transient {
         (self.number, self.last_ns) = (0, 0);
     }
 
-    /// Records I/Os that completed at a time after the start.
+    /// Records that `ios` I/Os completed together, this time after the start.
     #[inline]
     pub(crate) fn add(&mut self, since_start_ns: u64, ios: u64) {
         let bin =
@@ -62,7 +63,7 @@ impl Transient {
 
     /// Returns the time lost at the start of a slice, in nanoseconds: its first `bins` bins, less
     /// the time that their I/Os take at the rate of the second half of these bins. `None` if there
-    /// are too few I/Os to know.
+    /// are too few I/Os or bins.
     pub fn lost_ns(&self, bins: usize) -> Option<f64> {
         let sum = |ios: &[u64]| ios.iter().sum::<u64>() as f64;
         let ios = self.ios.get(..bins)?;

@@ -34,25 +34,25 @@ const MAX_BS: u64 = 1 << 30;
 /// Longest fixed hold: far above any layer, far below what would look like a dead target.
 const MAX_HOLD_NS: u64 = 60_000_000_000;
 
-/// Threads, memory and queue that stay resident on one target or several. Dropping a worker ends
-/// its threads and frees everything, unless an I/O does not come back: its thread and memory then
-/// stay until it does.
+/// Threads, memory and queue that stay resident on one target or several. Dropping a worker frees
+/// its memory, and ends its threads unless another worker shares them. If an I/O does not come
+/// back, its thread and memory stay until it does.
 pub struct Worker {
     chosen: Chosen,
     /// Threads, shared with workers that were prepared beside this one.
     crew: Arc<Mutex<LoadCrew>>,
-    /// Number of this worker's lanes in the threads of the crew.
+    /// Number by which the threads of the crew find this worker's lanes.
     lane: u32,
     /// Targets in the order in which the threads are assigned to them: thread i works on target i
     /// modulo their number.
     targets: Vec<LoadTarget>,
     block_sizes: Vec<u64>,
-    /// Ledger of the blocks that each thread's job wrote, if it verifies.
+    /// For each thread, the ledger of its job's blocks if the job verifies.
     ledgers: Vec<Option<Arc<Ledger>>>,
     /// True if the page cache is between a job that verifies and its target.
     cached: bool,
     end_fsync: bool,
-    /// True if a job has a schedule.
+    /// True if a job has a rate.
     paced: bool,
     last_drain_ns: u64,
 }
@@ -64,9 +64,10 @@ impl Worker {
     /// engine serves all targets.
     ///
     /// # Errors
-    /// [`LoadError::Unfit`] when there is no target, two are the same, or block size, alignment,
-    /// region or permission do not fit one of them; [`LoadError::System`] when one cannot be opened
-    /// or read, or memory, threads or the ring cannot be had.
+    /// [`LoadError::Unfit`] when there is no target or job, two targets are the same, a job makes
+    /// no sense, all jobs need too many threads or too much memory, or a job does not fit a target,
+    /// the engine or the machine; [`LoadError::System`] when a target cannot be opened or read, or
+    /// memory, threads or the ring cannot be had.
     pub fn prepare(
         targets: &[TargetSpec],
         jobs: &[Job],
@@ -75,9 +76,9 @@ impl Worker {
         Worker::prepare_beside(None, targets, jobs, engine)
     }
 
-    /// Prepares a worker in the threads of another one, as [`Worker::prepare`] does, if its jobs
-    /// allow the threads to sit in the same places. Slices of both may then follow each other in a
-    /// series without a thread being woken. A stuck thread of either worker ends both.
+    /// Prepares a worker as [`Worker::prepare`] does, but in the threads of `other` if its own may
+    /// run on the same processors with the same I/O priority. Slices of both may then follow each
+    /// other in a series without a thread being woken. A stuck thread of either worker ends both.
     ///
     /// # Errors
     /// The errors of [`Worker::prepare`].
@@ -137,7 +138,7 @@ impl Worker {
         self.paced
     }
 
-    /// Returns true if a job asks for a flush after its last write.
+    /// Returns true if a job asks for a flush when a slice ends (`end_fsync`).
     pub(crate) fn flushes_at_end(&self) -> bool {
         self.end_fsync
     }
@@ -180,9 +181,9 @@ impl Worker {
     /// Runs one slice and leaves the queue empty.
     ///
     /// # Errors
-    /// [`LoadError::Thread`] when a load thread died or is stuck, [`LoadError::Failing`] when the
-    /// target did nothing but fail, [`LoadError::Unfit`] for a slice of no length. Other I/O
-    /// errors are counted, not returned.
+    /// [`LoadError::Thread`] when a load thread died, is stuck, or its engine failed,
+    /// [`LoadError::Failing`] when the target did nothing but fail, [`LoadError::Unfit`] for a
+    /// slice of no length. Other I/O errors are counted, not returned.
     pub fn measure_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, LoadError> {
         let discard_ns = spec.min_discard_ns.max(self.last_drain_ns.saturating_mul(2));
         let late_ns = self.most_late_ns(spec.bound, discard_ns);
@@ -217,14 +218,15 @@ impl Worker {
     }
 
     /// Reads back every block that was written by jobs with `verify`. The threads that wrote the
-    /// blocks read them, in the way of their jobs: with O_DIRECT, or after an fsync that empties
-    /// the page cache. `watch_share` gets the finished share now and then, and may break. Without
-    /// `read`, or after a break, the result holds for the other blocks only what the load's own
-    /// reads have shown. The result reports these reads once.
+    /// blocks read them in the way of their jobs: with O_DIRECT, or after an fsync that empties the
+    /// page cache. `watch_share` gets the share of the blocks that is done, from 0 to 1, several
+    /// times a second, and ends the reading if it breaks. With `read` false, or after a break, the
+    /// blocks that are left are not read. The result also has what the load's own reads have shown
+    /// since the last call.
     ///
     /// # Errors
-    /// [`LoadError::Thread`] when a load thread died or is stuck, [`LoadError::System`] when fsync
-    /// fails. What is wrong with blocks is in the result.
+    /// [`LoadError::Thread`] when a load thread died, is stuck, or has no memory for the reads;
+    /// [`LoadError::System`] when fsync fails. What is wrong with blocks is in the result.
     pub fn verify(
         &mut self,
         read: bool,
@@ -281,9 +283,9 @@ impl Worker {
         (orders, total)
     }
 
-    /// Returns how late a worker may be and still begin as if it were on time: half of the
-    /// discarded start, or with a rate a fifth, since the I/Os that became due meanwhile must be
-    /// caught up. A slice by bytes begins when it does.
+    /// Returns how late a worker may be, in nanoseconds, and still begin as if it were on time:
+    /// half of the discarded start, or with a rate a fifth, since the I/Os that became due
+    /// meanwhile must be caught up. 0 in a slice by bytes.
     fn most_late_ns(&self, bound: SliceBound, discard_ns: u64) -> u64 {
         match bound {
             SliceBound::Time { .. } if self.paced => discard_ns / 5,
@@ -292,7 +294,7 @@ impl Worker {
         }
     }
 
-    /// Returns the words of a thread; with several targets, after the path of its target.
+    /// Returns `words`, with several targets after the path of the thread's target.
     fn said_by(&self, thread: usize, words: &str) -> String {
         match self.targets.as_slice() {
             [_] => words.to_owned(),
@@ -363,7 +365,7 @@ impl Drop for Worker {
     }
 }
 
-/// Describes the clock of the latencies, and how often it is read.
+/// Returns a clause on the clock of the latencies, and on how often it is read.
 fn stamped(jobs: &[Job]) -> String {
     let clock = Stamps::new().source();
     let mut kinds: Vec<Stamping> = jobs.iter().map(|job| job.stamps).collect();
@@ -376,7 +378,8 @@ fn stamped(jobs: &[Job]) -> String {
     }
 }
 
-/// Returns the time from the first beginning to the last end; `None` when a flush failed.
+/// Returns the time in nanoseconds from the beginning of the first flush to the end of the last;
+/// `None` when one failed.
 fn time_of(flushed: &[FlushResult]) -> Option<u64> {
     let ends = flushed
         .iter()
@@ -396,7 +399,8 @@ fn set_whole_window(result: &mut SliceResult, lanes: &[LaneResult]) {
     }
 }
 
-/// Inspects every target and refuses one that is named twice.
+/// Inspects every target. Refuses an empty list, a target that is named twice, and a hold of more
+/// than [`MAX_HOLD_NS`].
 fn inspect(specs: &[TargetSpec]) -> Result<Vec<LoadTarget>, LoadError> {
     if specs.is_empty() {
         return Err(LoadError::Unfit("there is no target".into()));
@@ -415,7 +419,8 @@ fn inspect(specs: &[TargetSpec]) -> Result<Vec<LoadTarget>, LoadError> {
     Ok(targets)
 }
 
-/// Checks every job on each target, and opens the target for it.
+/// Checks every job on each target, and opens the target for it. Returns an entry for each job,
+/// with one trial for each target.
 fn fit<'a>(
     targets: &'a [LoadTarget],
     jobs: &'a [Job],
@@ -516,7 +521,7 @@ fn check_jobs(jobs: &[Job]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Refuses more threads than a machine can have, before any is started.
+/// Refuses jobs that need more than [`MAX_THREADS`] threads in all, before any is started.
 fn check_threads(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(), LoadError> {
     let threads = jobs.iter().map(|job| u64::from(job.numjobs) * u64::from(split(job, engine)));
     let threads = threads.fold(0, u64::saturating_add).saturating_mul(targets as u64);
@@ -528,8 +533,8 @@ fn check_threads(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(),
     Ok(())
 }
 
-/// Refuses buffers that are too large in sum, before any is allocated: if memory is promised and
-/// not there, the kernel kills some process.
+/// Refuses jobs whose buffers take more than half of the machine's memory in all, before any is
+/// allocated: if memory is promised and not there, the kernel kills some process.
 fn check_memory(jobs: &[Job], targets: usize) -> Result<(), LoadError> {
     let of_one = |job: &Job| {
         BufferNeeds::from_job(job, job.iodepth).mapped().map_or(u64::MAX, |bytes| bytes as u64)
@@ -547,8 +552,8 @@ fn check_memory(jobs: &[Job], targets: usize) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Returns the number of threads that make up one fio thread: more than one where the engine does
-/// not reach the depth.
+/// Returns the number of load threads that make up one fio thread: more than one if a single thread
+/// of the engine does not reach the job's depth.
 fn split(job: &Job, engine: EngineName) -> u32 {
     job.iodepth.div_ceil(engine.kind().depth.unwrap_or(job.iodepth))
 }

@@ -66,7 +66,8 @@ fn tests(argument: Argument) -> String {
     }
 }
 
-/// Of one direction, and of the other where it did something.
+/// Returns the figure of a slice, and that of the other direction if anything moved there: the
+/// median of times in nanoseconds, else units or bytes per second.
 fn figures_of(unit: ProbeUnit, result: &SliceResult) -> (f64, Option<f64>) {
     let rate = |amount: u64| amount as f64 / (result.window_ns as f64 / 1e9);
     match unit {

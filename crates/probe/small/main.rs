@@ -1,8 +1,8 @@
-//! The small process: what forks, starts programs and answers over pipes in place of a process with
-//! memory, whose page tables a fork would copy. `small serve` reads orders of 16 bytes (what, how
-//! often) and answers 8 bytes: how often it was done, less than asked for where the kernel refused.
-//! `small echo` sends back every 4 bytes. Without a word it ends at once: it is the program that it
-//! starts itself.
+//! Helper process with little memory, which forks, starts programs and answers over pipes: in a
+//! process with much memory a fork would copy large page tables, too. `small serve` reads orders of
+//! 16 bytes (operation, number of times) and answers 8 bytes: how often it was done, less than
+//! asked for if the kernel refused. `small echo` sends back every 4 bytes. Without an argument it
+//! ends at once: it is the program that it starts itself.
 #![no_std]
 #![no_main]
 
@@ -39,7 +39,7 @@ global_asm!(".globl _start", "_start:", "mov rdi, rsp", "and rsp, -16", "call {b
 #[cfg(target_arch = "aarch64")]
 global_asm!(".globl _start", "_start:", "mov x0, sp", "bl {begin}", begin = sym begin);
 
-/// Makes the system call with this number.
+/// Makes the system call with this number, and returns its result: below zero if it failed.
 #[cfg(target_arch = "x86_64")]
 fn call(number: usize, [a, b, c, d, e]: [usize; 5]) -> isize {
     let result;
@@ -51,7 +51,7 @@ fn call(number: usize, [a, b, c, d, e]: [usize; 5]) -> isize {
     result
 }
 
-/// Makes the system call with this number.
+/// Makes the system call with this number, and returns its result: below zero if it failed.
 #[cfg(target_arch = "aarch64")]
 fn call(number: usize, [a, b, c, d, e]: [usize; 5]) -> isize {
     let result;
@@ -109,7 +109,8 @@ fn serve() -> ! {
     exit(0)
 }
 
-/// Forks a child that does the work, and waits for it. Returns false if either failed.
+/// Forks a child and waits for its end. For [`EXEC`] the child first starts this program again.
+/// Returns false if any of this failed.
 fn once(what: u64) -> bool {
     let child = call(calls::CLONE, [SIGCHLD, 0, 0, 0, 0]);
     if child == 0 {

@@ -1,4 +1,4 @@
-//! Results of a network probe besides the load.
+//! Results that only a network probe has.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,21 +6,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Exchange {
-    /// Round-trip time of the control connection before the load, in nanoseconds.
+    /// Round-trip time of the control connection before the load, in nanoseconds; 0 for a tool.
     pub round_trip_ns: u64,
-    /// Size of a TCP segment in bytes, without headers.
+    /// Size of a TCP segment in bytes, without headers; 0 if unknown.
     pub mss: u32,
-    /// Size of a datagram in bytes, without the headers of IP and UDP.
+    /// Size of a datagram in bytes, without the headers of IP and UDP; `None` if the load is not a
+    /// stream of datagrams.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagram_bytes: Option<u32>,
-    /// Direction from this place to the other.
+    /// Direction from this place to the other, if the load has it. A tool reports all its losses
+    /// here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_peer: Option<ExchangeDirection>,
-    /// Direction from the other place to this one.
+    /// Direction from the other place to this one, if the load has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_peer: Option<ExchangeDirection>,
-    /// Bytes of the headers of a segment or datagram in an Ethernet frame, if the load consists of
-    /// these.
+    /// Bytes of the headers of a segment or datagram in an Ethernet frame; 0 if the load consists
+    /// of neither, but of single messages.
     pub header_bytes: u32,
     /// Requests by datagram that got no response in time.
     pub unanswered: u64,
@@ -36,7 +38,7 @@ pub struct ExchangeDirection {
     pub bytes: u64,
     /// Datagrams that were sent in the window.
     pub sent: u64,
-    /// Datagrams of these that never arrived.
+    /// Datagrams of `sent` that never arrived.
     pub lost: u64,
     /// Datagrams of the whole slice that arrived after one that was sent later.
     pub reordered: u64,
@@ -45,13 +47,14 @@ pub struct ExchangeDirection {
     /// TCP segments of the whole slice that were sent again.
     pub retransmits: u64,
     /// Bytes of TCP, or datagrams, that arrived in each step from the beginning of the load to the
-    /// end of the window, if the probe asks for that.
+    /// end of the window. Empty unless [`course_ns`](crate::ProbeSpec::course_ns) asks for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub course: Vec<u64>,
 }
 
 impl Exchange {
-    /// Returns all counts and times, to be checked: a peer that lies may report any value.
+    /// Returns all counts and times, so that they can be checked: a peer that lies may report any
+    /// value.
     pub fn counts(&self) -> Vec<u64> {
         let own =
             [self.round_trip_ns, self.unanswered, self.peer_cpu_user_ns, self.peer_cpu_system_ns];
@@ -65,7 +68,8 @@ impl Exchange {
             .collect()
     }
 
-    /// Returns the bytes on the wire per byte of the load.
+    /// Returns the bytes on the wire per byte of the load; `None` if the size of headers or of what
+    /// they carry is not known.
     pub fn on_wire(&self) -> Option<f64> {
         let payload = self.datagram_bytes.unwrap_or(self.mss);
         let known = self.header_bytes > 0 && payload > 0;

@@ -1,4 +1,4 @@
-//! Family of probes: a definition of each, found by its name.
+//! Table of all probes: finds the definition of a probe by its name, and prepares the probe.
 
 use crate::exchange::Exchange;
 use crate::spec::{Argument, Definition, Probe, ProbeError, ProbeSpec, ProbeUnit};
@@ -15,10 +15,11 @@ pub fn definition(name: &str) -> Option<&'static Definition> {
     all_definitions().find(|definition| definition.name == name)
 }
 
-/// Makes a probe ready in this place.
+/// Prepares a probe in this place.
 ///
 /// # Errors
-/// What does not fit, is missing, or was refused.
+/// When the probe or its parameters do not fit this place or version, a program is missing, or the
+/// system or the other end refuses.
 pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
     let probe = (spec.definition()?.prepare)(spec)?;
     Ok(match spec.unit()? {
@@ -27,8 +28,9 @@ pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
     })
 }
 
-/// Probe whose units are times. The window of its slices is the sum of these, so units over window
-/// are one over their mean, for any number of threads, streams or copies of a tool.
+/// Probe whose unit is a time. The window of its slices is the sum of all measured times, so that
+/// units per window are one over the mean time, for any number of threads, streams or copies of a
+/// tool.
 struct Timed(Box<dyn Probe>);
 
 impl Probe for Timed {
@@ -54,10 +56,10 @@ impl Probe for Timed {
 }
 
 impl ProbeSpec {
-    /// Reads `integer`, `copy(128MiB)`, `mbw(memcpy)`.
+    /// Parses a probe as it is written: `integer`, `copy(128MiB)`, `mbw(memcpy)`.
     ///
     /// # Errors
-    /// A clause that says what is wrong and what is known.
+    /// A clause that says what is wrong, and which probes or words are known.
     pub fn parse(text: &str) -> Result<ProbeSpec, String> {
         let text = text.trim();
         let (name, argument) = match text.split_once('(') {
@@ -111,15 +113,16 @@ impl ProbeSpec {
         removed::find_removed(&self.name, self.argument.as_deref())
     }
 
-    /// Returns true for a tool of the field, which runs in one piece.
+    /// Returns true for a tool of the field, which runs as a program once per slice, or for one
+    /// that only earlier versions ran.
     pub fn is_tool(&self) -> bool {
         tool::ALL.iter().any(|tool| tool.name == self.name) || self.removed().is_some()
     }
 
-    /// Returns the unit of the probe's work.
+    /// Returns the unit of the probe's work, also of a tool that only earlier versions ran.
     ///
     /// # Errors
-    /// As [`ProbeSpec::definition`].
+    /// The errors of [`ProbeSpec::definition`].
     pub fn unit(&self) -> Result<ProbeUnit, ProbeError> {
         if let Some(tool) = self.removed() {
             return Ok(tool.unit);
@@ -130,13 +133,15 @@ impl ProbeSpec {
         Ok(test.map_or(definition.unit, |(_, unit, _)| *unit))
     }
 
-    /// Returns the size of a datagram of `udp`, if the path takes that many bytes.
+    /// Returns the size of a datagram of the probe `udp` in bytes, without headers, on a path whose
+    /// segments are not smaller.
     pub fn datagram_bytes(&self) -> u64 {
         let is_small = self.argument.as_deref().is_some_and(|word| word.starts_with("small"));
         u64::from(if is_small { net::SMALL_DATAGRAM } else { net::LONGEST_DATAGRAM })
     }
 
-    /// Returns the bytes of memory that all its threads hold. A copy has two buffers.
+    /// Returns the bytes of memory that the buffers of all threads take, two for each thread of
+    /// `copy`. 0 for a probe whose argument is not a size.
     pub fn memory(&self) -> u64 {
         let is_sized =
             self.definition().is_ok_and(|known| matches!(known.argument, Argument::Bytes { .. }));
@@ -147,7 +152,7 @@ impl ProbeSpec {
             .saturating_mul(ends * u64::from(self.numjobs))
     }
 
-    /// Returns the argument as bytes or nanoseconds.
+    /// Returns the argument as bytes or nanoseconds; `None` if it is neither a size nor a time.
     pub fn amount(&self) -> Option<u64> {
         let text = self.argument.as_deref()?;
         match self.definition().ok()?.argument {

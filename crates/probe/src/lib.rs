@@ -2,9 +2,9 @@
 //! prepared once and resident. A slice of it returns units of work and their times in the form of
 //! I/Os, so that rounds, statistics, records and reports use it unchanged.
 //!
-//! [`spec`]: the specification of a probe; `family`: the table of their definitions. [`own`]: iotax's
+//! [`spec`]: the specification of a probe; `family`: the table of all definitions. [`own`]: iotax's
 //! own probes of processors, memory and the kernel. [`net`]: two places over a network. [`tool`]:
-//! the field's own tools, which run in one piece.
+//! the field's own tools, each of which runs as a program once per slice.
 #![forbid(unsafe_code)]
 
 mod exchange;

@@ -1,4 +1,4 @@
-//! Other end of a probe, in another place: the listening end of the network pair, or a tool's own
+//! Other end of a probe, in another place: the server of the network probes, or a tool's own
 //! server.
 
 use crate::net::ProbeServer;

@@ -1,5 +1,5 @@
-//! Specification of a probe, such as `copy(128MiB)`, what a definition of a probe says, and what a
-//! prepared probe does.
+//! Specification of a probe, such as `copy(128MiB)`; definition of each kind of probe; and
+//! interface of a prepared probe.
 
 use crate::exchange::Exchange;
 use iotax_load::{LoadError, SliceResult, SliceSpec};
@@ -34,7 +34,7 @@ pub struct ProbeSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
     /// Steps in nanoseconds in which arrivals are recorded ([`crate::ExchangeDirection::course`]);
-    /// `None` means that only the sum is.
+    /// `None` means that only their sum is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course_ns: Option<u64>,
 }
@@ -47,7 +47,8 @@ fn is_one(many: &u32) -> bool {
     *many == 1
 }
 
-/// Largest size that a probe takes: the index of a cache line in this much memory has 31 bits.
+/// Largest size that a probe takes, in bytes: the index of a cache line in this much memory has 31
+/// bits.
 pub const MOST_BYTES: u64 = 128 << 30;
 
 /// Argument in the brackets after a probe's name.
@@ -70,7 +71,7 @@ pub enum Argument {
 /// Unit of a probe's work, for tables and verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeUnit {
-    /// Counted units, as a rate; more is better: `loads` a second.
+    /// Counted units, as a rate; more is better: `loads` per second.
     Count(&'static str),
     /// Moved bytes, as a rate; more is better.
     Bytes,
@@ -87,13 +88,14 @@ pub trait Probe: Send {
     fn slice_command(&self) -> Option<Vec<String>> {
         None
     }
-    /// Runs one slice. Units of work are in `read.ios` (a network's or a tool's other direction in
-    /// `write`), bytes in `read.bytes`, the times of units, where each is timed, in `read.latency`.
+    /// Runs one slice. Units of work are in `read.ios`, bytes in `read.bytes`, the times of units,
+    /// where each is timed, in `read.latency`. What `tcp` and `udp` send is in `write` instead, and
+    /// so is the second direction of a tool.
     ///
     /// # Errors
     /// When it could not be run to its end.
     fn run_probe_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError>;
-    /// Returns further results of a network probe's last slice; `None` for all others.
+    /// Returns further results of the last slice over a network; `None` for all other probes.
     fn last_exchange(&self) -> Option<Exchange> {
         None
     }
@@ -102,18 +104,18 @@ pub trait Probe: Send {
 pub struct Definition {
     pub name: &'static str,
     pub argument: Argument,
-    /// Unit of its work, unless each of its tests has its own: [`ProbeSpec::unit`].
+    /// Unit of the probe's work, unless each of its tests has its own: [`ProbeSpec::unit`].
     pub unit: ProbeUnit,
     /// Subject of a verdict: `integer work`.
     pub subject: &'static str,
     /// Sentence that says what one unit does.
     pub about: &'static str,
-    /// Related tool of the field, and why that is not used in slices.
+    /// Related tool of the field and how it differs, or, for a tool, the related probe of iotax.
     pub relative: &'static str,
     /// Program that must be installed, and the package that has it.
     pub program: Option<(&'static str, &'static str)>,
     pub shortest_slice_ns: u64,
-    /// True if it needs another place that answers.
+    /// True if the probe needs another place that answers.
     pub needs_peer: bool,
     pub prepare: fn(&ProbeSpec) -> Result<Box<dyn Probe>, ProbeError>,
 }
@@ -154,7 +156,8 @@ impl fmt::Display for ProbeSpec {
 }
 
 impl Argument {
-    /// Checks a written argument and returns its stored form: the default if none is written.
+    /// Checks a written argument and returns the form in which it is stored; the default if none is
+    /// written, `None` if the probe takes none.
     pub(crate) fn check_argument(self, written: Option<&str>) -> Result<Option<String>, String> {
         match (self, written) {
             (Argument::None, None) => Ok(None),

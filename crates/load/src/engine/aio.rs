@@ -1,10 +1,10 @@
-//! aio engine: the system calls of libaio, for kernels without io_uring and for targets that
+//! aio engine: the system calls of libaio, for kernels without io_uring and for targets whose I/Os
 //! io_uring hands to worker threads. Without O_DIRECT the kernel does each I/O within the call that
 //! submits it, so its real depth is one.
 //!
 //! Completions are read off the ring that the kernel maps into the process (include/linux/aio_abi.h
-//! and fs/aio.c of Linux), without a system call, if that ring has the known layout. Otherwise a
-//! system call asks for them.
+//! and fs/aio.c of Linux), without a system call, if that ring has the known layout. Otherwise
+//! io_getevents returns them.
 
 use super::family::EngineFamily;
 use super::io::{Batch, Completion, Engine, Io, NO_MEMORY_NS, Op};
@@ -79,8 +79,8 @@ const WRITE: u16 = 1;
 const FSYNC: u16 = 2;
 const FDATASYNC: u16 = 3;
 
-/// Context of the kernel, which is the address where a ring is mapped. Dropping it destroys it,
-/// which waits for what is in flight.
+/// AIO context, as the address at which the kernel maps its completion ring. Dropping it destroys
+/// the context, which waits for the I/Os in flight.
 struct Context(libc::c_ulong);
 
 impl Context {
@@ -121,10 +121,10 @@ impl Drop for Context {
     }
 }
 
-/// Checks that the kernel has these calls, and room for one more context.
+/// Checks that the kernel has the system calls of libaio, and room for one more context.
 ///
 /// # Errors
-/// The error of the kernel.
+/// The kernel's error, with a hint if it is a known one.
 pub(super) fn is_here() -> io::Result<()> {
     Context::new(1).map(drop)
 }
@@ -138,9 +138,10 @@ struct Aio {
     blocks: Vec<ControlBlock>,
     /// Slots whose I/Os the kernel has not taken yet.
     queued: Vec<u32>,
-    /// Addresses of their blocks, for the call.
+    /// Addresses of the control blocks of the queued slots, made anew for each call of io_submit.
     pointers: Vec<*const ControlBlock>,
-    /// Completions without the kernel's queue: I/Os refused when they were submitted.
+    /// Completions of I/Os that the kernel refused when they were submitted; its ring has none for
+    /// these.
     ended: Vec<Completion>,
     events: Vec<AioEvent>,
     in_flight: usize,
@@ -165,8 +166,10 @@ impl Aio {
         })
     }
 
-    /// Hands over the queued I/Os. Those that the kernel has no room for now stay queued while
-    /// others in flight will make room; those that it refuses have ended.
+    /// Submits the queued I/Os. If the kernel has no memory for one now, the rest stays queued
+    /// while I/Os in flight can free some; with none in flight, it is tried again for
+    /// [`NO_MEMORY_NS`]. An I/O that is refused for another reason, or for too long, has ended with
+    /// that error.
     fn hand_over(&mut self) {
         let mut short_since_ns = None;
         while !self.queued.is_empty() {
@@ -238,8 +241,8 @@ impl Aio {
         self.in_flight -= taken;
     }
 
-    /// Asks the kernel for at least `least` completions, within a time (`None`: however long it
-    /// takes).
+    /// Asks the kernel for at least `least` completions and appends them to `done`. Waits for at
+    /// most `time_ns` (`None`: without limit), less if a signal arrives.
     fn get_events(
         &mut self,
         least: libc::c_long,
@@ -267,7 +270,8 @@ impl Aio {
         Ok(())
     }
 
-    /// Waits until an I/O has ended, or the time is near.
+    /// Waits for a completion until [`clock::SPIN_NS`] before `until_ns` (`None`: without limit),
+    /// and appends what the kernel returns. After that time it only polls once.
     fn wait(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
         let Some(until_ns) = until_ns else { return self.get_events(1, None, done) };
         let left_ns = until_ns.saturating_sub(clock::monotonic_ns());
@@ -337,8 +341,8 @@ impl Engine for Aio {
     }
 }
 
-/// Returns true if the kernel has lacked memory for too long, with nothing in flight that will free
-/// some.
+/// Returns true if more than [`NO_MEMORY_NS`] have passed since the first call with this
+/// `since_ns`, which is then set.
 #[cold]
 fn is_over(since_ns: &mut Option<u64>) -> bool {
     let now_ns = clock::monotonic_ns();

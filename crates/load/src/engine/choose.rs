@@ -1,5 +1,6 @@
-//! Choice of the engine by jobs, kernel and targets, with the clause that says why. A named engine
-//! is respected; if it cannot reach a job's depth in one thread, more threads do.
+//! Choice of the engine by jobs, kernel and targets, with the reason for it. An engine that the
+//! user names is used, unless a job trims and the engine cannot. If one thread of it does not reach
+//! a job's depth, more threads do.
 
 use super::io::{Engine, Io, Op};
 use super::name::EngineName;
@@ -12,27 +13,29 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
 
-/// Number of reads that try a target.
+/// Maximum number of reads by which io_uring is tried on a target.
 const PROBES: u32 = 8;
 
-/// Time that they may take together.
+/// Time that all probe reads of one job on one target may take together.
 const PROBE_NS: u64 = 10_000_000_000;
 
-/// The engine in use, and why.
+/// Engine in use, and the reason for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
     /// Name of the engine.
     pub name: EngineName,
-    /// Reason for the choice, as a clause: `named by the user`, `io_uring works here without worker
-    /// threads`, ...
+    /// Reason for the choice (`named by the user`, `io_uring works here, ...`), and after it
+    /// clauses on how the depth is reached, the clock of the latencies, and features that are
+    /// missing.
     pub why: String,
 }
 
-/// Chooses one engine for all, or explains the named one. `trials` has an entry for each job, with
-/// one trial for each target.
+/// Chooses one engine for all jobs and targets, or takes the named one. `trials` has an entry for
+/// each job, with one trial for each target.
 ///
 /// # Errors
-/// When a probe read fails or does not come back.
+/// [`LoadError::Unfit`] if a job trims and the named engine does not; [`LoadError::System`] if
+/// trying io_uring fails, or a probe read fails or does not come back.
 pub(crate) fn choose(
     named: Option<EngineName>,
     trials: &[Vec<EngineTrial>],
@@ -60,8 +63,8 @@ pub(crate) fn choose(
     Ok(Chosen { name, why })
 }
 
-/// Explains how the job's depth is reached if one thread of the engine cannot reach it, or that it
-/// is not reached.
+/// Returns a clause on how the jobs' depth is reached if one thread of the engine does not reach
+/// it, or that it is not reached. Empty if one thread reaches it.
 fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
     if name == EngineName::Aio && jobs.iter().any(|job| job.iodepth > 1 && !job.direct) {
         return "; without O_DIRECT the kernel does each I/O within the call that submits it, so one is in flight in truth"
@@ -83,8 +86,8 @@ fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
     }
 }
 
-/// Chooses io_uring if it works for every job deeper than 1 on every target; otherwise an engine
-/// that keeps their depth without it.
+/// Chooses io_uring if it serves every job deeper than 1 on every target without worker threads;
+/// otherwise the engine of [`instead`]. Returns the reason, too.
 fn by_trial(trials: &[Vec<EngineTrial>]) -> Result<(EngineName, String), LoadError> {
     let several = trials.iter().any(|on_targets| on_targets.len() > 1);
     for trial in trials.iter().flatten().filter(|trial| trial.job.iodepth > 1) {
@@ -98,8 +101,8 @@ fn by_trial(trials: &[Vec<EngineTrial>]) -> Result<(EngineName, String), LoadErr
     Ok((EngineName::Uring, why))
 }
 
-/// Chooses libaio's calls if they keep a depth and the kernel has them; otherwise one I/O at a time
-/// per thread.
+/// Chooses the aio engine if every job deeper than 1 uses O_DIRECT and the kernel has libaio's
+/// calls; otherwise the sync engine. `against` is the reason against io_uring.
 fn instead(trials: &[Vec<EngineTrial>], against: String) -> (EngineName, String) {
     let mut deep = trials.iter().flatten().filter(|trial| trial.job.iodepth > 1);
     if deep.any(|trial| !trial.job.direct) {
@@ -122,7 +125,8 @@ enum TriedRing {
 }
 
 impl TriedRing {
-    /// Returns the reason against io_uring; with several targets, the target is named.
+    /// Returns the reason against io_uring; `None` if it works without worker threads. `named` asks
+    /// for the path of the target in the reason.
     fn reason_against(self, trial: &EngineTrial, named: bool) -> Option<String> {
         match self {
             TriedRing::Inline => None,
@@ -138,8 +142,8 @@ impl TriedRing {
     }
 }
 
-/// Tries io_uring in a separate thread. If the target's reads are punted, the worker threads belong
-/// to the thread that submits, and end with it.
+/// Tries io_uring with reads of the target, in a thread of its own: the worker threads that the
+/// kernel may start for them belong to the thread that submits, and end with it.
 fn try_uring(trial: &EngineTrial) -> io::Result<TriedRing> {
     let file = trial.file.try_clone()?;
     let (region, depth) = (trial.region_of(0), PROBES.min(trial.job.iodepth));

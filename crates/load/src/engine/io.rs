@@ -9,7 +9,7 @@ pub(crate) enum Op {
     Write,
     Fsync,
     Fdatasync,
-    /// Trim, which only the sync engine does: `choose` ensures that.
+    /// Trim, which only the engines sync and null get: `choose` ensures that.
     Trim,
 }
 
@@ -39,21 +39,22 @@ pub(crate) struct Io {
     pub(crate) buffer: *mut u8,
 }
 
-/// Completion of the I/O in a slot: bytes moved, or an errno below zero.
+/// Completion of the I/O in a slot. `result` is the number of bytes moved, or an errno below zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
     pub(crate) slot: u32,
     pub(crate) result: i32,
 }
 
-/// Time for which the kernel may lack memory for requests while no I/O ends. After that it counts
-/// as the engine's failure.
+/// Time for which the kernel may lack memory for requests while no I/O ends. After that, uring
+/// fails as an engine, and aio counts the I/O as failed.
 pub(super) const NO_MEMORY_NS: u64 = 10_000_000_000;
 
-/// Number of I/Os that are handed over at once. A device that serves them in parallel starts on the
-/// first ones while the others are still being made, so it gets few at a time. A target that has
-/// done all of them when the submitting call returns (a page cache, a null device) gains nothing by
-/// that, and pays for every call (docs/decisions/submit-batches.md).
+/// Number of I/Os that are handed to the kernel at once. A device that serves them in parallel
+/// starts on the first ones while the others are still being made, so it gets few at a time. A
+/// target that has done all of them when the submitting call returns (a page cache, a null device)
+/// gains nothing by that, and pays for every call, so it gets many
+/// (docs/decisions/submit-batches.md).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch {
     most: u32,
@@ -101,19 +102,20 @@ pub(crate) trait Engine {
         done: &mut Vec<Completion>,
     ) -> io::Result<()>;
 
-    /// Returns features that would have made its I/Os cheaper and that a system call or a limit
-    /// refused, in words.
+    /// Returns, in words, the features that would make I/Os cheaper but that the kernel or a limit
+    /// refused.
     fn missing_features(&self) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Returns the CPU time of the engine's own threads since they began. Nothing is in flight.
+    /// Returns the CPU time of the engine's own threads since they began. Called only while nothing
+    /// is in flight.
     fn helpers_cpu(&mut self) -> ThreadCpu {
         ThreadCpu::default()
     }
 }
 
-/// Moves all completions to `done`: by a swap if it is empty, as it is in the loop.
+/// Moves all completions to `done`: by a swap if that is empty, as it is in the loop of a slice.
 #[inline]
 pub(super) fn take_all(from: &mut Vec<Completion>, done: &mut Vec<Completion>) {
     if done.is_empty() {

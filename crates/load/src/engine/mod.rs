@@ -1,5 +1,6 @@
-//! Engines: null, sync, aio, uring, posixaio. A new one is a file and an entry in [`ALL`]. An
-//! engine knows nothing of slices, rates or latencies: it gets I/Os and returns completions.
+//! Engines: null, sync, aio, uring, posixaio. A new one is a file, an entry in [`ALL`] and a
+//! variant of [`EngineName`]. An engine knows nothing of slices, rates or latencies: it gets I/Os
+//! and returns completions.
 
 mod aio;
 pub(crate) mod choose;

@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 pub enum EngineName {
     /// Completes I/Os at once without a system call: measures the generator.
     Null,
-    /// pread / pwrite, one I/O at a time a thread.
+    /// pread and pwrite, one I/O at a time per thread.
     Sync,
-    /// io_submit and its kin, as libaio calls them.
+    /// io_submit and io_getevents, the system calls of libaio.
     Aio,
     /// io_uring, with one ring per thread.
     Uring,
-    /// Queue that feeds a thread, which does one I/O at a time, as in glibc.
+    /// Counterpart of fio's posixaio: a queue that feeds a thread, which does one I/O at a time, as
+    /// in glibc.
     PosixAio,
 }

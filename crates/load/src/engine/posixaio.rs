@@ -35,9 +35,9 @@ struct PosixAio {
 
 struct SharedQueue {
     state: Mutex<RequestState>,
-    /// Signals work for the helper.
+    /// Signals to the helper that there is a request, a wish for its CPU time, or an end.
     work: Condvar,
-    /// Signals completions to reap.
+    /// Signals to the lane that there are completions to reap, or the helper's CPU time.
     ended: Condvar,
 }
 
@@ -57,7 +57,8 @@ struct QueuedRequest(Io);
 unsafe impl Send for QueuedRequest {}
 
 impl SharedQueue {
-    /// Locks the state. A helper that panicked has left it consistent: it only pushes and takes.
+    /// Locks the state, even if the helper panicked: it only pushes and takes, so the state is
+    /// consistent.
     fn lock(&self) -> MutexGuard<'_, RequestState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -193,8 +194,8 @@ impl Engine for PosixAio {
 const TICK_NS: u64 = 1_000_000_000;
 
 impl Drop for PosixAio {
-    /// Discards the queued requests. A helper in the middle of an I/O is left running: the I/O may
-    /// never come back, and the lane leaves its buffer mapped.
+    /// Discards the queued requests and ends the helper. Waits for its end only if no I/O is in
+    /// flight: another may never come back, and the lane leaves its buffer mapped.
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.over = true;

@@ -1,26 +1,26 @@
 //! Worker threads of io_uring. The kernel hands them what a file cannot do without waiting,
-//! including every sync. They belong to the thread that submitted and bear its number, but their
-//! CPU time does not count as that thread's. (io_uring/io-wq.c of Linux, since 5.12; before that
-//! they were kernel threads, which nobody can distinguish.)
+//! including every sync. They are threads of this process and named after the thread that
+//! submitted, but their CPU time does not count as that thread's. (io_uring/io-wq.c of Linux, since
+//! 5.12; before that they were kernel threads, whose submitter nobody can determine.)
 
 use crate::cpu::ThreadCpu;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Name of the initial pid namespace, fixed by the kernel.
+/// Target of the link /proc/self/ns/pid in the initial pid namespace, fixed by the kernel.
 const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
 
-/// First part of a worker's name.
+/// First part of a worker's thread name; the number of the submitting thread follows.
 const NAME: &str = "iou-wrk";
 
-/// Threads of this process and their CPU time so far, in ns; `None` for a thread that is not one of
-/// the workers looked for.
+/// CPU time so far of each thread of this process, in nanoseconds, by thread number; `None` if the
+/// thread is not one of the workers looked for.
 type Threads = BTreeMap<u32, Option<u64>>;
 
 #[derive(Debug, Default)]
 pub(super) struct Workers {
-    /// Name of the workers; `None` in another pid namespace, where the thread number in it is
-    /// unknown.
+    /// Thread name of the workers; `None` outside the initial pid namespace, whose thread number is
+    /// in the name and unknown there.
     name: Option<String>,
     known: Threads,
     /// CPU time of the workers that have ended, as far as it was seen.
@@ -28,7 +28,7 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// Returns the workers of the calling thread. It does not look for threads yet.
+    /// Returns a record of the calling thread's workers, in which none is known yet.
     pub(super) fn of_this_thread() -> Workers {
         let namespace = std::fs::read_link("/proc/self/ns/pid");
         let initial = namespace.is_ok_and(|link| link.as_os_str() == INITIAL_NAMESPACE);
@@ -37,8 +37,9 @@ impl Workers {
         Workers { name, ..Workers::default() }
     }
 
-    /// Returns the workers' CPU time since they began, of each as far as it was seen alive. Zero if
-    /// they cannot be distinguished from those of other threads.
+    /// Returns the workers' CPU time since they began, all of it as system time. What a worker used
+    /// between the last look and its end is missing. Zero if they cannot be distinguished from
+    /// those of other threads.
     pub(super) fn cpu(&mut self) -> ThreadCpu {
         if self.name.is_some() {
             self.look_for_workers();
@@ -83,7 +84,7 @@ impl Workers {
     }
 }
 
-/// Reads a thread's time on a processor: the first figure of schedstat.
+/// Reads a thread's time on a processor in nanoseconds: the first figure of schedstat.
 fn run_ns(thread: u32) -> io::Result<u64> {
     let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat"))?;
     let first = text.split_whitespace().next().and_then(|word| word.parse().ok());

@@ -150,7 +150,8 @@ pub(super) struct Ring {
     completions: Completions,
     timed_wait: bool,
     deferred: bool,
-    /// Index of the ring among those that the thread has registered.
+    /// Index of the ring among those that the thread has registered; `None` if registering was
+    /// refused.
     registered: Option<u32>,
     // Dropped after the fields that point into them.
     _rings: RingMapping,
@@ -162,7 +163,8 @@ impl Ring {
     /// Creates a ring of at least `entries` entries, with the given flags.
     ///
     /// # Errors
-    /// The error of the kernel; EINVAL for a flag that it does not know.
+    /// The error of the kernel, EINVAL for a flag that it does not know; also if the kernel is
+    /// older than Linux 5.4, or the layout of its ring is unknown.
     pub(super) fn new(entries: u32, flags: IoringSetupFlags) -> io::Result<Ring> {
         let mut params = io_uring_params::default();
         params.flags = flags;
@@ -218,8 +220,9 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Registers the ring with its thread. The kernel then finds it without a lookup in the table
-    /// of open files (5.18).
+    /// Registers the ring with its thread, so that the kernel finds it without a lookup in the
+    /// table of open files, and returns its index. `None` if the kernel refuses, as before Linux
+    /// 5.18.
     fn register_itself(&self) -> Option<u32> {
         let mut update = io_uring_rsrc_update::default();
         (update.offset, update.data) =
@@ -269,21 +272,22 @@ impl Ring {
         self.registered.is_some()
     }
 
-    /// Returns true if completions are processed in our own enter, and never interrupt it.
+    /// Returns true if the kernel processes completions only within our own enter (DEFER_TASKRUN),
+    /// and never interrupts the thread for them.
     pub(super) fn is_deferred(&self) -> bool {
         self.deferred
     }
 
-    /// Returns true if waits can have a time limit (5.11).
+    /// Returns true if waits can have a time limit (Linux 5.11).
     pub(super) fn can_wait_until(&self) -> bool {
         self.timed_wait
     }
 
-    /// Writes an entry after the last.
+    /// Queues an entry, which the next [`Ring::enter`] hands over.
     ///
     /// # Safety
-    /// What the entry names is valid until its completion was taken, and no more entries are under
-    /// way than the ring has places.
+    /// The file and memory that the entry names are valid until its completion was taken, and the
+    /// ring has a free place: fewer entries are under way than it has places.
     #[inline(always)]
     pub(super) unsafe fn push(&mut self, entry: &SubmissionEntry) {
         let place = self.submissions.written & self.submissions.mask;
@@ -299,8 +303,8 @@ impl Ring {
         self.submissions.written.wrapping_sub(self.submissions.handed_over)
     }
 
-    /// Returns true if an enter has something to do: entries to hand over, or, as the kernel
-    /// reports, completions to post or completions that found no room.
+    /// Returns true if an enter has something to do: there are entries to hand over, or the kernel
+    /// reports completions to post or completions that found no room.
     #[inline]
     pub(super) fn wants_enter(&self) -> bool {
         // SAFETY: the pointer leads into the mapping, which lives as long as self.
@@ -309,8 +313,8 @@ impl Ring {
             || flags & (IoringSqFlags::TASKRUN | IoringSqFlags::CQ_OVERFLOW).bits() != 0
     }
 
-    /// Hands over the queued entries and waits for `least` completions, but at most for the given
-    /// time.
+    /// Hands over the queued entries and waits for `least` completions, but no longer than
+    /// `at_most` (`None`: without limit).
     ///
     /// # Errors
     /// The error of the kernel; entries that it did not take are handed over again by the next

@@ -1,5 +1,5 @@
-//! sync engine: pread and pwrite, one I/O at a time per thread. It serves depth 1, and targets on
-//! which io_uring falls back to worker threads.
+//! sync engine: pread and pwrite, one I/O at a time per thread. It serves depth 1, trims, and
+//! buffered I/O on targets for which io_uring needs worker threads.
 
 use super::family::EngineFamily;
 use super::io::{Completion, Engine, Io, Op, take_all};
@@ -56,7 +56,7 @@ impl Engine for Sync {
 }
 
 impl Sync {
-    /// Does one I/O by a system call.
+    /// Does one I/O by a system call, and returns the number of bytes moved.
     ///
     /// # Safety
     /// `io.buffer` is valid for `io.len` bytes and nobody else uses it.

@@ -1,4 +1,5 @@
-//! Job on a target, as the choice of an engine and the ledgers look at it.
+//! Job that was checked on a target and whose file is open: input for the choice of an engine and
+//! the ledgers of `verify`.
 
 use crate::Job;
 use crate::offsets::Region;

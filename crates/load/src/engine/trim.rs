@@ -1,5 +1,5 @@
 //! Trims: BLKDISCARD of a block device, holes punched into a file. Both are done when the call
-//! returns. It refuses targets that cannot trim, and blocks so small that a device would do
+//! returns. Targets that cannot trim are refused, and blocks so small that a device would do
 //! nothing.
 
 use rustix::fs::FallocateFlags;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// `_IO(0x12, 119)` of linux/fs.h, which is the same on every architecture.
 const BLKDISCARD: libc::c_ulong = 0x1277;
 
-/// Trims one open file.
+/// Way in which an open file is trimmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trimmer {
     Device,
@@ -46,10 +46,10 @@ impl Trimmer {
     }
 }
 
-/// Checks that blocks of `bytes` from `offset` on can be trimmed, without trimming any data.
+/// Checks that blocks of `bytes` bytes from `offset` on can be trimmed, without trimming any data.
 ///
 /// # Errors
-/// A clause that says why not, with a hint.
+/// A clause that says why not.
 pub(crate) fn check_trimming(file: &File, offset: u64, bytes: u64) -> Result<(), String> {
     let failed = |error: io::Error| format!("it cannot be asked whether it trims: {error}");
     let meta = file.metadata().map_err(failed)?;
@@ -89,8 +89,9 @@ fn check_device(number: u64, offset: u64, bytes: u64) -> Result<(), String> {
     check_limits(limit("discard_max_bytes"), limit("discard_granularity"), [offset, bytes])
 }
 
-/// Checks the discard limits of a device. `discard_max_bytes` is 0 if a device cannot trim. A
-/// device leaves anything smaller than its granularity as it is.
+/// Checks the discard limits of a device: `most` is its `discard_max_bytes` (0 if it cannot trim),
+/// `numbers` are offset and block size. A device leaves anything smaller than its granularity as it
+/// is.
 fn check_limits(
     most: Option<u64>,
     granularity: Option<u64>,

@@ -33,14 +33,14 @@ pub(crate) struct Uring {
     ring: Ring,
     /// File that stays open until the ring is gone.
     _file: File,
-    /// Number of the file in entries.
+    /// Number that names the file in entries: 0 if it is registered, else its descriptor.
     fd: i32,
     flags: u8,
     read: u8,
     write: u8,
     /// Number of entries since the last enter.
     queued: u32,
-    /// Number of I/Os that were submitted and not taken yet.
+    /// Number of I/Os that were submitted and whose completions were not taken yet.
     under_way: u32,
     batch: Batch,
     workers: Workers,
@@ -49,8 +49,9 @@ pub(crate) struct Uring {
 }
 
 impl Uring {
-    /// Creates the ring. Must be called in the thread that will use it: a single issuer is bound to
-    /// its thread.
+    /// Creates the ring, and registers the file and the memory (start and length in bytes) if the
+    /// kernel accepts them. Must be called in the thread that will use the ring: a single issuer is
+    /// bound to its thread.
     ///
     /// # Errors
     /// When the kernel has no io_uring, forbids it, or has no memory for it.
@@ -107,7 +108,8 @@ impl Uring {
         }
     }
 
-    /// Calls enter once at most: hands over the queued entries and waits as long as it may.
+    /// Hands over the queued entries and waits for a completion until [`clock::SPIN_NS`] before
+    /// `until_ns` (`None`: without limit), by at most one enter. After that time it does not wait.
     #[inline]
     fn enter(&mut self, until_ns: Option<u64>) -> io::Result<()> {
         self.queued = 0;
@@ -131,7 +133,7 @@ impl Uring {
     }
 
     /// Ignores errors of an enter that are not failures: a signal, a full completion queue, the end
-    /// of the wait's time; and for a while, a lack of memory.
+    /// of the wait's time and, for up to [`NO_MEMORY_NS`], a lack of memory.
     #[inline]
     fn forgive(&mut self, entered: io::Result<()>) -> io::Result<()> {
         match entered {
@@ -144,7 +146,8 @@ impl Uring {
         }
     }
 
-    /// Waits while the kernel is short of memory for requests: those in flight will free some.
+    /// Yields once, since I/Os in flight will free memory for requests. Returns `error` if memory
+    /// has been missing for more than [`NO_MEMORY_NS`] without an I/O ending.
     #[cold]
     fn wait_for_memory(&mut self, error: io::Error) -> io::Result<()> {
         let now_ns = clock::monotonic_ns();
@@ -216,7 +219,8 @@ impl Engine for Uring {
     }
 }
 
-/// Creates a ring with the flags that make completions cheapest, or else with fewer.
+/// Creates a ring with the flags that make completions cheapest, or with fewer if the kernel does
+/// not know them.
 fn build(depth: u32) -> io::Result<Ring> {
     // Since 6.1 completions can be processed in our own enter, and never interrupt it. The second
     // set of flags needs 5.19; older kernels know neither.

@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Number of bytes read at once; a block if that is larger.
+/// Maximum number of bytes read at once, unless a block is larger.
 const STEP: u64 = 1 << 20;
 
 /// Largest gap in bytes between written blocks that is read with them.
@@ -25,7 +25,7 @@ pub(crate) struct BackOrder {
     pub(crate) next: Arc<AtomicU64>,
     /// Number of finished blocks of all ledgers.
     pub(crate) done: Arc<AtomicU64>,
-    /// True if nobody wants the rest.
+    /// True if the blocks that are left are not to be read.
     pub(crate) stop: Arc<AtomicBool>,
 }
 
@@ -37,7 +37,8 @@ pub(crate) struct ReadBackPass {
 }
 
 impl Ledger {
-    /// Reads this thread's part of the blocks, and calls `beat` before each read.
+    /// Reads and judges this thread's part of the written blocks, and calls `beat` before each
+    /// read.
     ///
     /// # Errors
     /// When there is no memory for it. Blocks that cannot be read are counted.
@@ -78,7 +79,9 @@ impl Ledger {
         Ok(found)
     }
 
-    /// Returns the next range of written blocks, with small gaps of unwritten ones in between.
+    /// Returns the next range of written blocks in `at..end`, as its first block and the one after
+    /// its last. Unwritten blocks of up to [`GAP`] bytes may be between them. `None` if none is
+    /// left.
     fn stretch(&self, at: u64, end: u64) -> Option<(u64, u64)> {
         let is_written = |block: &u64| self.block_state(*block).issued() > 0;
         let from = (at..end).find(is_written)?;

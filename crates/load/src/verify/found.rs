@@ -53,8 +53,8 @@ pub struct VerifiedBlocks {
     /// Blocks that cannot be read (reading back only: a failed read of the load is the load's
     /// error).
     pub unreadable: u64,
-    /// Judged blocks that are not wrong, whose last writes were in flight at once, with a sector
-    /// that is not any of these writes as a whole. No disk promises more for such writes.
+    /// Judged blocks that are not wrong, but have a sector that is none of the block's last writes
+    /// as a whole: these were in flight at once. No disk promises more for such writes.
     pub mixed: u64,
     /// Blocks that were not judged. In the load's reads: blocks that this worker had not written.
     /// When reading back: blocks with a failed write.
@@ -108,7 +108,8 @@ impl VerifiedBlocks {
         }
     }
 
-    /// Counts a wrong block, which was already counted as judged.
+    /// Counts a wrong block, which was already counted as judged, and keeps it as an example if
+    /// there are few.
     #[cold]
     pub(crate) fn blame(&mut self, kind: BlockFault, example: impl FnOnce() -> Example) {
         let count = match kind {
@@ -124,7 +125,8 @@ impl VerifiedBlocks {
         }
     }
 
-    /// Merges the counts of two parts of one reading.
+    /// Merges the counts of two parts of one reading. Of their examples, the first by target and
+    /// offset stay.
     #[must_use]
     pub fn and(mut self, other: VerifiedBlocks) -> VerifiedBlocks {
         self.blocks += other.blocks;
@@ -152,7 +154,7 @@ pub struct VerifiedWorker {
     pub back: VerifiedBlocks,
     /// True if all written blocks were read back; false if that was stopped.
     pub whole: bool,
-    /// Block sizes of the jobs, in bytes.
+    /// Block sizes of the jobs that verify, in bytes, each once and sorted.
     pub sizes: Vec<u64>,
     /// Time that reading back took, in nanoseconds.
     pub took_ns: u64,

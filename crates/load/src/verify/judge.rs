@@ -14,7 +14,8 @@ enum JudgedBlock {
 }
 
 impl Ledger {
-    /// Judges a block that was read between two readings of its state.
+    /// Judges a block whose state was `before` when its read was issued and `after` when it had
+    /// ended, and counts it in `found`.
     pub(crate) fn judge(
         &self,
         block: u64,
@@ -36,7 +37,7 @@ impl Ledger {
         }
     }
 
-    /// Records a block that could not be read.
+    /// Counts a block that could not be read in `found`.
     pub(crate) fn unreadable(
         &self,
         block: u64,
@@ -107,7 +108,8 @@ impl Ledger {
         if mixed { JudgedBlock::Mixed } else { JudgedBlock::Right }
     }
 
-    /// Returns the fault of a sector with a valid stamp, if it must not be there.
+    /// Returns the fault of a sector at byte `place` whose stamp is valid. `None` if the stamp is
+    /// one of the writes `first` to `last` of this place.
     fn out_of_place(
         &self,
         stamp: &Stamp,

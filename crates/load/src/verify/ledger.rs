@@ -28,8 +28,8 @@ pub(crate) struct LedgerState {
     in_flight: u64,
     /// Writes of the last group. At its maximum it stays there until the next group.
     group: u64,
-    /// Distance from the first write that may be there to the last one issued. It reaches back to 0
-    /// if the block may hold none of the writes. At its maximum: not known.
+    /// Generation of the last write issued, less that of the first write that may be there; 0
+    /// stands for the data from before all writes. At its maximum: not known.
     reach_back: u64,
 }
 
@@ -97,7 +97,8 @@ impl LedgerState {
         self.in_flight > 0
     }
 
-    /// Returns true if a write of the block was in flight at any time since `before`.
+    /// Returns true if a write of the block was in flight at any time since `before`, or if the
+    /// counter of writes is at its maximum and no longer shows that.
     pub(crate) fn moved_since(self, before: LedgerState) -> bool {
         let counted = self.issued < u64::from(u32::MAX);
         before.is_moving() || self.issued != before.issued || !counted
@@ -114,7 +115,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Creates a ledger of blocks that were never written.
+    /// Creates a ledger of `blocks` blocks of `bs` bytes from byte `offset` of the target on, none
+    /// of which was written yet.
     pub(crate) fn new(path: PathBuf, writer: u64, offset: u64, bs: u64, blocks: u64) -> Ledger {
         Ledger { path, writer, offset, bs, words: (0..blocks).map(|_| AtomicU64::new(0)).collect() }
     }
@@ -123,8 +125,8 @@ impl Ledger {
         self.words.len() as u64
     }
 
-    /// Returns the bytes that have a stamp of their own: a sector, or the whole block if it is not
-    /// a multiple of a sector.
+    /// Returns the number of bytes that have a stamp of their own: a sector, or the whole block if
+    /// that is not a multiple of a sector.
     pub(crate) fn piece(&self) -> usize {
         piece_of(self.bs)
     }
@@ -175,7 +177,8 @@ impl Ledger {
     }
 }
 
-/// Returns the bytes of a block that have a stamp of their own.
+/// Returns the number of bytes that have a stamp of their own, in blocks of `bs` bytes: see
+/// [`Ledger::piece`].
 pub(crate) fn piece_of(bs: u64) -> usize {
     if bs % SECTOR as u64 == 0 { SECTOR } else { bs as usize }
 }

@@ -56,8 +56,8 @@ impl VerifyChecks {
         self.seen[slot as usize] = self.ledger.block_state(self.ledger.block_at(offset));
     }
 
-    /// Records a read or a write that has ended as a whole, and judges a read; `data` is what was
-    /// read.
+    /// Records a read or a write that has moved all its bytes, and judges a read; `data` is what
+    /// was read.
     #[inline]
     pub(crate) fn ended(&mut self, op: Op, slot: u32, offset: u64, data: &[u8]) {
         match op {
@@ -83,11 +83,12 @@ impl VerifyChecks {
     }
 }
 
-/// Makes a ledger for each job that verifies, on every target (job by job, in the order of the
-/// trials). Jobs whose regions overlap share a ledger.
+/// Makes the ledgers of the jobs that verify, for each job and each of its targets, in the order of
+/// `trials`. Jobs whose regions on a target overlap share a ledger.
 ///
 /// # Errors
-/// [`LoadError::Unfit`] where the result of reading back could not be judged.
+/// [`LoadError::Unfit`] if a job cannot be verified (see [`oddity`]), if blocks of overlapping jobs
+/// could not be judged, or if the ledgers take more than a quarter of the machine's memory.
 pub(crate) fn ledgers(
     trials: &[Vec<EngineTrial>],
     engine: EngineName,
@@ -192,7 +193,8 @@ fn ledger_of(on_it: &[&EngineTrial], group: Vec<usize>) -> Result<BlockShare, Lo
     Ok((group, Arc::new(Ledger::new(path, new_writer(), from, bs, blocks_in(from..to, bs)))))
 }
 
-/// Checks that the blocks of two jobs on one region can be distinguished.
+/// Checks that two jobs whose regions overlap, and the first of which verifies, can share a ledger:
+/// the other verifies too, in the same blocks and with the same `direct`, or only reads.
 fn check_pair(trial: &EngineTrial, other: &EngineTrial) -> Result<(), LoadError> {
     let (job, with) = (trial.job, other.job);
     let why = match () {
@@ -216,7 +218,7 @@ fn regions<'a>(trial: &'a EngineTrial) -> &'a [Region] {
     &trial.regions
 }
 
-/// Returns the range from the first byte to the last of all threads of a job.
+/// Returns the bytes from the first region of a job to the end of its last.
 fn span(trial: &EngineTrial) -> Range<u64> {
     let end = |region: &Region| region.offset + region.bs * region.blocks;
     let from = regions(trial).iter().map(|region| region.offset).min().unwrap_or(0);
@@ -232,15 +234,15 @@ fn overlap(a: &EngineTrial, b: &EngineTrial) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// Returns true if all blocks of both jobs lie on one grid.
+/// Returns true if all blocks of both jobs lie on one grid of the first job's block size.
 fn is_aligned(a: &EngineTrial, b: &EngineTrial) -> bool {
     let first = span(a).start;
     let mut all = regions(a).iter().chain(regions(b));
     all.all(|region| region.offset.abs_diff(first) % a.job.bs == 0)
 }
 
-/// Returns a number that no other worker has, here or in another run: from keys of the system, and
-/// the time.
+/// Returns a random number, made from keys of the system and the time, that no other ledger has,
+/// here or in another run.
 fn new_writer() -> u64 {
     let keys = RandomState::new().build_hasher().finish();
     Random::new(keys, clock::monotonic_ns()).next()

@@ -15,21 +15,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time limit for connecting: if it takes longer, a firewall is the usual cause.
+/// Time limit for connecting, and for an answer: if connecting takes longer, a firewall is the
+/// usual cause.
 const REACH: Duration = Duration::from_secs(5);
 const MOST_STREAMS: u32 = 64;
-/// Size in bytes of a datagram with nothing but what it needs.
+/// Size in bytes of a small datagram, without the headers of IP and UDP.
 pub(crate) const SMALL_DATAGRAM: u32 = 64;
-/// Time that both ends have to wake their threads, besides the time of the path.
+/// Time from the order to the beginning of a slice, besides two round trips: both ends wake their
+/// threads.
 const LEAD_NS: u64 = 500_000;
-/// Number of attempts at a slice if its threads were late.
+/// Maximum number of attempts at a slice, which is repeated if threads woke late.
 const TRIES: u32 = 4;
-/// Maximum number of clock comparisons before a slice, and their time limit.
+/// Maximum number of clock comparisons before a slice; none begins after [`LOOKS_NS`].
 const LOOKS: u32 = 5;
 const LOOKS_NS: u64 = 5_000_000;
-/// Number of round trips after which a stream has usually reached its rate.
+/// Number of round trips after which a TCP stream has usually reached its rate.
 const ROUND_TRIPS_TO_GROW: u64 = 10;
-/// Maximum time discarded because of the path.
+/// Maximum time that is discarded because of the path, if the slice itself does not ask for more.
 const MOST_DISCARDED_NS: u64 = 2_000_000_000;
 
 #[derive(Clone, Copy)]
@@ -56,8 +58,8 @@ fn plan_flows(spec: &ProbeSpec) -> Result<Plan, ProbeError> {
     })
 }
 
-/// Returns the time to discard after `tries` failed attempts: first the requested time, then at
-/// least 20, 80, 320 ms.
+/// Returns the nanoseconds to discard after `tries` failed attempts: first the requested time, then
+/// at least 20, 80, 320 ms.
 fn longer_ns(asked_ns: u64, tries: u32) -> u64 {
     match tries {
         0 => asked_ns,
@@ -68,7 +70,8 @@ fn longer_ns(asked_ns: u64, tries: u32) -> u64 {
 /// Connects, and starts the threads of all flows.
 ///
 /// # Errors
-/// When the other end cannot be reached, or refuses us; each error says why and what to do.
+/// When a parameter does not fit the probe, a thread cannot be started, or the other end cannot be
+/// reached or refuses us; each error says why and what to do.
 pub(super) fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
     Ok(Box::new(Client::connect(spec)?))
 }
@@ -83,7 +86,7 @@ struct Client {
     abort: Arc<AtomicBool>,
     mss: u32,
     slice: u32,
-    /// Times that the last two slices took to drain.
+    /// Times that the last two slices took to drain, the last one first.
     drains_ns: [u64; 2],
     /// Reason why no more slices can run.
     broken: Option<String>,
@@ -166,7 +169,8 @@ impl Client {
         Ok(())
     }
 
-    /// Says hello by datagrams until the other end has heard one.
+    /// Opens a socket for datagrams, and sends the hello until the other end reports the flow, for
+    /// at most [`REACH`].
     fn open_datagrams(&mut self, hello: &Hello) -> Result<UdpSocket, ProbeError> {
         let local =
             self.control.local_addr().map_err(|error| system("read the own address", error))?;
@@ -232,7 +236,8 @@ impl Client {
         })
     }
 
-    /// Compares the clocks; of several comparisons the one with the shortest round trip counts.
+    /// Compares the other end's clock with ours. Of several comparisons the one with the shortest
+    /// round trip counts.
     fn clocks(&mut self) -> Result<Clocks, ProbeError> {
         let (since_ns, mut best) = (clock::monotonic_ns(), None::<Clocks>);
         for _ in 0..LOOKS {
@@ -288,7 +293,7 @@ impl Client {
         }
     }
 
-    /// Runs a slice; `None` if a thread of one end began too late.
+    /// Runs a slice; `None` if a thread of one end began only after the discarded start.
     fn attempt(
         &mut self,
         spec: &SliceSpec,
@@ -546,7 +551,8 @@ fn dial(peer: SocketAddr) -> Result<TcpStream, ProbeError> {
     })
 }
 
-/// Sends the hello, and returns the session.
+/// Sends the hello, waits for the answer, and returns the number of the session. Errors say what
+/// the other end seems to be instead.
 fn introduce(mut stream: &TcpStream, peer: SocketAddr, hello: &Hello) -> Result<u64, ProbeError> {
     let failed = |why: String| Err(ProbeError::Failed(why));
     let mut bytes = [0; ANSWER];

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 
-/// Maximum length of a frame.
+/// Maximum length in bytes of a frame that is read.
 const LONGEST: usize = 256 << 10;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -19,13 +19,13 @@ use std::time::Duration;
 
 /// Bytes of one write or read of a stream, as in iperf3.
 pub(super) const BLOCK: usize = 128 << 10;
-/// Bytes of a request and of its response, both ways.
+/// Bytes of a request, and of its response.
 pub(super) const MESSAGE: usize = 64;
 /// Largest datagram in bytes, without the headers of IP and UDP.
 pub(crate) const LONGEST_DATAGRAM: u32 = 1400;
 /// Maximum time that a call blocks, before the thread checks whether it is to end.
 const TICK: Duration = Duration::from_millis(20);
-/// Time that a receiver of datagrams waits for the end of a slice, besides the time of the path.
+/// Time that a receiver of datagrams waits for the end of a slice, besides two round trips.
 const QUIET_NS: u64 = 250_000_000;
 /// Time after which an end gives up if it hears nothing when there should be something.
 pub(super) const PATIENCE_NS: u64 = 10_000_000_000;
@@ -36,7 +36,7 @@ pub(super) const MOST_STEPS: usize = 1024;
 /// Minimum time that a request by datagram waits for its answer.
 const SHORTEST_WAIT_NS: u64 = 200_000_000;
 
-/// Slice, by the clock of the end that runs it.
+/// Order to run a slice. Its times are by the clock of the end that runs it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FlowOrder {
@@ -48,7 +48,7 @@ pub(super) struct FlowOrder {
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
     pub(super) datagram_bytes: u32,
-    /// Bytes per second of each flow that sends datagrams.
+    /// Bytes per second of each flow that sends datagrams; `None` means as fast as possible.
     pub(super) rate: Option<u64>,
     /// Round-trip time of the quiet path.
     pub(super) round_trip_ns: u64,
@@ -74,7 +74,7 @@ impl FlowOrder {
         QUIET_NS + 2 * self.round_trip_ns
     }
 
-    /// Returns the reason why a server refuses the order.
+    /// Returns the reason why a server refuses the order; `None` if it accepts it.
     pub(super) fn unfit(&self, now_ns: u64) -> Option<&'static str> {
         const MOST_NS: u64 = 600_000_000_000;
         let in_order = self.begin_ns <= self.from_ns && self.from_ns < self.to_ns;
@@ -108,8 +108,8 @@ pub(super) struct FlowShare {
     pub(super) units: u64,
     pub(super) bytes: u64,
     pub(super) outside: u64,
-    /// Datagrams that the sender sent in its window; at the receiver, those of these that arrived
-    /// at any time.
+    /// At the sender, datagrams that it sent in its window; at the receiver, those of them that
+    /// arrived at any time.
     pub(super) marked: u64,
     pub(super) reordered: u64,
     pub(super) duplicates: u64,
@@ -133,8 +133,8 @@ pub(super) struct FlowShare {
 }
 
 impl FlowShare {
-    /// Returns true if its counts are plausible for a slice: they come from another machine, and
-    /// are summed.
+    /// Returns true if all counts that are summed are below 2^50, and the course has at most
+    /// [`MOST_STEPS`]: they come from another machine, which may report anything.
     pub(super) fn is_possible(&self) -> bool {
         let counts = [
             self.units,
@@ -173,9 +173,9 @@ impl FlowShare {
         }
     }
 
-    /// Counts a round trip as the generator counts I/Os: those that ended in the window. Their
-    /// times count unless they took longer than the discarded start; of such, those count that
-    /// began in the window.
+    /// Counts a round trip as the generator counts an I/O: as a unit if it ended in the window. Its
+    /// time is recorded if it is no longer than the discarded start and ended in the window, or if
+    /// it is longer and began in the window.
     fn round_trip(&mut self, order: &FlowOrder, asked_ns: u64, now_ns: u64) {
         let took_ns = now_ns - asked_ns;
         self.count_unit(order, now_ns, MESSAGE);
@@ -331,7 +331,8 @@ impl Flow {
         Ok(share)
     }
 
-    /// Sends blocks one after the other until the end of the window.
+    /// Sends blocks one after the other until the end of the window, and then the byte that ends
+    /// the slice.
     fn send_stream(
         &self,
         mut stream: &TcpStream,
@@ -572,7 +573,7 @@ fn send_end(socket: &UdpSocket, header: Header, datagram: &mut [u8]) -> Result<(
     Ok(())
 }
 
-/// Sends a datagram, and returns false if a queue of this end is full.
+/// Sends a datagram; returns false if a queue of this end is full, so that it was not sent.
 fn send_one(socket: &UdpSocket, datagram: &[u8]) -> Result<bool, FlowStop> {
     match socket.send(datagram) {
         Ok(_) => Ok(true),
@@ -583,7 +584,7 @@ fn send_one(socket: &UdpSocket, datagram: &[u8]) -> Result<bool, FlowStop> {
     }
 }
 
-/// Receives a datagram and returns its size; `None` if none came for a while.
+/// Receives a datagram and returns its size; `None` if none came within [`TICK`].
 fn receive_one(socket: &UdpSocket, into: &mut [u8]) -> Result<Option<usize>, FlowStop> {
     match socket.recv(into) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -595,8 +596,8 @@ fn check_abort(abort: &AtomicBool) -> Result<(), FlowStop> {
     if abort.load(Ordering::Relaxed) { Err(FlowStop::Aborted) } else { Ok(()) }
 }
 
-/// Waits until a time, checking now and then whether the slice is given up. Returns the time of the
-/// wake-up.
+/// Waits until a time, but ends early with an error if the slice is given up. Returns the time of
+/// the wake-up.
 fn wait(until_ns: u64, abort: &AtomicBool) -> Result<u64, FlowStop> {
     let tick_ns = TICK.as_nanos() as u64;
     while clock::monotonic_ns() + 2 * tick_ns < until_ns {
@@ -607,7 +608,8 @@ fn wait(until_ns: u64, abort: &AtomicBool) -> Result<u64, FlowStop> {
     Ok(clock::monotonic_ns())
 }
 
-/// Ignores errors that only mean that a call took its time.
+/// Ignores an error that only means that a call reached its time limit or met a signal. Returns any
+/// other as the reason why the slice ends.
 fn pass(action: &'static str, error: io::Error) -> Result<(), FlowStop> {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(()),

@@ -1,5 +1,6 @@
-//! First bytes of a connection, and first datagram of a flow: its purpose and the token. They begin
-//! with magic and version, in every version, so that ends of different versions can report that.
+//! First message of a connection or of a flow by datagrams: its purpose and the token. In every
+//! version of the protocol it begins with magic and version, so that an end can report that the
+//! other has another version.
 
 use crate::ProbeError;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -27,7 +28,8 @@ impl Token {
         random().map(Token)
     }
 
-    /// Returns true if the bytes are this token. The time does not depend on them.
+    /// Returns true if the bytes are this token. The comparison takes equally long for any 16
+    /// bytes.
     fn matches_bytes(&self, other: &[u8]) -> bool {
         other.len() == 16 && self.0.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
     }
@@ -134,9 +136,9 @@ pub(super) enum HelloVerdict {
     Welcome,
     OtherVersion,
     WrongToken,
-    /// The server serves its maximum already.
+    /// The server serves its maximum already, or has no descriptors, memory or threads left.
     Full,
-    /// There is no such session or flow.
+    /// There is no such role or session, or the session has this flow already.
     Unknown,
 }
 
@@ -148,7 +150,8 @@ const VERDICTS: [HelloVerdict; 5] = [
     HelloVerdict::Unknown,
 ];
 
-/// Verdict, with the session that began.
+/// Answer to a hello: the verdict, and the number of the session if it is
+/// [`HelloVerdict::Welcome`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HelloAnswer {
     pub(super) verdict: HelloVerdict,
@@ -171,7 +174,8 @@ impl HelloAnswer {
     }
 }
 
-/// Returns the version of the program that wrote these bytes; `None` if it is not iotax.
+/// Returns the protocol version of whoever wrote these bytes; `None` if they are too few, or not
+/// iotax's.
 pub(super) fn version(bytes: &[u8]) -> Option<u32> {
     let foreword = bytes.get(..FOREWORD)?;
     foreword.starts_with(&MAGIC).then(|| u32::from_be_bytes(array_at(foreword, 8)))
@@ -191,7 +195,7 @@ pub(super) fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     part
 }
 
-/// Returns the first part of foreign bytes in readable form, for an error.
+/// Returns the first line of these bytes, at most 24 of them, in readable form for an error.
 pub(super) fn readable_bytes(bytes: &[u8]) -> String {
     bytes.iter().take_while(|byte| **byte != b'\n').take(24).fold(
         String::new(),

@@ -1,5 +1,5 @@
-//! Interface of a guest of ours. It gets its address here, since nothing else in the guest would
-//! give it one.
+//! Network interface of a guest of ours. It gets its address here, since nothing else in the guest
+//! would give it one.
 
 use super::netlink;
 use crate::ProbeError;
@@ -10,15 +10,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const INTERFACES: &str = "/sys/class/net";
-/// Time limit for a card to appear: some milliseconds after its driver, far longer under an
-/// emulator.
+/// Time limit for a card to appear. It usually does some milliseconds after its driver was loaded,
+/// but far later under an emulator.
 const CARD_WITHIN: Duration = Duration::from_secs(20);
 
-/// Gives an IPv4 address to the interface with the given hardware address and switches it on.
-/// Returns its name.
+/// Gives an IPv4 address to the interface with this hardware address, switches it on, and returns
+/// its name. `prefix` is the length of the network's prefix in bits.
 ///
 /// # Errors
-/// When there is no such interface, or the kernel refuses.
+/// When there is no such interface within 20 s, or the kernel refuses.
 pub fn give_address(mac: &str, address: Ipv4Addr, prefix: u8) -> Result<String, ProbeError> {
     let begin = Instant::now();
     let (name, index) = loop {
@@ -46,7 +46,7 @@ pub fn give_address(mac: &str, address: Ipv4Addr, prefix: u8) -> Result<String, 
     Ok(name)
 }
 
-/// Returns name and index of the interface with the given hardware address.
+/// Returns name and index of the interface with this hardware address, if there is one.
 fn with_mac(class: &Path, mac: &str) -> Option<(String, u32)> {
     let folders = fs::read_dir(class).ok()?.flatten().map(|entry| entry.path());
     let read = |folder: &Path, name: &str| {

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Stack size of a thread, whose buffers are on the heap.
+/// Stack size of a thread in bytes; its buffers are on the heap.
 const STACK: usize = 256 << 10;
 
 /// Thread of one end of a flow. Dropping it ends the thread, once a running slice has ended or is

@@ -1,5 +1,5 @@
-//! Route and interface as the kernel reports them over a netlink socket: in every place, also one
-//! without iproute2. A guest of ours has none, and an interface gets its address there in this way.
+//! Routes and interfaces, read and set over a netlink socket. This works in every place, also
+//! without iproute2, which a guest of ours does not have.
 
 use super::hello::array_at;
 use rustix::net::netlink::SocketAddrNetlink;
@@ -15,8 +15,8 @@ const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;
 const GET_ROUTE: u16 = 26;
-/// Flags of a message: a request, and a request that makes something that must not exist yet, with
-/// an answer.
+/// Flag of a request. Those of [`MAKE`] are for a request that makes something that must not exist
+/// yet, and wants an answer.
 const REQUEST: u16 = 1;
 const MAKE: u16 = REQUEST | 0x4 | 0x200 | 0x400;
 
@@ -26,7 +26,7 @@ pub(super) struct Route {
     pub(super) interface: u32,
     /// Next machine on the path; `None` if the address is on the interface's link.
     pub(super) gateway: Option<IpAddr>,
-    /// Source address of datagrams.
+    /// Address that this place sends from on this route.
     pub(super) source: Option<IpAddr>,
     /// MTU of the route, if one is set.
     pub(super) mtu: Option<u32>,
@@ -44,7 +44,7 @@ pub(super) struct NetworkInterface {
 /// Finds the route to an address, like `ip route get ADDRESS`.
 ///
 /// # Errors
-/// The kernel's error: no route leads there.
+/// The kernel's error, mostly that no route leads there, or an answer that is not understood.
 pub(super) fn route(to: IpAddr) -> io::Result<Route> {
     let address = match to {
         IpAddr::V4(to) => to.octets().to_vec(),
@@ -61,7 +61,7 @@ pub(super) fn route(to: IpAddr) -> io::Result<Route> {
 /// Reads the interface with an index, like `ip link show`.
 ///
 /// # Errors
-/// The kernel's error: there is no such interface.
+/// The kernel's error, mostly that there is no such interface, or an answer that is not understood.
 pub(super) fn link(index: u32) -> io::Result<NetworkInterface> {
     // struct ifinfomsg: the index after family, padding and type.
     let mut body = vec![0; 16];
@@ -124,7 +124,7 @@ fn ask_kernel_routes(what: u16, flags: u16, body: &[u8]) -> io::Result<Vec<u8>> 
     refusal(&answer).map_or(Ok(answer), Err)
 }
 
-/// Returns the kind of a message, and what follows its header; `None` if it is cut off.
+/// Returns the kind of a message, and the bytes after its header; `None` if it is cut off.
 fn message(answer: &[u8]) -> Option<(u16, &[u8])> {
     let length = u32::from_ne_bytes(array_at(answer.get(..HEADER)?, 0)) as usize;
     Some((u16::from_ne_bytes(array_at(answer, 4)), answer.get(HEADER..length)?))
@@ -137,7 +137,7 @@ fn refusal(answer: &[u8]) -> Option<io::Error> {
     (kind == ERROR && number < 0).then(|| io::Error::from_raw_os_error(-number))
 }
 
-/// Iterates over attributes, each with its number.
+/// Iterates over attributes, as number and value, and ends at one that is cut off.
 fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16::from_ne_bytes(array_at(rest.get(..4)?, 0)));

@@ -44,8 +44,8 @@ pub struct PathFacts {
     /// machine's card, `virtio_net`; `None` for hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_kind: Option<String>,
-    /// Speed that the interface reports, in megabits per second. It is left out for interfaces made
-    /// by the kernel, whose figure means nothing.
+    /// Speed that the interface reports, in megabits per second. `None` if it does not know it, and
+    /// for an interface made by the kernel, whose figure means nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_mbit: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,8 +56,8 @@ pub struct PathFacts {
     pub rx_queues: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tx_queues: Option<u32>,
-    /// Offloads of the card or the kernel's network stack, by ethtool's names; `None` if ethtool is
-    /// not installed.
+    /// State of the offloads of the card or the kernel's network stack, by ethtool's names; `None`
+    /// if ethtool is not installed or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offloads: Option<BTreeMap<String, bool>>,
 }
@@ -95,7 +95,7 @@ impl fmt::Display for PathFacts {
     }
 }
 
-/// Offloads that change what a byte costs.
+/// Offloads that are recorded, because they change the CPU time that a byte takes.
 const OFFLOADS: [&str; 9] = [
     "rx-checksumming",
     "tx-checksumming",
@@ -107,7 +107,7 @@ const OFFLOADS: [&str; 9] = [
     "tx-udp-segmentation",
     "rx-gro-hw",
 ];
-/// Drivers of cards that a hypervisor emulates.
+/// Drivers of network cards that only virtual machines have.
 const OF_HYPERVISORS: [&str; 9] =
     ["virtio_net", "vmxnet3", "hv_netvsc", "mana", "ena", "gve", "xen_netfront", "vif", "iavf"];
 const ETHTOOL_WITHIN: Duration = Duration::from_secs(5);
@@ -116,7 +116,7 @@ const SYS: &str = "/sys/class/net";
 /// Reads the facts of the path to an address, as this place sees it now.
 ///
 /// # Errors
-/// When no route leads there.
+/// When no route leads there, or the kernel does not report the route or its interface.
 pub fn facts(peer: IpAddr) -> Result<PathFacts, ProbeError> {
     let route = netlink::route(peer).map_err(|source| match source.kind() {
         std::io::ErrorKind::NetworkUnreachable | std::io::ErrorKind::HostUnreachable => {
@@ -134,8 +134,8 @@ pub fn facts(peer: IpAddr) -> Result<PathFacts, ProbeError> {
     Ok(combine(peer, &route, &link, Path::new(SYS), offloads.as_deref()))
 }
 
-/// Returns the output of `ethtool -k`; `None` if it is not installed, or does not know the
-/// interface.
+/// Returns the output of `ethtool -k`; `None` if it is not installed, does not know the interface,
+/// or does not end in time.
 fn ethtool(interface: &str) -> Option<String> {
     let mut command = Command::new("ethtool");
     command.args(["-k", interface]).env("LC_ALL", "C");
@@ -225,7 +225,8 @@ fn queues(folder: &Path, begins: &str) -> Option<u32> {
     (number > 0).then_some(number as u32)
 }
 
-/// Parses the lines `name: on [fixed]` of the listed offloads.
+/// Returns the state of each of [`OFFLOADS`] from lines such as `scatter-gather: on [fixed]`. An
+/// offload without such a line is left out.
 fn offloads(text: &str) -> BTreeMap<String, bool> {
     let one = |line: &str| {
         let (name, state) = line.trim().split_once(':')?;

@@ -1,16 +1,16 @@
 //! Record of the numbers of a sequence that have arrived: new ones, late ones, and duplicates.
 
-/// Number of last numbers whose arrival is remembered.
+/// Maximum distance from the highest number at which the arrival of a number is remembered.
 const REACH: u64 = 1 << 14;
 
 /// Numbers that arrived, in memory of fixed size. A number further back than [`REACH`] counts as
 /// new.
 pub(super) struct Sequence {
     bits: Vec<u64>,
-    /// Next number, if all arrived in order.
+    /// Number after the highest that has arrived.
     next: u64,
     pub(super) distinct: u64,
-    /// Number of these that arrived after a higher one.
+    /// Number of `distinct` that arrived after a higher one.
     pub(super) reordered: u64,
     pub(super) duplicates: u64,
 }
@@ -26,7 +26,8 @@ impl Sequence {
         }
     }
 
-    /// Notes an arrival, and returns true if it is the first of its number.
+    /// Notes an arrival, and returns true if it is the first of its number, or if that is too far
+    /// back to be known.
     pub(super) fn note_arrival(&mut self, number: u64) -> bool {
         if number >= self.next {
             let passed = (number - self.next).min(REACH);

@@ -1,10 +1,10 @@
 //! Listening end: one thread watches the port, one serves the control connection of each session,
 //! and one serves each flow.
 //!
-//! Nothing that arrives is trusted before its hello was checked. A stranger has two seconds and 64
-//! bytes. If more wait than there is room for, the one that waits longest is dropped, since a
-//! client speaks at once. Only a client with the token costs threads and memory, and these are
-//! limited too.
+//! Nothing that arrives is trusted before its hello was checked. A stranger, a connection without a
+//! checked hello, has two seconds and 64 bytes. If more wait than there is room for, the one that
+//! waits longest is dropped, since a client sends its hello at once. Only a client with the token
+//! costs threads and memory, and these are limited too.
 
 use super::control::{self, ControlRequest, Reply};
 use super::flow::{BLOCK, Flow, FlowOrder, FlowShare, PATIENCE_NS, Socket};
@@ -26,23 +26,24 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Maximum number of connections that have not said what they are.
+/// Maximum number of connections whose hello was not checked yet.
 const MOST_STRANGERS: usize = 64;
-/// Time limit for them to say it.
+/// Time limit for the hello of a connection.
 const STRANGER_NS: u64 = 2_000_000_000;
 const MOST_SESSIONS: usize = 64;
 /// Maximum number of flows of all sessions at once. Each has a thread and a block of memory, 32 MiB
 /// in all.
 const MOST_FLOWS: usize = (32 << 20) / BLOCK;
-/// Interval of looking for sessions and connections that have ended.
+/// Maximum interval at which ended sessions and connections are looked for.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
-/// Time without a sign of life after which a client has lost its network.
+/// Time without data after which the kernel asks whether a client's machine still answers. If it
+/// does not for as long again, the session ends.
 const KEEPALIVE: Duration = Duration::from_secs(30);
-/// Number of ports tried until one is free for TCP and for UDP.
+/// Maximum number of ports tried until one is free for TCP and for UDP.
 const TRIES: usize = 16;
 
-/// Server of network probes, which listens until it is dropped. That ends all its threads and
-/// connections.
+/// Server of network probes, which listens until it is dropped. Dropping it ends all its threads
+/// and connections.
 pub struct ProbeServer {
     address: SocketAddr,
     token: Token,
@@ -56,10 +57,12 @@ struct ServerStop {
 }
 
 impl ProbeServer {
-    /// Listens at an address of this place, TCP and UDP at the same port; `None` means a free one.
+    /// Listens at an address of this place, TCP and UDP at the same port; without a port, at a free
+    /// one.
     ///
     /// # Errors
-    /// When the port is taken, or the address is not one of this place.
+    /// When the port is taken, the address is not one of this place, or the system refuses a thread
+    /// or random numbers.
     pub fn listen(bind: IpAddr, port: Option<u16>) -> Result<ProbeServer, ProbeError> {
         let (tcp, udp) = sockets(bind, port)?;
         let system = |action: &str| {
@@ -106,17 +109,18 @@ impl Drop for ProbeServer {
     }
 }
 
-/// Returns a port of this place that is free for TCP and for UDP, or the requested one.
+/// Returns the address with a port that is free for TCP and for UDP, or with the requested one if
+/// that is free.
 ///
 /// # Errors
-/// When it is taken, or the address is not one of this place.
+/// When the port is taken, or the address is not one of this place.
 pub(crate) fn free_port(bind: IpAddr, port: Option<u16>) -> Result<SocketAddr, ProbeError> {
     let (tcp, _) = sockets(bind, port)?;
     tcp.local_addr()
         .map_err(|source| ProbeError::System { action: "find a free port".to_owned(), source })
 }
 
-/// Opens both sockets at one port.
+/// Opens a TCP and a UDP socket at the same port, a free one if none is given.
 fn sockets(bind: IpAddr, port: Option<u16>) -> Result<(TcpListener, UdpSocket), ProbeError> {
     let mut last = None;
     for _ in 0..TRIES {
@@ -155,7 +159,7 @@ fn sockets(bind: IpAddr, port: Option<u16>) -> Result<(TcpListener, UdpSocket), 
     }))
 }
 
-/// Opens a socket for datagrams that shares its port with others of this process.
+/// Opens a UDP socket at an address that other sockets of this process may share.
 fn datagrams(at: SocketAddr) -> io::Result<UdpSocket> {
     let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
@@ -174,7 +178,7 @@ struct Stranger {
     is_answered: bool,
 }
 
-/// State of a session in the thread at the port.
+/// Session, as the thread that watches the port knows it.
 struct Session {
     lanes: Sender<Lane>,
     flows: Vec<u32>,
@@ -223,7 +227,7 @@ impl Door {
         }
     }
 
-    /// Releases sessions and strangers that have ended.
+    /// Removes sessions that have ended, and strangers whose time is over.
     fn release_ended(&mut self) {
         let ended: Vec<u64> = self
             .sessions
@@ -440,7 +444,7 @@ impl Session {
     }
 }
 
-/// Serves a client until it disconnects.
+/// Answers the requests of a client until it disconnects or sends an invalid one.
 fn serve(control: &TcpStream, come: &Receiver<Lane>, lanes: &mut Vec<Lane>) -> io::Result<()> {
     let mut ordered: Option<Result<FlowOrder, &'static str>> = None;
     loop {

@@ -1,5 +1,6 @@
-//! Computation of processors: integers and texts, floating-point numbers. Both do the work of a
-//! pass of old and well-known benchmarks, with their own code, so that a rate means about the same.
+//! Probes of computation: one with integers and texts, one with floating-point numbers. Each does
+//! the work of a pass of an old and well-known benchmark (Dhrystone, Whetstone) with its own code,
+//! so that a rate means about the same.
 
 use super::crew::prepare;
 use super::work::{SHORTEST_SLICE_NS, Work};
@@ -43,8 +44,8 @@ struct ComputeRecord {
     text: [u8; 31],
 }
 
-/// State on its own pages: the position of its parts in a page would change the rate by some
-/// percent.
+/// State of the integer probe, on pages of its own: the position of its parts in a page would
+/// change the rate by some percent.
 #[repr(align(4096))]
 struct Integer {
     first: ComputeRecord,

@@ -12,7 +12,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Time of a batch: reading the clock between batches costs nothing, and a slice ends in time.
+/// Intended time of a batch: long enough that reading the clock between batches costs nothing, and
+/// short enough that a slice ends in time.
 const BATCH_NS: u64 = 1_000_000;
 /// Time after which a silent thread is given up; no unit takes that long.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -64,7 +65,8 @@ impl ProbeCrew {
     /// Starts the threads, and waits until all are ready.
     ///
     /// # Errors
-    /// When a thread cannot sit where it should, or its work cannot be made.
+    /// When a thread cannot be started or pinned to its processor, or its work cannot be made or
+    /// done.
     pub(super) fn start(spec: &ProbeSpec, make: MakeWork) -> Result<ProbeCrew, ProbeError> {
         let cpus = seats(spec)?;
         let mut crew = ProbeCrew { spec: spec.clone(), bytes: 0, members: Vec::new() };
@@ -76,7 +78,8 @@ impl ProbeCrew {
         Ok(crew)
     }
 
-    /// Runs a slice in all threads at once.
+    /// Runs a slice in all threads at once, and returns the share of each. Fails if a thread does
+    /// not answer within `limit`, or its work fails.
     fn run_threads(&self, order: CrewRun, limit: Duration) -> Result<Vec<CrewShare>, ProbeError> {
         for member in &self.members {
             member.orders.send(order).map_err(|_| thread_gone_error())?;
@@ -88,8 +91,8 @@ impl ProbeCrew {
     }
 }
 
-/// Returns the processors that threads take in turn: the requested ones, or else all that this
-/// process may use, the last first, because the first serve interrupts.
+/// Returns the processors to which threads are pinned in turn: the requested ones, or else all that
+/// this process may use, the last first, because the first serve interrupts.
 ///
 /// # Errors
 /// When a processor does not exist, or this process may not use it.
@@ -109,7 +112,8 @@ fn seats(spec: &ProbeSpec) -> Result<Vec<u32>, ProbeError> {
 }
 
 impl ProbeThread {
-    /// Starts a thread; the receiver gets the bytes of a unit when its work is made.
+    /// Starts a thread. When its work is made, the receiver gets the bytes that a unit moves, or
+    /// the error.
     fn start(
         spec: &ProbeSpec,
         cpu: u32,
@@ -168,9 +172,9 @@ fn sit(cpu: u32) -> Result<(), ProbeError> {
         .map_err(|error| unit_refused_error(&format!("run on processor {cpu}"), error))
 }
 
-/// Returns the number of units that take about a batch's time. It is a power of two, so that the
-/// two places of a comparison mostly use the same number. A batch must be long enough twice, so
-/// that a stall does not count.
+/// Returns the number of units of a batch: the first power of two that takes about [`BATCH_NS`], so
+/// that the two places of a comparison mostly use the same number. A batch must be long enough
+/// twice, so that a stall does not count.
 fn calibrated(work: &mut dyn Work) -> Result<u64, ProbeError> {
     let mut is_long = |units| -> Result<bool, ProbeError> {
         let began = clock::monotonic_ns();
@@ -233,7 +237,8 @@ impl Probe for ProbeCrew {
         self.spec.to_string()
     }
 
-    /// The window is that of the last thread to begin, except for a fraction of a unit.
+    /// Runs a slice. Its window begins with that of the last thread to begin, and is as long as its
+    /// units, rounded to whole ones, take.
     fn run_probe_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
         let SliceBound::Time { ns: window_ns } = spec.bound else {
             return Err(ProbeError::Unfit(format!(

@@ -1,7 +1,7 @@
-//! Memory probes: the speed of copying, and the time of a load that the next one depends on, over
-//! sizes from a first cache to beyond the last. Buffers lie on huge pages if the kernel gives them.
-//! On pages of 4 KiB two equal processes differed by up to 17 %, by where their pages happened to
-//! lie, and no number of rounds cancels that.
+//! Memory probes: the speed of copying, and the time of loads each of which waits for the one
+//! before, over sizes from a first cache to beyond the last. Buffers lie on huge pages if the
+//! kernel gives them. On pages of 4 KiB two equal processes differed by up to 17 %, by where their
+//! pages happened to lie, and no number of rounds cancels that.
 
 use super::crew::prepare;
 use super::work::{SHORTEST_SLICE_NS, Work};
@@ -48,14 +48,14 @@ fn size(spec: &ProbeSpec) -> u64 {
     spec.amount().unwrap_or(128 * MIB)
 }
 
-/// Elements that begin at a huge page.
+/// Buffer whose elements begin at a huge page.
 struct Held<T> {
     all: Vec<T>,
     used: Range<usize>,
 }
 
 impl<T: Clone> Held<T> {
-    /// Makes a buffer of equal elements.
+    /// Makes a buffer of `number` equal elements.
     ///
     /// # Errors
     /// [`ProbeError::Unfit`] when there is not enough memory.
@@ -89,7 +89,7 @@ impl<T: Clone> Held<T> {
     }
 }
 
-/// Returns the bytes available without swapping; `None` if /proc does not say.
+/// Returns the bytes of memory that are available without swapping; `None` if /proc does not say.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -137,8 +137,7 @@ struct Chase {
 }
 
 impl Chase {
-    /// Makes one circle through all lines (Sattolo): each line is put after one that came before
-    /// it.
+    /// Links all lines into one random cycle (Sattolo's algorithm).
     fn new(spec: &ProbeSpec) -> Result<Chase, ProbeError> {
         let many = size(spec) / LINE;
         let mut held = Held::new(spec, many, CacheLine { next: 0 })?;

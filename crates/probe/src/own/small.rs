@@ -18,8 +18,8 @@ pub(super) struct Small {
 }
 
 impl Small {
-    /// Starts the process with a word: `serve`, `echo`. It runs on the processor of the calling
-    /// thread.
+    /// Starts the process with this argument, `serve` or `echo`. It runs on the processor of the
+    /// calling thread.
     ///
     /// # Errors
     /// When the system does not run programs from memory, or the process was not built for this
@@ -44,7 +44,7 @@ impl Small {
         }
     }
 
-    /// Sends bytes and waits for as many as `answer` takes.
+    /// Sends an order, and waits until `answer` is filled.
     ///
     /// # Errors
     /// When the process is gone.

@@ -1,5 +1,5 @@
-//! Unwanted time: how late a sleeper wakes, and for how long a busy thread does not run. Both are
-//! histograms first.
+//! Probes of unwanted time: how late a sleeper wakes, and for how long a busy thread does not run.
+//! The main result of both is the histogram of these times.
 
 use super::crew::prepare;
 use super::work::{SHORTEST_SLICE_NS, Work};

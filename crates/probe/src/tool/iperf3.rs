@@ -1,4 +1,4 @@
-//! iperf3 as the client's end, read from its JSON.
+//! iperf3: runs its client, and reads the JSON that it prints.
 
 use super::visit::{
     self, Tool, ToolReading, ToolRequest, ToolText, ask_program, bytes_direction, last_words, ns,
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Time limit for a server to answer; later (a firewall) it is an error.
+/// Time limit in milliseconds for connecting to the server, which a firewall may prevent.
 const CONNECTS_WITHIN_MS: &str = "5000";
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -64,7 +64,7 @@ const TOOL: Tool = Tool {
     read: read_iperf3,
 };
 
-/// Returns address and port in the form that programs take.
+/// Returns address and port in the form that programs take; both are empty without a peer.
 pub(super) fn address_and_port(peer: Option<SocketAddr>) -> [String; 2] {
     peer.map_or_else(Default::default, |peer| [peer.ip().to_string(), peer.port().to_string()])
 }
@@ -97,7 +97,7 @@ fn read_iperf3(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, S
     Ok(ToolReading { ns, read, write, exchange, ..ToolReading::default() })
 }
 
-/// Reads losses, retransmits, and the server's CPU time.
+/// Reads losses, retransmits, and the server's CPU time during the `ns` nanoseconds of the test.
 fn exchange(json: &Value, ns: u64) -> Result<Exchange, String> {
     let figure = |pointer: &str| json.pointer(pointer).and_then(Value::as_f64);
     let sent = figure("/end/sum_received/packets").unwrap_or(0.0) as u64;
@@ -122,7 +122,8 @@ fn exchange(json: &Value, ns: u64) -> Result<Exchange, String> {
     })
 }
 
-/// Reads time and amount of one of its sums.
+/// Reads the nanoseconds and the amount of a sum of iperf3's, such as `sum_received`. A sum of
+/// nothing is an error.
 fn received(json: &Value, sum: &str, asked: &ToolRequest) -> Result<(u64, Direction), String> {
     let sum_of =
         json.pointer(&format!("/end/{sum}")).ok_or_else(|| format!("no \"{sum}\" at its end"))?;

@@ -1,9 +1,9 @@
-//! mbw: copies of one array to another, by three methods. `0 Method: MEMCPY Elapsed: 0.01035 MiB:
-//! 128.00000 Copy: 12366.1 MiB/s`.
+//! mbw: copies of one array to another, by three methods. It prints lines such as `0 Method: MEMCPY
+//! Elapsed: 0.01035 MiB: 128.00000 Copy: 12366.1 MiB/s`.
 //!
-//! A test has the name that mbw prints. Before version 1.4, and Debian has 1.2.2, two names are
-//! swapped in mbw itself: what it calls MEMCPY is its loop, and DUMB is memcpy (`worker` and
-//! `printout` of its mbw.c; twice as fast here).
+//! A test has the name that mbw prints. Before version 1.4 (Debian has 1.2.2) two names are swapped
+//! in mbw itself: what it calls MEMCPY is its loop, and DUMB is memcpy (`worker` and `printout` of
+//! its mbw.c).
 
 use super::visit::{
     self, Tool, ToolReading, ToolRequest, ToolText, ask_program, ns, parse_positive, shorten_line,
@@ -13,7 +13,7 @@ use crate::{Argument, Definition, ProbeError, ProbeUnit};
 use std::path::Path;
 use std::time::Duration;
 
-/// Size of an array in MiB, far more than a processor's own caches: as `copy(128MiB)`.
+/// Size of an array in MiB, as in `copy(128MiB)`: far more than a processor's own caches.
 const ARRAY_MIB: u64 = 128;
 /// Number of copies for each second of a slice: 6 GiB, about a second if memory is slow.
 const RUNS_A_SECOND: u64 = 50;
@@ -66,7 +66,7 @@ const TOOL: Tool = Tool {
     read: read_mbw,
 };
 
-/// Returns the version that mbw reports, or for old ones that of the Debian package.
+/// Returns the version that mbw reports, or for an old one that of the Debian package, if known.
 fn version(program: &Path) -> Result<Option<String>, ProbeError> {
     let own = version_after("mbw", &ask_program(program, &["-h"])?);
     if own.is_some() || program != Path::new("/usr/bin/mbw") {

@@ -1,7 +1,7 @@
-//! Tools of the field, whose names people trust. A slice is one run of the program (a visit), as
-//! long as the slice's bound or the tool's own shortest time. `visit` runs a program and enforces
-//! its time limit. Each other module has one tool: its tests, its exact arguments, and a strict
-//! reading of its output. Unexpected output is an error, never a zero.
+//! Tools of the field, whose names people trust. A slice is one run of the program (a visit). It
+//! takes as long as the slice's bound, and at least the tool's own shortest time. `visit` runs a
+//! program and enforces its time limit. Each other module has one tool: its tests, its exact
+//! arguments, and a strict reading of its output. Unexpected output is an error, never a zero.
 
 mod iperf3;
 mod mbw;
@@ -41,7 +41,7 @@ pub fn server(spec: &ProbeSpec, listen: SocketAddr) -> Option<Vec<String>> {
     Some(server(spec, listen))
 }
 
-/// Figures that tools and people take for several runs, side by side: the best alone shows what a
+/// Figures that tools and people report of several runs, side by side: the best alone shows what a
 /// machine does when it is lucky.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunSpread {
@@ -52,7 +52,8 @@ pub struct RunSpread {
 }
 
 impl RunSpread {
-    /// Returns the spread of the figures of slices; `None` if there are none, or one is not finite.
+    /// Returns best, median and mean of the figures of slices. The best is the lowest if the unit
+    /// is a time, else the highest. `None` if there are no figures, or one is not finite.
     pub fn among_figures(unit: ProbeUnit, figures: &[f64]) -> Option<RunSpread> {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);

@@ -1,11 +1,12 @@
-//! Tools that earlier versions ran as probes. Their stored runs stay readable; a new run names the
-//! own probe that takes their place.
+//! Tools that earlier versions ran as probes. Their stored runs stay readable; a new run is refused
+//! and refers to a probe of iotax's own.
 
 use crate::ProbeUnit;
 
 /// A tool, or one test of it, that is no longer a probe.
 pub struct RemovedTool {
-    /// Text of the probe: `stress-ng(cyclic)`, or a name for all other tests of it.
+    /// Probe as it was written: `stress-ng(cyclic)`, or `stress-ng` for all other tests of the
+    /// tool.
     text: &'static str,
     /// Unit of its figures in stored runs.
     pub unit: ProbeUnit,
@@ -40,7 +41,7 @@ const REMOVED: &[RemovedTool] = &[
     ),
 ];
 
-/// Looks up a removed tool by its name and the word in brackets.
+/// Looks up a removed tool by its name and the word in brackets, in upper or lower case.
 pub(crate) fn find_removed(name: &str, argument: Option<&str>) -> Option<&'static RemovedTool> {
     let test = format!("{name}({})", argument.unwrap_or_default());
     let known = |text: &str| REMOVED.iter().find(|one| one.text.eq_ignore_ascii_case(text));

@@ -1,6 +1,6 @@
 //! Other end of a tool: its server, started for a probe in the place that answers, and ended with
-//! it. A port that is taken is refused before anything starts, and only the started process is
-//! ended.
+//! the probe. A port that is taken is refused before anything starts, and only the started process
+//! is ended.
 
 use super::visit::{find_program, last_words_of};
 use crate::net::free_port;
@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 
 /// Time limit for a server to listen: it usually does at once, on a busy machine a little later.
 const LISTENS_WITHIN: Duration = Duration::from_secs(5);
-/// Interval of checking that.
+/// Interval at which it is checked whether a server listens.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Server that listens until it is dropped.
+/// Server of a tool, which listens until it is dropped.
 pub struct ServedTool {
     child: Child,
     address: SocketAddr,
@@ -30,7 +30,8 @@ impl ServedTool {
     /// kernel ends the program when the thread that called this ends, in whatever way.
     ///
     /// # Errors
-    /// When the port is taken, or the program is missing, ends or does not listen.
+    /// When the probe has no server, the address or port cannot be had, or the program is missing,
+    /// ends or does not listen.
     pub fn start(
         spec: &ProbeSpec,
         bind: IpAddr,
@@ -126,7 +127,7 @@ fn listens(pid: u32, port: u16) -> bool {
 /// Parses a line of `/proc/PID/net/tcp` or `udp`, and returns `socket:[INODE]` if its socket waits
 /// at that port.
 fn waits_at(line: &str, port: u16) -> Option<String> {
-    /// States by the kernel's numbers: listens; has no other end.
+    /// States of sockets by the kernel's numbers: TCP that listens, and UDP without another end.
     const WAITS: [&str; 2] = ["0A", "07"];
     let fields: Vec<&str> = line.split_whitespace().collect();
     let (_, local) = fields.get(1)?.rsplit_once(':')?;

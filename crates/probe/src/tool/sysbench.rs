@@ -8,7 +8,7 @@ use crate::{Argument, Definition, ProbeUnit};
 use iotax_load::Direction;
 use std::time::Duration;
 
-/// Block size of its memory test, which is its default.
+/// Block size of sysbench's memory test in bytes, which is its default.
 const BLOCK: u64 = 1024;
 
 pub(super) const DEFINITION: Definition = Definition {

@@ -73,7 +73,8 @@ const TOOL: Tool = Tool {
     read: read_unixbench,
 };
 
-/// Returns block size and number of blocks of a file test, as in its script `Run`.
+/// Returns block size in bytes and number of blocks of a file test, as in UnixBench's script `Run`;
+/// `None` for all other tests.
 fn file_test(test: &str) -> Option<(u64, u64)> {
     match test {
         "fstime" => Some((1024, 2000)),
@@ -83,7 +84,7 @@ fn file_test(test: &str) -> Option<(u64, u64)> {
     }
 }
 
-/// Returns the file name in `pgms`.
+/// Returns the file name of a test's program, which is in the folder `pgms`.
 fn program_of(test: &str) -> &str {
     match test {
         "shell1" | "shell8" => "looper",
@@ -128,7 +129,7 @@ fn ready(spec: &ProbeSpec, named: Option<OsString>) -> Result<Visit, ProbeError>
     Ok(visit)
 }
 
-/// Reads the version from its script `Run`: `my $version = "6.0.0";`.
+/// Reads the version from UnixBench's script `Run`: `my $version = "6.0.0";`.
 fn version(program: &Path) -> Result<Option<String>, ProbeError> {
     let script = program.ancestors().nth(2).map(|folder| folder.join("Run"));
     let text =

@@ -1,5 +1,5 @@
-//! Program that runs once per slice. This module finds it, asks for its version, starts it in its
-//! own process group that ends with us, limits its time, and reads its output.
+//! Program that runs once per slice. This module finds it, asks for its version, starts it in a
+//! process group of its own that ends with us, limits its time, and reads its output.
 
 use crate::{Definition, Exchange, Probe, ProbeError, ProbeSpec};
 use iotax_load::{Direction, SliceBound, SliceResult, SliceSpec, clock};
@@ -28,9 +28,9 @@ pub(super) struct Tool {
     /// Name for people: `UnixBench`.
     pub(super) label: &'static str,
     pub(super) program: &'static str,
-    /// Finds its version, if the program reports it.
+    /// Finds the tool's version; `None` if the program does not report it.
     pub(super) version: fn(&Path) -> Result<Option<String>, ProbeError>,
-    /// True if `numjobs` is the number of programs at once; otherwise the program has its own
+    /// True if `numjobs` is the number of programs at once; otherwise one program has that many
     /// threads.
     pub(super) copies: bool,
     pub(super) arguments: fn(&ToolRequest) -> Vec<String>,
@@ -45,12 +45,12 @@ pub(super) struct ToolRequest<'a> {
 }
 
 impl ToolRequest<'_> {
-    /// Returns the length in whole seconds, at least one: most tools take no less.
+    /// Returns the length of the slice in whole seconds, at least one: most tools take no less.
     pub(super) fn seconds(&self) -> u64 {
         self.ns.div_ceil(1_000_000_000).max(1)
     }
 
-    /// Returns the word in brackets.
+    /// Returns the test of the tool: the word in brackets.
     pub(super) fn test(&self) -> &str {
         self.spec.argument.as_deref().unwrap_or_default()
     }
@@ -83,7 +83,8 @@ pub(super) struct Visit {
     ns: u64,
     pub(super) variables: Vec<(&'static str, PathBuf)>,
     pub(super) folder: PathBuf,
-    /// Time after which it is killed; `None` means a multiple of the expected time.
+    /// Time after which the program is killed; `None` means a multiple of the expected time and a
+    /// constant.
     pub(super) limit: Option<Duration>,
     exchange: Option<Exchange>,
 }
@@ -96,7 +97,7 @@ struct ToolRun {
 /// Prepares an installed tool.
 ///
 /// # Errors
-/// When it is not installed or does not run.
+/// When it is not installed or does not run, or it needs another place and none is given.
 pub(super) fn prepare(
     spec: &ProbeSpec,
     definition: &Definition,
@@ -114,7 +115,8 @@ pub(super) fn prepare(
     Ok(Box::new(Visit::new(spec, tool, program)?))
 }
 
-/// Finds a program by name in a list of folders, or in those that every system has.
+/// Finds a program by name in a list of absolute folders such as `PATH`, or else in /usr/bin and
+/// /bin.
 pub(super) fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
     let executable = |file: &PathBuf| {
         std::fs::metadata(file)
@@ -127,7 +129,8 @@ pub(super) fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
         .find(executable)
 }
 
-/// Returns what a program prints, on either output, for a question that it answers soon.
+/// Runs a program with these arguments for at most [`ANSWERS_WITHIN`], and returns what it printed
+/// on its standard output and standard error.
 pub(super) fn ask_program(program: &Path, question: &[&str]) -> Result<String, ProbeError> {
     let mut command = Command::new(program);
     command.args(question);
@@ -137,8 +140,8 @@ pub(super) fn ask_program(program: &Path, question: &[&str]) -> Result<String, P
     Ok(lossy_text(&output.stdout) + &lossy_text(&output.stderr))
 }
 
-/// Returns the first word after a label that looks like a version: `3.12` of `iperf 3.12 (cJSON
-/// 1.7.15)`.
+/// Returns the first word after a label, and on its line, that looks like a version: `3.12` of
+/// `iperf 3.12 (cJSON 1.7.15)`.
 pub(super) fn version_after(label: &str, text: &str) -> Option<String> {
     let (_, rest) = text.split_once(label)?;
     let mut words = rest.lines().next()?.split([' ', ',', '\t']);
@@ -151,7 +154,8 @@ fn lossy_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs a program without input in its own process group, and kills any processes that it leaves.
+/// Runs a program without input in its own process group, for at most `limit`. Kills processes that
+/// it leaves and that keep its output open.
 fn run_command(
     command: &mut Command,
     shown: &str,
@@ -171,7 +175,7 @@ fn run_command(
     Ok(ended)
 }
 
-/// Returns the output of a program that ended by itself.
+/// Returns the output of a program that ended by itself, with all processes that use its output.
 fn whole_output(ended: ChildEnd, shown: &str, limit: Duration) -> Result<Output, ProbeError> {
     let ended = match ended {
         ChildEnd::Held(_) => {
@@ -210,7 +214,8 @@ impl Visit {
         ToolRequest { spec: &self.spec, program: &self.program, ns: self.ns }
     }
 
-    /// Runs the program once, on its own processors if some are requested.
+    /// Runs the program once, as the copy of this index, on the requested processors if there are
+    /// any: a copy on one of them, a program with its own threads on all.
     fn run_copy(&self, copy: usize) -> Result<ToolRun, ProbeError> {
         let cpus = &self.spec.cpus_allowed;
         match cpus.get(copy % cpus.len().max(1)) {
@@ -330,7 +335,8 @@ fn scale(number: u64, window_ns: u64, ns: u64) -> u64 {
     (u128::from(number) * u128::from(window_ns) / u128::from(ns.max(1))) as u64
 }
 
-/// Pins the calling thread, and the processes that it starts, to these processors.
+/// Pins the calling thread, and the processes that it starts, to these processors. Fails if one of
+/// them is not granted.
 fn sit(cpus: &[u32]) -> Result<(), ProbeError> {
     let fits = |cpu: &&u32| (**cpu as usize) < CpuSet::MAX_CPU;
     let mut wanted = CpuSet::new();
@@ -354,7 +360,7 @@ fn sit(cpus: &[u32]) -> Result<(), ProbeError> {
     }
 }
 
-/// Returns the last line that a program printed, preferring its standard error.
+/// Returns the last line that a program printed, from its standard error if that is not empty.
 pub(super) fn last_words(printed: &ToolText) -> String {
     last_words_of(&printed.stderr, &printed.stdout)
 }
@@ -366,14 +372,15 @@ pub(super) fn last_words_of(stderr: &str, stdout: &str) -> String {
     last(stderr).or_else(|| last(stdout)).unwrap_or_else(|| "it printed nothing".to_owned())
 }
 
-/// Returns a line in the form that errors show.
+/// Returns a line as errors show it: in quotes, without control characters, cut after [`SHOWN`].
 pub(super) fn shorten_line(line: &str) -> String {
     let line: String =
         line.chars().take(SHOWN).map(|sign| if sign.is_control() { ' ' } else { sign }).collect();
     format!("\"{}\"", line.trim())
 }
 
-/// Returns the text after a label, in the one line that begins with it.
+/// Returns the text after a label in the line that begins with it. Fails if there is no such line,
+/// or more than one.
 pub(super) fn after_text<'t>(text: &'t str, label: &str) -> Result<&'t str, String> {
     let mut found = text.lines().filter_map(|line| line.trim_start().strip_prefix(label));
     match (found.next(), found.next()) {
@@ -409,12 +416,12 @@ pub(super) fn ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
-/// Returns the amount that a rate per second makes in a time.
+/// Returns the amount that `rate`, per second, makes in `ns` nanoseconds.
 pub(super) fn amount(rate: f64, ns: u64) -> u64 {
     (rate * ns as f64 / 1e9).round() as u64
 }
 
-/// Returns a direction with these bytes, and a unit for each MiB begun.
+/// Returns a direction with these bytes, and one unit per MiB or part of one.
 pub(super) fn bytes_direction(bytes: u64) -> Direction {
     Direction { ios: bytes.div_ceil(1 << 20), bytes, ..Direction::default() }
 }
