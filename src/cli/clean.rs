@@ -154,7 +154,7 @@ fn would_be(open: &Open, tag: &RunTag) -> Vec<String> {
     let operation = open.step.op.operation();
     let Some(undoing) = operation.undo_summary(open.made.as_ref()) else { return Vec::new() };
     let made = open.made.clone().unwrap_or_default();
-    if let Err(why) = open.step.op.check_own(&tag.in_place(&open.step.place), &made) {
+    if let Err(why) = open.step.op.check_own_names(&tag.in_place(&open.step.place), &made) {
         return vec![format!("  {} would not be {}: {why}\n", undoing.what, undoing.did)];
     }
     let path = |own: Own| match own {
