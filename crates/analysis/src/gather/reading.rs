@@ -160,7 +160,7 @@ impl<'a> WorkloadView<'a> {
     }
 
     /// Returns the reason why the rates of two stacks cannot be compared: one has no whole round,
-    /// they were offered different rates, or their I/O did not reach the devices.
+    /// they were offered different rates, or reads of one did not reach the devices.
     pub fn incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
         let absent = pair.into_iter().find(|at| self.sides[*at].rounds.is_empty());
         let absent = absent.map(|at| self.not_measured(at)).or_else(|| self.offered_apart(pair));
