@@ -54,8 +54,8 @@ impl Staged {
     /// `start` may contain facts that only the other records showed.
     ///
     /// # Errors
-    /// [`StoreError::Full`], [`StoreError::System`] and other errors of [`Writer`]; everything
-    /// written is then removed.
+    /// [`StoreError::Full`], [`StoreError::System`] and other errors of [`Writer`]; what was
+    /// written is then removed, unless only the last sync failed.
     pub fn keep(mut self, start: &RunRecord) -> Result<PathBuf, StoreError> {
         let rest = self.writer.take();
         // Its lock is held until it has its name: others remove runs that nobody holds.
