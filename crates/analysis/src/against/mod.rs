@@ -1,6 +1,5 @@
 //! Comparison of two stored runs: what both measured, what changed, and whether drift could explain
-//! it. What only one run has is listed. Refuses the same run twice, runs that measured nothing, and
-//! runs with nothing in common.
+//! it. What only one run has is listed. Runs that do not compare are refused ([`RunMismatch`]).
 
 mod changes;
 mod courses;

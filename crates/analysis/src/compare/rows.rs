@@ -77,8 +77,8 @@ pub fn stack_row(reading: &WorkloadView, at: usize) -> StackRow {
     }
 }
 
-/// Returns the places of both ends of a network. `None` for other media, and below a guest, whose
-/// place has no name among those of others.
+/// Returns the places of both ends of a network. `None` for other media, and if the load runs in a
+/// guest above the network, whose place other guests share by name.
 fn ends(stack: &Stack) -> Option<[Place; 2]> {
     let to = stack
         .medium
@@ -155,8 +155,8 @@ fn of_targets(reading: &WorkloadView, at: usize) -> Vec<TargetRow> {
     keys.iter().filter_map(row).collect()
 }
 
-/// Returns the CPU use of the threads that serve a stack; `None` if none are recorded, or if a
-/// place records only parts of them.
+/// Returns the CPU use of the threads that serve a stack; `None` if none are recorded, or if those
+/// of some place are all recorded with a part of their work only.
 fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
     let stack = reading.name(at);
     // A serving that was recorded later holds from then on.

@@ -1,4 +1,4 @@
-//! Amount that a stack takes more or less than the baseline, in one figure.
+//! Comparison of a stack with the baseline in one figure of which less is better.
 
 use super::figure::MeasuredFigure;
 use iotax_stats::{Charge, Phrase, Refusal};

@@ -1,4 +1,4 @@
-//! Comparison of one stack with another.
+//! Comparison of one stack with another in rate, latency and CPU time.
 
 use super::ceiling::MaskingCeiling;
 use super::charge::ChargeFinding;

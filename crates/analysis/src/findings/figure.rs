@@ -1,4 +1,4 @@
-//! A figure with its interval.
+//! A value with its unit, sample size and interval, or the reason why it is missing.
 
 use serde::Serialize;
 

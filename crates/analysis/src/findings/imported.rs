@@ -1,4 +1,4 @@
-//! Results that were imported.
+//! Imported results, which others measured and printed.
 
 use super::figure::MeasuredFigure;
 pub use iotax_model::record::Better;

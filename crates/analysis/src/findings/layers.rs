@@ -1,4 +1,4 @@
-//! Results of building the layers.
+//! Properties of the layers as they were built, by their tools and the kernel.
 
 use iotax_facts::machine::Device;
 use iotax_facts::place::Place;

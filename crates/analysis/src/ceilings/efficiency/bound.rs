@@ -85,8 +85,8 @@ pub struct DriveRates {
     pub writes: f64,
 }
 
-/// Returns the I/Os per second at which drives are always busy: 1 over the sum of the times of all
-/// parts, each of which is a cost and the rates at its places. 0 if there is no cost.
+/// Returns the I/Os per second that keep the drives busy all the time. The parts of an I/O follow
+/// each other, each with its cost and the rates of its reads and writes. 0 if there is no cost.
 pub fn bounded_rate(parts: &[(IoCost, DriveRates)]) -> f64 {
     let time = |ios: f64, rate: f64| if ios > 0.0 { ios / rate } else { 0.0 };
     let all: f64 = parts
