@@ -1,5 +1,5 @@
-//! Findings of a run, ready for any renderer: plain values, nothing to compute. A number never
-//! travels alone. It has a unit, n and an interval, or it is Failed or Missing with the reason.
+//! Findings of a run, ready for any renderer: plain values, nothing to compute. A
+//! [`MeasuredFigure`] has a unit, n and an interval, or it is Failed or Missing with the reason.
 
 pub mod against;
 pub mod ceiling;
@@ -112,14 +112,15 @@ pub struct RunIdentity {
     pub command: String,
     pub source: String,
     pub seed: u64,
-    /// Zone within which "no difference" may be said, a fraction.
+    /// Largest negligible difference of rates, as a fraction: within it, a verdict is "no
+    /// difference".
     pub zone: f64,
     /// `complete`, `interrupted`, `waits for a reboot`, `waits for a manual step`, `failed`,
     /// `running` or `killed`.
     pub state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Torn frames of the record; they count as absent.
+    /// Number of torn frames in the record, which were skipped.
     pub torn: u64,
     /// True if the results were imported, so that others measured them.
     #[serde(skip_serializing_if = "is_false")]
@@ -136,7 +137,7 @@ impl RunIdentity {
         self.state == COMPLETE
     }
 
-    /// Returns the state, `killed` for example; a failure includes its text.
+    /// Returns the state, such as `killed` or `imported, complete`. A failure includes its text.
     pub fn state_said(&self) -> String {
         let state =
             if self.imported { format!("imported, {}", self.state) } else { self.state.to_owned() };
@@ -147,24 +148,24 @@ impl RunIdentity {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkloadFindings {
     pub name: String,
-    /// `4k random reads at iodepth 32 x 4`.
+    /// Load in words: `4k random reads at iodepth 32 x 4`.
     pub subject: String,
-    /// Unit of the rate that people use for this load: `1/s` or `B/s`. It is `ns` for a probe that
+    /// Unit in which rates of this load are given: `1/s` or `B/s`. It is `ns` for a probe that
     /// measures times; their mean is in the rows' `iops`.
     pub rate_unit: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPoint>,
-    /// Reason why the measurement ended; `None`: it did not end in order.
+    /// Reason why the measurement ended; `None` if it was cut short.
     pub ended: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<WritesReport>,
     pub design: Option<DesignReport>,
-    /// Bytes that the load reached on every stack; `None`: nothing was loaded.
+    /// Bytes that the load reached on each stack, on the one with the least if they differ; `None`
+    /// if nothing was loaded, and for probes.
     pub reached_bytes: Option<u64>,
-    /// Bytes reached on the stack with the most, where stacks differ; `reached_bytes` is then that
-    /// of the stack with the least.
+    /// Bytes that the load reached on the stack with the most; `None` if stacks do not differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_reached_bytes: Option<u64>,
     /// Seconds of load on all stacks together.
@@ -172,10 +173,11 @@ pub struct WorkloadFindings {
     pub rows: Vec<StackRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slo: Vec<ServiceLevelFinding>,
-    /// Other generators on the baseline against ours, as sentences.
+    /// Sentences on how the rate of other generators on the baseline differs from iotax's own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub on_baseline: Vec<String>,
-    /// Comparison of each stack with the baseline; writes have two each.
+    /// Comparisons of each stack with the baseline: one for reads, two for loads that write
+    /// (acknowledged and durable).
     pub comparisons: Vec<Comparison>,
     pub charges: Vec<Charges>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,8 +192,8 @@ pub struct WorkloadFindings {
     pub crowds: Vec<Crowd>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub efficiency: Vec<Efficiency>,
-    /// Added latency of a load with one I/O in flight, in round trips of the network that stacks
-    /// cross, as sentences.
+    /// Sentences on the latency that stacks across a network add to one I/O in flight, in round
+    /// trips of that network.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<String>,
     pub bill: Option<Bill>,
@@ -240,8 +242,7 @@ pub struct DesignReport {
     pub pilot_slices: u32,
     pub why: String,
     pub sentence: String,
-    /// Rate of each stack just after a change of stack; empty where the user asked for single
-    /// slices.
+    /// Rate of each stack over the course of a slice; empty unless slices were measured in series.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<SliceStart>,
 }
@@ -251,12 +252,13 @@ pub struct SliceStart {
     pub stack: String,
     /// Width in nanoseconds of a bin of the time since the start of a slice.
     pub bin_ns: u64,
-    /// Rate in each bin, percent of the steady rate: the mean of the last half of the bins.
+    /// Rate in each bin in percent of the steady rate, which is the mean of the last half of the
+    /// bins.
     pub percent: Vec<f64>,
 }
 
 impl DesignReport {
-    /// Returns the first bins of all stacks in words; `None` if there are none.
+    /// Returns the rates in the first bins of all stacks in words; `None` if there are none.
     pub fn starts_in_words(&self) -> Option<String> {
         const SHOWN_BINS: usize = 12;
         let bin_ns = self.starts.first()?.bin_ns;
@@ -273,10 +275,10 @@ impl DesignReport {
     }
 }
 
-/// The baseline among the other stacks compared with the baseline alone.
+/// Comparison of the baseline's rate while the other stacks are up with its rate alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InterferenceCheck {
-    /// Rate among the other stacks over the rate alone.
+    /// Rate while the other stacks are up, over the rate alone.
     pub ratio: MeasuredFigure,
     pub verdict: Verdict,
     pub sentence: String,
@@ -302,9 +304,9 @@ pub struct StackRow {
     /// I/Os that failed or came back short.
     pub errors: u64,
     pub iops: MeasuredFigure,
-    /// Bytes a second (acknowledged).
+    /// Acknowledged bytes per second.
     pub bytes_per_s: MeasuredFigure,
-    /// Bytes a second including the flush; only for writes.
+    /// Bytes per second over the time with the flush; only for writes.
     pub durable_bytes_per_s: Option<MeasuredFigure>,
     /// Rates of reads and writes separately; only for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -317,8 +319,8 @@ pub struct StackRow {
     pub generator: GeneratorReport,
     /// CPU time of the whole place (user and system) per I/O.
     pub cpu_place: MeasuredFigure,
-    /// CPU time per I/O of host and guest together: that of this host if the load ran in a guest on
-    /// it.
+    /// CPU time per I/O of host and guest together, which is that of this host if the load ran in a
+    /// guest on it.
     pub cpu: MeasuredFigure,
     /// Rates of the single targets if a place has several (disks of a guest, members of an `each`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -327,15 +329,15 @@ pub struct StackRow {
     pub runs: Option<ToolRuns>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkRow>,
-    /// CPU use of whatever serves the I/O apart from the load; `None`: it is unknown, at least in
-    /// part.
+    /// CPU use of the threads that serve the I/O, without those of the load; `None` if it is not
+    /// known in full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serving: Option<EngineReport>,
-    /// Work that earlier writes still owed; only for writes.
+    /// Waits for the writeback of earlier writes; only for writes.
     pub debt: Option<WritebackWait>,
 }
 
-/// One of several targets that a stack is loaded on at once.
+/// Rate on one of several targets on which a stack is loaded at once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TargetRow {
     pub place: Place,
@@ -350,7 +352,7 @@ pub struct EngineReport {
     /// Names of the threads: `md127_raid5, vhost (16)`.
     pub threads: String,
     pub cpu: MeasuredFigure,
-    /// I/Os a second for each core that the threads keep busy. A thread that polls keeps a core
+    /// I/Os per second for each core that the threads keep busy. A thread that polls keeps a core
     /// busy all the time.
     pub iops_per_core: MeasuredFigure,
 }
@@ -359,16 +361,16 @@ pub struct EngineReport {
 pub struct GeneratorReport {
     /// CPU time of the generator's threads per I/O in user mode: its own code.
     pub cpu_user: MeasuredFigure,
-    /// CPU time of these threads per I/O in the kernel: the path of the I/O itself, as far as these
-    /// threads walk it.
+    /// CPU time of these threads per I/O in the kernel: the path of the I/O itself, as far as it
+    /// runs in these threads.
     pub cpu_kernel: MeasuredFigure,
     pub threads: f64,
     /// Fraction of each thread's time that it computed in user mode; `None`: not recorded.
     pub user_share: Option<f64>,
     pub kernel_share: Option<f64>,
-    /// Time between two looks at a thread's queue; a latency may be too long by at most this much.
-    /// `None` where each thread has one I/O in flight and waits for it, and where it is not
-    /// recorded.
+    /// Time between two checks of a thread's queue for completions; a latency may be too long by at
+    /// most this much. `None` where each thread has one I/O in flight and waits for it, and where
+    /// it is not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reap_gap: Option<LatencyFigures>,
     /// Service times under a schedule, from the issue of an I/O to its end; the latencies of the
@@ -379,14 +381,14 @@ pub struct GeneratorReport {
     /// recorded.
     pub in_flight: Option<f64>,
     /// Number of I/Os in flight that the load asks for on all members together; `None` with a
-    /// schedule, which asks for no depth. The missing ones were with the generator's threads, which
-    /// hand over one after the other.
+    /// schedule, which asks for no depth. Those missing from `in_flight` were still in the
+    /// generator's threads, which submit one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<f64>,
-    /// Fraction by which mean service time times rate differs from the I/Os in flight (Little's law
-    /// says 0).
+    /// Mean service time times rate, over the mean number of I/Os in flight, minus 1: 0 by Little's
+    /// law. `None` if it is not recorded.
     pub littles_law_error: Option<f64>,
-    /// Fraction of that error which I/Os across the ends of a window may explain.
+    /// Largest `littles_law_error` that I/Os across the ends of windows may explain.
     #[serde(skip)]
     pub littles_law_ends: Option<f64>,
 }
@@ -429,15 +431,16 @@ pub fn percentile_name(quantile: f64) -> String {
     format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Time that the quiesce gate waited before the slices of a stack.
+/// Waits before the slices of a stack until earlier writes have reached the devices (quiesce gate).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WritebackWait {
     pub waited_s: f64,
-    /// Slices before which the gate was checked.
+    /// Number of slices before which the gate was checked.
     pub slices: u64,
     /// Seconds that these slices themselves took, including flushes.
     pub busy_s: f64,
-    /// Slices before which the gate gave up.
+    /// Number of slices that began although writes were still on their way, because the gate gave
+    /// up.
     pub gave_up: u64,
     /// Most dirty bytes left at the start of a slice.
     pub dirty_bytes: u64,
@@ -467,7 +470,7 @@ impl WritebackWait {
 }
 
 /// Result of comparing stacks with themselves. Nothing differs between them, so any difference is
-/// an error of the ruler.
+/// an error of the measuring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RulerCheck {
     pub holds: bool,
@@ -476,9 +479,9 @@ pub struct RulerCheck {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatchedFindings {
-    /// Offered I/Os a second; `None`: one I/O at a time.
+    /// Offered I/Os per second; `None` for one I/O at a time.
     pub rate_iops: Option<f64>,
-    /// `4k random reads at 12,300 I/Os a second`.
+    /// Load in words: `4k random reads at 12,300 I/Os a second`.
     pub subject: String,
     pub origin: String,
     pub rows: Vec<MatchedRow>,
@@ -490,27 +493,28 @@ pub struct MatchedRow {
     pub baseline: bool,
     pub emulated: Option<String>,
     pub iops: MeasuredFigure,
-    /// True if the stack achieved 98 % of the offered rate; `None`: not measured.
+    /// True if the stack kept up with the offered rate; `None` if it was not measured, or if there
+    /// is no such rate.
     pub kept_up: Option<bool>,
     /// For a stack that achieved more than was offered: true if the surplus was due in the
-    /// discarded starts of its slices.
+    /// discarded starts of its slices. Otherwise `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caught_up: Option<bool>,
     pub latency: Vec<LatencyFigures>,
-    /// Time from the issue of an I/O to its end; `latency` begins when the I/O was due.
+    /// Time from the issue of an I/O to its completion, if `latency` begins when the I/O was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<LatencyFigures>,
 }
 
-/// A bill that takes its microseconds from one I/O at a time, and its ratios and CPU time from a
+/// Bill whose added latencies are of one I/O at a time, and whose ratios and CPU times are of a
 /// deeper workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JointBill {
-    /// `4k random reads: microseconds at iodepth 1, rate and CPU at iodepth 32`.
+    /// Load in words: `4k random reads: microseconds at iodepth 1, rate and CPU at iodepth 32`.
     pub subject: String,
     pub shallow: String,
     pub deep: String,
-    /// True if this bill replaces the bills of both workloads, because nobody asked for them.
+    /// True if this bill replaces those of both workloads, because the user named no workload.
     pub sole: bool,
     pub bill: Bill,
 }
@@ -529,12 +533,12 @@ pub struct Bill {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BillLine {
     pub layer: String,
-    /// The stack that it is added to.
+    /// Stack on which the layer was added.
     pub on: String,
     /// Rate with the layer over the rate without.
     pub ratio: MeasuredFigure,
-    /// 1 plus what the layer adds to the rate as a share of the baseline's: 0.95 where it takes
-    /// five points of it. The points of all lines add up to the total's.
+    /// 1 plus the difference that the layer makes to the rate, as a share of the baseline's rate:
+    /// 0.95 if it takes 5 %. The differences of all lines add up to that of the total.
     pub of_baseline: MeasuredFigure,
     pub verdict: Verdict,
     pub masked: Option<MaskingCeiling>,

@@ -1,5 +1,5 @@
-//! Turns a loaded run into findings, without side effects. A partial run is read like a whole one
-//! and says so. Figures that are missing or failed keep the reason.
+//! Turns a loaded run into findings, without side effects. A partial run is read like a whole one,
+//! and its findings say so. A figure that is missing or failed has the reason.
 //!
 //! Modules, in the order of the data; none uses one that follows, but for the refusals of
 //! `validity` that `gather` asks for:
@@ -47,7 +47,7 @@ use results::{
 };
 use validity::{caveats, conservation, generator, neighbours};
 
-/// Returns everything that can be said about a run.
+/// Returns all findings of a run, from which reports are rendered.
 pub fn findings(run: &RunData) -> Findings {
     let readings = WorkloadView::all_of_run(run);
     let levels = slo::count_levels(&readings, &run.start.scenario.measure.slo);

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// A file of which this is the only writer.
+/// File that nothing else writes.
 #[derive(Debug)]
 pub struct Appender {
     file: File,
@@ -16,10 +16,11 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Opens a file in a folder of ours; it is private and made if needed.
+    /// Opens a file in a folder of ours; the file is private, and made if needed.
     ///
     /// # Errors
-    /// As [`private::open`].
+    /// [`StoreError::Unsafe`] if the file or the folder is not what it should be,
+    /// [`StoreError::System`].
     pub fn open(folder: &Path, name: &str) -> Result<Appender, StoreError> {
         let (file, path) = (private::open_to_write(folder, name)?, folder.join(name));
         let end =
@@ -39,7 +40,8 @@ impl Appender {
     /// Appends all of the bytes or none, and returns where they begin.
     ///
     /// # Errors
-    /// [`StoreError::Full`] and the like; the file is then as it was before.
+    /// [`StoreError::Full`], [`StoreError::System`]; the file is then as it was before, as far as
+    /// it can be cut.
     pub fn append(&mut self, bytes: &[u8]) -> Result<u64, StoreError> {
         let start = self.end;
         if let Err(source) = self.file.write_all_at(bytes, start) {
@@ -64,13 +66,13 @@ impl Appender {
     /// torn line and counts it.
     ///
     /// # Errors
-    /// As [`Appender::append`].
+    /// As [`Appender::append`], and [`StoreError::System`] if the last byte cannot be read.
     pub fn end_torn_line(&mut self) -> Result<(), StoreError> {
         if self.ends_a_line()? { Ok(()) } else { self.append(b"\n").map(|_| ()) }
     }
 
-    /// Removes the part of the last line that a kill left, so that every line of the file is whole:
-    /// `whole` bytes stay.
+    /// Cuts the file to `whole` bytes and waits until this is on the disk: it removes the part of
+    /// the last line that a kill left.
     ///
     /// # Errors
     /// [`StoreError::System`].
@@ -89,7 +91,7 @@ impl Appender {
         Ok(byte == *b"\n")
     }
 
-    /// Waits until everything is on the disk.
+    /// Waits until all appended bytes are on the disk.
     ///
     /// # Errors
     /// [`StoreError::System`].

@@ -1,15 +1,16 @@
-//! Location of runs, and their folders. Refuses a place where another user could put files or
-//! links.
+//! Where runs are, and checks of their folders. Refuses a place where another user could put files
+//! or links.
 
 use crate::{StoreError, private};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Resolves links of a folder and checks that its files may be acted on: only we may write to it,
-/// and nobody else can replace it. The folder is that of all runs, or of one run.
+/// Resolves the links of a folder, that of all runs or of one, and checks that its files may be
+/// acted on: only we may write to it. Folders above it must be ours or root's, and not writable by
+/// everybody unless sticky.
 ///
 /// # Errors
-/// [`StoreError::Unsafe`] with its owner, [`StoreError::System`].
+/// [`StoreError::Unsafe`] with the owner or mode that is wrong, [`StoreError::System`].
 pub fn check_own_folder(folder: &Path) -> Result<PathBuf, StoreError> {
     let absolute = std::path::absolute(folder)
         .map_err(|error| StoreError::system("resolve", folder, error))?;
@@ -22,7 +23,8 @@ pub fn check_own_folder(folder: &Path) -> Result<PathBuf, StoreError> {
     Ok(real)
 }
 
-/// Returns $IOTAX_RUNS, else $XDG_STATE_HOME/iotax/runs, else ~/.local/state/iotax/runs.
+/// Returns $IOTAX_RUNS, else $XDG_STATE_HOME/iotax/runs (if absolute), else
+/// $HOME/.local/state/iotax/runs.
 ///
 /// # Errors
 /// [`StoreError::Unsafe`] if none of the three is set.
@@ -58,7 +60,8 @@ pub fn new_id() -> String {
     )
 }
 
-/// Returns true if the text is an id that [`new_id`] gives. Names of what a run makes carry it.
+/// Returns true if the text has the form of an id of [`new_id`]. Names of what a run makes contain
+/// it.
 pub fn is_new_id(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let fits = |part: &str, length: usize, digit: fn(&u8) -> bool| {
@@ -74,7 +77,8 @@ pub fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')
 }
 
-/// Checks links on the way: they may be ours or root's, as another's can be redirected at any time.
+/// Checks the links of a path: each must be ours or root's, since another user can redirect theirs
+/// at any time. A path that does not exist is checked as far as it does.
 pub fn check_links(path: &Path) -> Result<(), StoreError> {
     let mut walked = PathBuf::new();
     for component in path.components() {
@@ -95,8 +99,8 @@ pub fn check_links(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Checks a folder. The folder itself must be writable by us alone; those above may be root's or
-/// sticky.
+/// Checks a folder. If it is the one to be used (`ours`), only we may write to it. Those above may
+/// also be root's, and writable by everybody if they are sticky.
 fn check_folder(path: &Path, ours: bool) -> Result<(), StoreError> {
     let meta = std::fs::symlink_metadata(path)
         .map_err(|error| StoreError::system("look at", path, error))?;

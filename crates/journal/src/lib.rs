@@ -13,14 +13,14 @@ pub use folder::{check_links, check_own_folder, default_runs_dir, is_id, is_new_
 use std::path::{Path, PathBuf};
 
 pub const FORMAT: u32 = 3;
-/// Name of the journal, whose lines are `iotax_steps::journal`'s.
+/// Name of the journal; `iotax_steps::journal` writes its lines.
 pub const JOURNAL: &str = "journal.jsonl";
 
 pub const INDEX: &str = "index.jsonl";
 
 pub const SEGMENT: &str = "histograms.seg";
 
-/// Returns true if a file in a run's folder has this name because it records the run.
+/// Returns true if the name is that of one of the files that record a run.
 pub fn is_file_of_run(name: &std::ffi::OsStr) -> bool {
     [INDEX, SEGMENT, LOCK, JOURNAL].iter().any(|own| name == *own)
 }
@@ -42,7 +42,7 @@ pub enum StoreError {
     /// No space left, or over quota; what was stored before is whole.
     #[error("cannot store the run in {}: {source}; what was stored before is whole; hint: free some space, or set IOTAX_RUNS to a larger file system", path.display())]
     Full { path: PathBuf, source: std::io::Error },
-    /// Somebody else could put files there.
+    /// Another user could put files there.
     #[error("refused to use {}: {why}; hint: {hint}", path.display())]
     Unsafe { path: PathBuf, why: String, hint: String },
     #[error("{} is of format {theirs}, this iotax reads up to {FORMAT}; hint: use the iotax that wrote it, or a newer one", path.display())]

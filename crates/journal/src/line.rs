@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::io::Write as _;
 
-/// Envelope of a record; the same in every version.
+/// Envelope of a record, which is the same in every version.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     v: u32,
@@ -17,7 +17,7 @@ struct Envelope<'a> {
     rec: &'a RawValue,
 }
 
-/// A sound line: the version of its format, and the record's text.
+/// Line that is not torn: the version of its format, and the text of the record.
 pub struct SoundLine<'a> {
     pub version: u32,
     pub record: &'a str,
@@ -38,13 +38,13 @@ fn enclose_as(version: u32, rec: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Opens a line, with or without its newline; `None` if it is torn.
+/// Opens a line, with or without its newline; `None` if it is torn or no such line.
 pub fn open(line: &[u8]) -> Option<SoundLine<'_>> {
     as_written(line).or_else(|| as_json(line))
 }
 
 /// Reads the envelope exactly as [`enclose`] writes it, without parsing the record: a run has
-/// millions of lines. Other JSON with the same meaning goes the slow way.
+/// millions of lines. [`as_json`] reads other JSON with the same meaning.
 fn as_written(line: &[u8]) -> Option<SoundLine<'_>> {
     let line = std::str::from_utf8(line.strip_suffix(b"\n").unwrap_or(line)).ok()?;
     let rest = line.strip_prefix("{\"v\":")?.strip_suffix('}')?;
@@ -81,8 +81,8 @@ pub fn encode_as(version: u32, record: &impl Serialize) -> serde_json::Result<Ve
     Ok(enclose_as(version, &serde_json::to_vec(record)?))
 }
 
-/// Returns the record of a line without its newline; `None` if the line is torn, newer, or of
-/// another kind.
+/// Returns the record of a line, with or without its newline; `None` if the line is torn, newer, or
+/// of another kind.
 pub fn decode<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     let sound = open(line).filter(|sound| sound.version <= FORMAT)?;
     serde_json::from_str(sound.record).ok()

@@ -1,6 +1,6 @@
 //! The only way to open files of a run, whoever wrote them: regular files of the owner of their
-//! folder, by their name in the opened folder, never through a link. A run says what is removed and
-//! which process is ended, so it matters who may have written it.
+//! folder, by their name in the opened folder, never through a link. Files of a run say what to
+//! remove and which process to end, so it matters who may have written them.
 
 use super::StoreError;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
@@ -12,16 +12,16 @@ use std::path::Path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Only shows them: the run may be another user's.
+    /// The files are only shown: the run may be another user's.
     Show,
-    /// Does what they say, or writes to them: they must be ours alone.
+    /// What the files say is done, or they are written: they must be ours alone.
     Act,
 }
 
-/// Opens a file of a run's folder for reading; `None` if it does not exist.
+/// Opens a file of a run's folder for reading; `None` if the file or the folder does not exist.
 ///
 /// # Errors
-/// [`StoreError::Unsafe`] when the file or the folder is not what it should be,
+/// [`StoreError::Unsafe`] if the file or the folder is not what it should be,
 /// [`StoreError::System`].
 pub fn open(folder: &Path, name: &str, purpose: Purpose) -> Result<Option<File>, StoreError> {
     match opened(folder, name, OFlags::RDONLY, purpose) {
@@ -32,10 +32,12 @@ pub fn open(folder: &Path, name: &str, purpose: Purpose) -> Result<Option<File>,
     }
 }
 
-/// Opens a file in a folder of ours for reading and writing; it is private and made if needed.
+/// Opens a file in a folder of ours for reading and writing; the file is private, and made if
+/// needed.
 ///
 /// # Errors
-/// As [`open`].
+/// [`StoreError::Unsafe`] if the file or the folder is not what it should be,
+/// [`StoreError::System`] also if the folder does not exist.
 pub fn open_to_write(folder: &Path, name: &str) -> Result<File, StoreError> {
     opened(folder, name, OFlags::RDWR | OFlags::CREATE, Purpose::Act)
 }
@@ -70,8 +72,9 @@ fn opened(folder: &Path, name: &str, how: OFlags, purpose: Purpose) -> Result<Fi
     Ok(file)
 }
 
-/// Opens a file on kernels before 5.6, and in containers without openat2. These have only the flag
-/// against a link at the end of the path, but a name has no folder in it.
+/// Opens a file by its name in a folder, without following links. Kernels before 5.6, and
+/// containers without openat2, have only the flag against a link at the end of the path, but a name
+/// has no folder in it.
 fn beneath(folder: &OwnedFd, name: &str, how: OFlags) -> Result<OwnedFd, Errno> {
     let mode = if how.contains(OFlags::CREATE) { Mode::RUSR | Mode::WUSR } else { Mode::empty() };
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -95,7 +98,8 @@ fn check_private(meta: &Metadata, owner: u32, purpose: Purpose) -> Result<(), St
     if meta.nlink() > 1 { Err("it has a second name (a hard link)".into()) } else { Ok(()) }
 }
 
-/// Checks that a file or folder is ours alone to write; the error is the reason.
+/// Checks that a file or folder with this owner and mode is ours alone to write; the error is the
+/// reason.
 pub(crate) fn is_ours_alone(owner: u32, mode: u32) -> Result<(), String> {
     let own = rustix::process::geteuid().as_raw();
     match () {

@@ -19,7 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
-/// Reads a value at an offset of the segment; a torn frame, like an empty source, has none.
+/// Source of the values at offsets of the segment. A torn frame has none; the default source has
+/// none at all.
 pub struct SegmentSource<T>(Box<dyn Fn(u64) -> Option<T>>);
 
 impl<T> SegmentSource<T> {
@@ -49,9 +50,9 @@ pub struct RunData {
     pub layers: Vec<LayerUp>,
     pub serving: Vec<Serving>,
     pub workers: Vec<WorkerUp>,
-    /// Lengths and orders of slices, one entry per workload.
+    /// Lengths and orders of slices; the last entry of a workload counts.
     pub designs: Vec<DesignUp>,
-    /// Rates at which latencies are compared, one entry per workload.
+    /// Rates at which latencies are compared; the last entry of a workload counts.
     pub matched: Vec<Matched>,
     /// Reason why stacks that could be up together were measured apart.
     pub apart: Option<String>,
@@ -80,13 +81,13 @@ pub struct RunData {
     pub short_slices: SegmentSource<Vec<ShortSlice>>,
     /// Warnings, in the order of the record.
     pub warnings: Vec<Warning>,
-    /// Times at which the run was resumed after a kill.
+    /// Times at which the run was resumed.
     pub resumed: Vec<String>,
     /// Workloads, each with the reason why its measurement ended.
     pub ends: Vec<(String, String)>,
     /// Visits that were measured completely: visit, set, workload.
     pub visits_ended: Vec<(u32, u32, String)>,
-    /// Outcome of the run; `None`: still running, or killed.
+    /// Outcome of the run; `None` if it is still running, or was killed.
     pub outcome: Option<String>,
     pub is_running: bool,
     /// Number of lines of the index that were cut off or damaged, and count as absent.
@@ -96,8 +97,8 @@ pub struct RunData {
 }
 
 impl RunData {
-    /// Returns a run that has just begun: only its start is recorded, and its own ratings are not
-    /// read.
+    /// Returns a run that has just begun: only its start is recorded, and ratings that the run was
+    /// given are not read.
     pub fn begun(start: RunStart) -> RunData {
         RunData { start, ratings: builtin_ratings().clone(), ..RunData::default() }
     }
@@ -149,8 +150,8 @@ impl RunData {
         RunState::from_outcome(self.outcome.as_deref(), self.is_running)
     }
 
-    /// Returns the visits, as (visit, set), in which a clock drifted too far under that load, so
-    /// that none of their times count. Workloads that ended earlier in the same visit do count, as
+    /// Returns the visits, as (visit, set), in which a clock drifted too far under this workload,
+    /// so that none of its times count. Workloads that ended earlier in the same visit do count, as
     /// they have their own comparison of clocks.
     pub fn wrongly_timed(&self, workload: &str) -> BTreeSet<(u32, u32)> {
         let of_it = self.clocks.iter().filter(|one| one.is_of(workload));
@@ -162,8 +163,8 @@ impl RunData {
 /// Reads a run, whole or partial; histograms stay on disk.
 ///
 /// # Errors
-/// [`StoreError::NoRun`] without a readable first record, [`StoreError::Newer`],
-/// [`StoreError::Malformed`].
+/// [`StoreError::NoRun`] without an index or a readable first record, [`StoreError::Newer`],
+/// [`StoreError::Malformed`], [`StoreError::Unsafe`], [`StoreError::System`].
 pub fn load_run(folder: &Path) -> Result<RunData, StoreError> {
     let mut run: Option<RunData> = None;
     let tally = stream_records(folder, |record| match (&mut run, record) {
@@ -184,8 +185,8 @@ pub fn load_run(folder: &Path) -> Result<RunData, StoreError> {
     Ok(run)
 }
 
-/// Returns the ratings that iotax knows, overridden by the run's own. These were sound when the run
-/// began; a file that this iotax does not accept becomes a warning.
+/// Returns the ratings that iotax knows, overridden by those that the run was given, with a warning
+/// for each that this iotax does not accept: it was sound when the run began.
 fn ratings(texts: &[String]) -> (Ratings, Vec<Warning>) {
     let mut unread = Vec::new();
     let all = texts.iter().fold(builtin_ratings().clone(), |all, text| {
@@ -200,7 +201,7 @@ fn ratings(texts: &[String]) -> (Ratings, Vec<Warning>) {
     (all, unread)
 }
 
-/// Returns the first line of an error, without what a guest's console or ssh said before, which
+/// Returns the first line of an error, without what a guest's console or ssh printed before, which
 /// stays in the record.
 pub fn first_line(words: &str) -> String {
     let line = words.lines().next().unwrap_or_default();

@@ -15,7 +15,8 @@ impl Store {
     /// Makes the folder of runs if needed (0700) and checks it and all folders above it.
     ///
     /// # Errors
-    /// [`StoreError::Unsafe`], [`StoreError::NoFolder`].
+    /// [`StoreError::Unsafe`], [`StoreError::NoFolder`] if it cannot be made,
+    /// [`StoreError::System`].
     pub fn open(runs_dir: &Path) -> Result<Store, StoreError> {
         let runs_dir = std::path::absolute(runs_dir)
             .map_err(|error| StoreError::system("resolve", runs_dir, error))?;
@@ -31,7 +32,8 @@ impl Store {
     /// Makes the run's folder (new, 0700) and opens it for writing.
     ///
     /// # Errors
-    /// Fails as [`Store::open`] does, and if a folder of that name exists.
+    /// As [`Store::open`]; [`StoreError::NoRun`] if `id` is no id; [`StoreError::System`] if a
+    /// folder of that name exists; [`StoreError::Full`].
     pub fn create(runs_dir: &Path, id: &str) -> Result<Writer, StoreError> {
         let store = Store::open(runs_dir)?;
         let folder = store.runs_dir.join(id);
@@ -49,7 +51,8 @@ impl Store {
     /// Opens an existing run to continue it.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] while another process writes it; the folder's owner or mode.
+    /// [`StoreError::Busy`] while another process writes the run; [`StoreError::Unsafe`] for the
+    /// owner or mode of its folder; [`StoreError::Full`], [`StoreError::System`].
     pub fn append(folder: &Path) -> Result<Writer, StoreError> {
         Writer::open(&check_own_folder(folder)?)
     }

@@ -30,7 +30,7 @@ pub(super) fn encode(record: &RunRecord) -> Result<Vec<u8>, StoreError> {
     line::encode(record).map_err(StoreError::Unwritable)
 }
 
-/// Parses a line without its newline.
+/// Parses a line, with or without its newline.
 pub(super) fn decode(line: &[u8]) -> ParsedLine {
     match line::open(line) {
         None => ParsedLine::Torn,
@@ -73,7 +73,7 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> ParsedLine {
     ParsedLine::Unknown(kind)
 }
 
-/// Kinds of this version; a test compares them with [`RunRecord`].
+/// Kinds of records that this version knows; a test compares them with [`RunRecord`].
 const KINDS: [&str; 29] = [
     "run",
     "place",

@@ -1,5 +1,5 @@
-//! Shows if a run is going: the process that drives it holds a lock in its folder, which the kernel
-//! releases however the process dies.
+//! Lock that shows whether a run is going: the process that drives the run holds it in the run's
+//! folder, and the kernel releases it however the process dies.
 
 use super::LOCK;
 use super::StoreError;
@@ -13,18 +13,19 @@ use std::path::Path;
 pub struct RunLock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
 impl RunLock {
-    /// Returns true if the run is going, without writing anything. A folder that cannot be checked
-    /// belongs to no run of ours.
+    /// Returns true if the run is going, without writing anything; false if the lock file does not
+    /// exist or cannot be opened safely.
     pub fn is_held(folder: &Path) -> bool {
         let Ok(Some(file)) = private::open(folder, LOCK, Purpose::Show) else { return false };
         let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared);
         matches!(locked, Err(rustix::io::Errno::WOULDBLOCK))
     }
 
-    /// Takes the lock; `None` if the run is going.
+    /// Takes the lock, making its file if needed; `None` if the run is going.
     ///
     /// # Errors
-    /// When the lock file cannot be opened, or the folder is not ours alone.
+    /// [`StoreError::System`] if the lock file cannot be opened or locked, [`StoreError::Unsafe`]
+    /// if it or the folder is not ours alone.
     pub fn take(folder: &Path) -> Result<Option<RunLock>, StoreError> {
         let file = private::open_to_write(folder, LOCK)?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {

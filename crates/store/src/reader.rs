@@ -17,7 +17,7 @@ pub struct RunSummary {
     pub folder: PathBuf,
     /// Start of the run, with its time and scenario; or why it cannot be read.
     pub start: Result<RunStart, String>,
-    /// Outcome of the run; `None`: it still runs or was killed.
+    /// Outcome of the run; `None` if its last record is no end: it still runs or was killed.
     pub outcome: Option<String>,
 }
 
@@ -28,10 +28,12 @@ pub struct Tally {
     pub unknown: BTreeMap<String, u64>,
 }
 
-/// Passes each record of a run's index to `take`, in order, holding one at a time.
+/// Passes each record of a run's index to `take`, in order, holding one at a time. Returns the
+/// number of torn lines and of records of unknown kinds.
 ///
 /// # Errors
-/// [`StoreError::NoRun`] without an index, [`StoreError::Newer`], [`StoreError::Malformed`].
+/// [`StoreError::NoRun`] without an index, [`StoreError::Newer`], [`StoreError::Malformed`],
+/// [`StoreError::Unsafe`], [`StoreError::System`].
 pub fn stream_records(folder: &Path, mut take: impl FnMut(RunRecord)) -> Result<Tally, StoreError> {
     let path = folder.join(INDEX);
     let file = match private::open(folder, INDEX, Purpose::Show) {
@@ -65,20 +67,20 @@ pub fn stream_records(folder: &Path, mut take: impl FnMut(RunRecord)) -> Result<
     Ok(tally)
 }
 
-/// Length limit of a line. A record is far shorter: iotax wrote no longer line, and one must not
-/// fill the memory.
+/// Length limit of a line in bytes. No record that iotax writes comes near it, and a damaged line
+/// must not fill the memory.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// Reads a line with its newline, up to the longest length allowed.
+/// Reads a line with its newline, up to [`LONGEST_LINE`]; returns the bytes read, 0 at the end.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<usize> {
     reader.take(LONGEST_LINE).read_until(b'\n', line)
 }
 
 /// Returns all folders with a run's id as their name, whatever is in them: the journal says what to
-/// clean, even if the record is gone.
+/// clean, even if the record is gone. None if the folder of runs does not exist.
 ///
 /// # Errors
-/// [`StoreError::System`] when the folder of runs cannot be read.
+/// [`StoreError::System`] if the folder of runs cannot be read.
 pub fn run_folders(runs_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let entries = match std::fs::read_dir(runs_dir) {
         Ok(entries) => entries,
@@ -95,10 +97,10 @@ pub fn run_folders(runs_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(folders)
 }
 
-/// Returns all runs, oldest first. If the folder of runs does not exist, there are none.
+/// Returns all runs that have an index, oldest first; none if the folder of runs does not exist.
 ///
 /// # Errors
-/// [`StoreError::System`] when the folder cannot be read.
+/// [`StoreError::System`] if the folder of runs cannot be read.
 pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
     let has_index = |folder: &PathBuf| folder.join(INDEX).symlink_metadata().is_ok();
     let folders = run_folders(runs_dir)?.into_iter().filter(has_index);
@@ -111,10 +113,11 @@ pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
     Ok(runs)
 }
 
-/// Returns the folder of a run: by its id, `last`, or a path with a slash in it.
+/// Returns the folder of a run: by its id, by `last` (the newest that measured anything), or by a
+/// path with a slash in it.
 ///
 /// # Errors
-/// [`StoreError::NoRun`].
+/// [`StoreError::NoRun`]; for `last` also [`StoreError::System`].
 pub fn find_run(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
     let folder = match name {
         "last" => last_measured_run(list_runs(runs_dir)?),
@@ -140,10 +143,11 @@ pub fn find_run(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// Returns the run that began last, whatever its outcome.
+/// Returns the folder of the run that began last, whatever its outcome.
 ///
 /// # Errors
-/// [`StoreError::NoRun`].
+/// [`StoreError::NoRun`] if there is no run, [`StoreError::System`] if the folder of runs cannot be
+/// read.
 pub fn newest_run(runs_dir: &Path) -> Result<PathBuf, StoreError> {
     match list_runs(runs_dir)?.pop() {
         Some(run) => Ok(run.folder),
@@ -151,8 +155,8 @@ pub fn newest_run(runs_dir: &Path) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// Returns the newest run that measured anything; a run that was refused at its start hides no
-/// result.
+/// Returns the folder of the newest run that measured anything, since a run that was refused at its
+/// start hides no result; of the newest run if none did.
 fn last_measured_run(mut runs: Vec<RunSummary>) -> Option<PathBuf> {
     let at = runs
         .iter()
@@ -165,13 +169,13 @@ fn measured_load(run: &RunSummary) -> bool {
     run.folder.join(SEGMENT).metadata().is_ok_and(|meta| meta.len() > 0)
 }
 
-/// Returns true for an imported run: printed figures may have no histograms.
+/// Returns true for an imported run, which may have printed figures but no histograms.
 fn is_imported(run: &RunSummary) -> bool {
     run.start.as_ref().is_ok_and(|start| start.imported.is_some())
 }
 
-/// Returns true for durability trials and for a search for limits, which have no latencies and few
-/// records.
+/// Returns true for durability trials, and for a search for limits, with at least one result: these
+/// have no latencies, and few records.
 fn is_search_or_trials(run: &RunSummary) -> bool {
     let asked = run
         .start

@@ -1,5 +1,5 @@
 //! The histogram segment: frames found by their offset. A frame that is cut off or damaged counts
-//! as absent; one of a newer version or another layout is an error.
+//! as absent.
 
 use super::StoreError;
 use super::private::{self, Purpose};
@@ -14,12 +14,12 @@ const MAGIC: &[u8; 4] = b"IOTH";
 const VERSION: u16 = 1;
 const LAYOUT: u16 = 1;
 const SERIES_MAGIC: &[u8; 4] = b"IOTS";
-/// Layout with five LEB128 numbers per slice.
+/// Layout of a frame of short slices, with five LEB128 numbers per slice.
 const SERIES_LAYOUT: u16 = 1;
 const HEADER_LEN: usize = 16;
 const PAYLOAD_LIMIT: usize = 16 << 20;
-/// Size of a read. Slices are read in the order in which they were written, so most frames are in
-/// the block read last.
+/// Least bytes of a read. Slices are read in the order in which they were written, so most frames
+/// are in the block read last.
 const READ_AHEAD: usize = 1 << 20;
 
 pub(super) fn encode(histogram: &Histogram) -> Vec<u8> {
@@ -128,8 +128,8 @@ impl Histograms {
         Ok(Histograms { file, path, block: Mutex::default() })
     }
 
-    /// Returns the histogram at `offset`; `None` if it is torn or of a layout that this version
-    /// cannot read.
+    /// Returns the histogram at `offset`; `None` if it is torn, or of a version or layout that this
+    /// iotax cannot read.
     pub fn get(&self, offset: u64) -> Option<Histogram> {
         match self.read_at(offset) {
             Ok(Stored::Whole(histogram)) => Some(histogram),
@@ -137,10 +137,11 @@ impl Histograms {
         }
     }
 
-    /// Reads the frame at `offset`.
+    /// Reads the histogram at `offset`.
     ///
     /// # Errors
-    /// [`StoreError::Newer`]; [`StoreError::Malformed`] for a sound frame that does not decode.
+    /// [`StoreError::Newer`], [`StoreError::Malformed`] for a sound frame of an unknown layout or
+    /// that does not decode, [`StoreError::System`].
     pub fn read_at(&self, offset: u64) -> Result<Stored, StoreError> {
         self.frame(offset, MAGIC, LAYOUT, |payload| {
             Histogram::decode(payload).map_err(|error| error.to_string())
@@ -155,7 +156,8 @@ impl Histograms {
         self.frame(offset, SERIES_MAGIC, SERIES_LAYOUT, decode).ok().flatten()
     }
 
-    /// Reads the frame at `offset` with `decode`; `None` if it is torn or of another kind.
+    /// Reads the frame at `offset` with `decode`; `None` if it is torn or of another kind. Fails as
+    /// [`Histograms::read_at`].
     fn frame<T>(
         &self,
         offset: u64,
@@ -199,7 +201,7 @@ impl Histograms {
         Ok(())
     }
 
-    /// Returns the bytes from `offset`, or `None` if the file ends before.
+    /// Returns the `length` bytes from `offset`; `None` if the file ends before.
     fn frame_bytes<'b>(
         &self,
         block: &'b mut Block,

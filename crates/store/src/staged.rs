@@ -13,12 +13,12 @@ use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Index with its first record, before it replaces the other one.
+/// Name of the index with its first record, until it replaces the index without it.
 const WHOLE: &str = "index.whole";
 const BEFORE: &str = ".";
 const BEHIND: &str = ".part";
 
-/// A run that is being written and does not count yet.
+/// Run that is being written and does not count yet.
 #[derive(Debug)]
 pub struct Staged {
     folder: PathBuf,
@@ -45,16 +45,17 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Returns the writer; `None` only once the run is kept.
+    /// Returns the writer, which exists until the run is kept.
     pub fn writer(&mut self) -> Option<&mut Writer> {
         self.writer.as_mut()
     }
 
-    /// Turns it into a run on the disk whose first record is `start`, and returns its folder.
-    /// `start` may hold facts that only the other records showed.
+    /// Turns this into a run on the disk whose first record is `start`, and returns its folder.
+    /// `start` may contain facts that only the other records showed.
     ///
     /// # Errors
-    /// [`StoreError::System`] and the like; it is then removed.
+    /// [`StoreError::Full`], [`StoreError::System`] and other errors of [`Writer`]; what was
+    /// written is then removed, unless only the last sync failed.
     pub fn keep(mut self, start: &RunRecord) -> Result<PathBuf, StoreError> {
         let rest = self.writer.take();
         // Its lock is held until it has its name: others remove runs that nobody holds.
@@ -102,7 +103,7 @@ fn copy(from: &Path, to: &mut Appender) -> Result<(), StoreError> {
 
 const PIECE: usize = 1 << 20;
 
-/// Removes leftovers of processes that are gone: nobody holds the lock of their index.
+/// Removes what processes left that are gone: nobody holds the lock of its index.
 fn remove_left_over(runs_dir: &Path) {
     for entry in std::fs::read_dir(runs_dir).into_iter().flatten().flatten() {
         let name = entry.file_name();

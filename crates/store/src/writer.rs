@@ -1,5 +1,5 @@
 //! Appends to a run. Each record reaches the kernel before the call returns, so that a kill loses
-//! nothing; `sync` makes it survive a power loss. A record that a full disk cut off is removed
+//! nothing; [`Writer::sync`] makes it survive a power loss. What a full disk cut off is removed
 //! again.
 
 use super::appender::{Appender, sync_folder};
@@ -23,7 +23,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Opens both files, makes them if needed, and ends a torn last line.
+    /// Opens the index, which it locks, and the segment. Makes them if needed, and ends a torn last
+    /// line.
     pub(super) fn open(folder: &Path) -> Result<Writer, StoreError> {
         let mut index = Appender::open(folder, INDEX)?;
         lock(&index, folder)?;
@@ -37,7 +38,7 @@ impl Writer {
         &self.folder
     }
 
-    /// Returns an error if the run's folder is gone: anything written to removed files is lost.
+    /// Checks that the run's folder still exists: what is written to removed files is lost.
     ///
     /// # Errors
     /// [`StoreError::Removed`].
@@ -53,7 +54,7 @@ impl Writer {
     /// Stores a histogram; the number goes into a sample as `SampleValue::Histogram`.
     ///
     /// # Errors
-    /// [`StoreError::Full`] and the like; the segment is then as it was before.
+    /// [`StoreError::Full`], [`StoreError::System`]; the segment is then as it was before.
     pub fn histogram(&mut self, histogram: &Histogram) -> Result<u64, StoreError> {
         self.segment.append(&segment::encode(histogram))
     }
@@ -66,20 +67,20 @@ impl Writer {
         self.segment.append(&segment::encode_series(slices))
     }
 
-    /// Stores a record, after the histograms that it names.
+    /// Stores a record. The histograms that it names must be stored before.
     ///
     /// # Errors
-    /// [`StoreError::Full`] and the like; the index is then as it was before.
-    /// [`StoreError::Removed`].
+    /// [`StoreError::Removed`], [`StoreError::Unwritable`], [`StoreError::Full`],
+    /// [`StoreError::System`]; the index is then as it was before.
     pub fn append(&mut self, record: &RunRecord) -> Result<(), StoreError> {
         self.check_present()?;
         self.index.append(&index::encode(record)?).map(|_| ())
     }
 
-    /// Stores lines of records made by [`line_of`], all or none.
+    /// Stores lines of records made by [`line_of`] or [`imported_line`], all or none.
     ///
     /// # Errors
-    /// As [`Writer::append`].
+    /// [`StoreError::Full`], [`StoreError::System`]; the index is then as it was before.
     pub fn append_lines(&mut self, lines: &[u8]) -> Result<(), StoreError> {
         self.index.append(lines).map(|_| ())
     }
@@ -103,7 +104,7 @@ pub fn line_of(record: &RunRecord) -> Result<Vec<u8>, StoreError> {
     index::encode(record)
 }
 
-/// Returns the line of an imported result, without copying the result.
+/// Returns the line of an imported result in the index, without copying the result.
 ///
 /// # Errors
 /// As [`line_of`].
@@ -117,8 +118,9 @@ pub fn imported_line(result: &ImportedResult) -> Result<Vec<u8>, StoreError> {
     line::encode(&Tagged { result }).map_err(StoreError::Unwritable)
 }
 
-/// Locks the index. It waits a moment: a child being started elsewhere in this process holds a copy
-/// of a lock just released, from its fork to its exec.
+/// Locks the index; fails with [`StoreError::Busy`] if another process holds the lock. It waits
+/// half a second: a child that is started elsewhere in this process holds a copy of a lock just
+/// released, from its fork to its exec.
 pub(super) fn lock(index: &Appender, folder: &Path) -> Result<(), StoreError> {
     for _ in 0..50 {
         match rustix::fs::flock(index.file(), FlockOperation::NonBlockingLockExclusive) {

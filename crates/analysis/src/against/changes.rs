@@ -1,5 +1,5 @@
-//! Changes of rate, latency and CPU time of each stack, new over old: plain, and against the
-//! baseline of their own run. The verdict is about the second wherever it exists.
+//! Changes of each stack's rate, latency and CPU time, new run over old: directly, and relative to
+//! the baseline of each run. The verdict is about the relative change where it can be estimated.
 
 use super::{
     ChargeLimit, LimitCall, LimitLine, RateChange, RegressionLimits, RunChange, ServiceLevelChange,
@@ -22,21 +22,21 @@ use iotax_stats::round::percent_up;
 use iotax_stats::unpaired::{self, LimitOutcome};
 use iotax_stats::{Concludes, Digits, Refusal, Verdict};
 
-/// Seconds between runs whose starts cannot be read.
+/// Assumed seconds between the starts of two runs if one cannot be read.
 const UNKNOWN_APART_S: f64 = 365.0 * 86_400.0;
 
-/// Separation of ratios within a run. Drift of the machine divides out within a run. The remaining
-/// variation of a ratio was not seen to grow with the time between runs
-/// (docs/decisions/unpaired-runs.md).
+/// Time between two runs, in lengths of the shorter one, that is assumed for ratios to the baseline
+/// of each run. Drift of the machine cancels in them. Their remaining variation was not seen to
+/// grow with the time between runs (docs/decisions/unpaired-runs.md).
 const ADJOINING: f64 = 1.0;
 
-/// Longest advisable extension of the runs, as a factor.
+/// Largest factor by which the advice asks to lengthen both runs.
 const BEARABLE: f64 = 50.0;
 
 pub(super) struct MatchedWorkload<'a> {
-    /// Views of the old run and of the new one.
+    /// The workload in the old run and in the new one.
     pub(super) sides: [&'a WorkloadView<'a>; 2],
-    /// Indices of the stacks that both runs have.
+    /// Stacks that both runs have, by their indices in the old run and in the new one.
     pub(super) stacks: &'a [[usize; 2]],
     baseline: Option<[usize; 2]>,
     separation: f64,
@@ -67,13 +67,14 @@ impl<'a> MatchedWorkload<'a> {
         self.sides[1].mix_directions()
     }
 
-    /// Returns the stricter of the two runs' zones.
+    /// Returns the smaller of the two runs' zones: the largest negligible difference, as a
+    /// fraction.
     fn zone(&self) -> f64 {
         let zone = |run: usize| self.sides[run].run.start.scenario.measure.equivalence;
         zone(0).min(zone(1))
     }
 
-    /// Returns the reason why a stack has no rounds in one of the runs.
+    /// Returns the reason why a stack has no rounds in one of the runs; `None` if it has in both.
     fn absence(&self, stack: [usize; 2]) -> Option<Refusal> {
         let absent = [0, 1].into_iter().find(|run| self.side(*run, stack).rounds.is_empty())?;
         let reason = match self.sides[absent].absence(stack[absent]) {
@@ -86,9 +87,10 @@ impl<'a> MatchedWorkload<'a> {
         })
     }
 
-    /// Returns the reason why figures do not compare. On a schedule fio's latencies begin when it
-    /// issues an I/O, ours when the I/O was due. CPU times do not compare if others computed all
-    /// the time.
+    /// Returns the reason why a figure does not compare between the runs; `None` if it does. If the
+    /// load has a schedule, fio's latencies begin when it issues an I/O, and iotax's when the I/O
+    /// was due. CPU times do not compare if, in one of the runs, others used the processor all the
+    /// time.
     fn incomparable_refusal(&self, stack: [usize; 2], of: FigureKind) -> Option<Refusal> {
         let reason = match of {
             FigureKind::Rate(..) => return None,
@@ -109,8 +111,9 @@ impl<'a> MatchedWorkload<'a> {
         reason.map(|reason| Refusal::NotMeasured { reason })
     }
 
-    /// Returns the reason why the figures of a stack are not representative, and whether this holds
-    /// for only one run: then they are not comparable either.
+    /// Returns the reason why a stack is emulated, so that its figures are not representative, and
+    /// true if only one of the runs is emulated, so that they do not compare either. `None` if
+    /// neither is.
     fn emulated(&self, stack: [usize; 2]) -> Option<(String, bool)> {
         let of = |run: usize| self.sides[run].emulated(stack[run]);
         match (of(0), of(1)) {
@@ -176,7 +179,8 @@ impl ChangeEstimate {
     }
 }
 
-/// Estimates the plain change, and the change relative to the baseline of each run.
+/// Estimates the change of a stack's figure, new over old: directly, and relative to the baseline
+/// of each run.
 fn estimate_changes(
     matched: &MatchedWorkload,
     stack: [usize; 2],
@@ -304,7 +308,8 @@ fn charge(matched: &MatchedWorkload, at: [usize; 2], of: FigureKind, limit: f64)
     }
 }
 
-/// Returns the sentence: `loop, new against old: mean latency +12.1 % +- 2.0 %`.
+/// Returns the sentence on a mean latency or a CPU time: `loop, new against old: mean latency +12.1
+/// % +- 2.0 %`. `words` follow `against old`.
 pub(super) fn charge_sentence(
     stack: &str,
     figure: &str,
@@ -410,8 +415,9 @@ fn rate_change(
     }
 }
 
-/// Returns the verdict if the regime of writes allows none, with words that name the run: the
-/// regimes of the runs differ, or one of the runs has no verdict in its own report.
+/// Returns the verdict that replaces `found` if the regime of writes allows none: the regimes of
+/// the runs differ, or one of the runs has no verdict in its own report. The text names that run,
+/// and is empty if the regimes differ.
 fn withheld_by_regime(
     matched: &MatchedWorkload,
     at: [usize; 2],
@@ -435,8 +441,8 @@ fn withheld_by_regime(
     })
 }
 
-/// Returns the label for emulated figures, and true if only one run is emulated. A baseline counts
-/// too if the verdict uses it.
+/// Returns true if only one of the runs is emulated, and the label to print; `None` if neither is.
+/// The baseline counts too if the verdict is relative to it.
 fn label(
     matched: &MatchedWorkload,
     at: [usize; 2],
@@ -474,7 +480,7 @@ pub(super) fn undetermined(reason: &str) -> LimitLine {
     LimitLine { call: LimitCall::Undetermined, sentence: format!("cannot be determined: {reason}") }
 }
 
-/// Judges a change against the largest accepted loss.
+/// Judges the change of a rate against `limit`, the largest accepted loss as a fraction.
 pub(super) fn judge(
     found: &Result<unpaired::UnpairedChange, Refusal>,
     judged: VerdictBasis,
@@ -483,8 +489,8 @@ pub(super) fn judge(
     judged_in_words(found, judged, limit, &format!("a loss beyond {}", percent_word(limit)))
 }
 
-/// Judges a figure for which less is better against the largest accepted rise: 1.25 times the time
-/// is 0.8 of the speed.
+/// Judges the change of a figure of which less is better against `limit`, the largest accepted rise
+/// as a fraction. It is judged as a loss of speed: 1.25 times the time is 0.8 of the speed.
 pub(super) fn judge_rise(
     found: &Result<unpaired::UnpairedChange, Refusal>,
     judged: VerdictBasis,
@@ -514,7 +520,8 @@ fn judged_in_words(
     limit_line(outcome, beyond, || settling_advice(found, judged, limit))
 }
 
-/// Returns the line of an outcome; `settle` says what would settle an open one.
+/// Puts an outcome into words. `beyond` names what is not accepted, such as `a loss beyond 5 %`;
+/// `settle` returns advice, for outcomes that are undetermined.
 pub(super) fn limit_line(
     outcome: LimitOutcome,
     beyond: &str,

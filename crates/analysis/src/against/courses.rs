@@ -1,5 +1,5 @@
-//! Comparison of two searches for limits: rate and burst of each course, new over old. A rate
-//! without an interval is compared without a verdict.
+//! Comparison of two searches for limits: rate and burst of each course, new over old. A rate that
+//! lacks an interval in one of the runs gets no verdict.
 
 use super::{LimitLine, OnlyIn, RegressionLimits, RunComparison, RunMismatch, changes};
 use crate::findings::against::CourseChange;
@@ -13,10 +13,11 @@ pub(super) fn any_search(runs: [&RunData; 2]) -> bool {
     runs.iter().any(|run| run.start.scenario.limits.is_some())
 }
 
-/// Compares the two runs.
+/// Compares two runs of `iotax limits`, the old one first.
 ///
 /// # Errors
-/// [`RunMismatch`]: one of them did not search, or they have no course in common.
+/// [`RunMismatch`]: one of the runs is no such search, one measured no course, or no course is in
+/// both with a figure.
 pub(super) fn compare_searches(
     runs: [&RunData; 2],
     accepted: RegressionLimits,
@@ -77,7 +78,8 @@ fn other_target(runs: [&RunData; 2]) -> Option<WarningReport> {
     (old != new).then(|| WarningReport::new("stack", new, text))
 }
 
-/// Returns the change of a rate or a burst; `None` if neither run has it.
+/// Returns the change of a course's rate (if `figure` is `rate`) or burst, new over old; `None` if
+/// neither run has it. `accepted` is the largest accepted loss, as a fraction.
 fn course_change(
     old: &CourseFinding,
     new: &CourseFinding,
@@ -122,7 +124,8 @@ fn course_change(
     })
 }
 
-/// Returns the ratio of two figures. Its interval is that of independent relative errors.
+/// Returns new over old. Its relative error is the root of the sum of squares of both relative
+/// errors, which are independent. There is no interval if one of the figures has none.
 fn independent_ratio(old: &MeasuredFigure, new: &MeasuredFigure) -> MeasuredFigure {
     let (Some(before), Some(after)) = (old.value(), new.value()) else {
         return MeasuredFigure::missing("one of the runs has no such figure");
@@ -162,8 +165,8 @@ fn only_in(run: &'static str, own: &[CourseFinding], other: &[CourseFinding]) ->
     alone.map(line).collect()
 }
 
-/// Returns true if two courses look for the same limit; blocks of 64 KiB replace those of 1 MiB
-/// where these are too coarse.
+/// Returns true if two courses look for the same limit, by direction and unit. Their block sizes
+/// may differ: 64 KiB replace 1 MiB where that is too coarse.
 fn is_same(one: &CourseFinding, other: &CourseFinding) -> bool {
     (one.direction, one.unit) == (other.direction, other.unit)
 }

@@ -1,5 +1,5 @@
 //! Differences between two runs other than their figures (scenario, generator, machine, boot), and
-//! the weaknesses of each. A difference that nobody intended is the likeliest cause of a change.
+//! the warnings of each run. A difference that nobody intended is the likeliest cause of a change.
 
 use super::WORDS;
 use super::changes::MatchedWorkload;
@@ -17,7 +17,8 @@ use jiff::Timestamp;
 /// Kinds of a run's own warnings that are irrelevant to a comparison.
 const OF_ONE_RUN: [&str; 2] = ["note", "target"];
 
-/// Returns the seconds between the starts of the runs, whichever came first.
+/// Returns the seconds between the starts of the runs, whichever came first; `None` if a start
+/// cannot be read.
 pub(super) fn apart_s(old: &RunData, new: &RunData) -> Option<f64> {
     Some(seconds_from(old, new)?.abs())
 }
@@ -27,7 +28,8 @@ fn seconds_from(old: &RunData, new: &RunData) -> Option<f64> {
     Some((at(new)?.as_millisecond() - at(old)?.as_millisecond()) as f64 / 1e3)
 }
 
-/// Returns all differences, then the warnings of each run itself.
+/// Returns the alarms for wrong data, then the differences between the runs, then the warnings of
+/// each run itself.
 pub(super) fn comparison_warnings(
     runs: [&RunData; 2],
     readings: &[Vec<WorkloadView>; 2],
@@ -51,8 +53,8 @@ pub(super) fn comparison_warnings(
     all
 }
 
-/// Returns the alarm for a run whose stacks returned other data than were written to them. As in a
-/// report of one run, it outranks the costs.
+/// Returns the alarm for a run whose stacks returned other data than were written to them; `None`
+/// if they did not. `word` says which run: `old` or `new`.
 fn wrong_data(word: &str, run: &RunData) -> Option<WarningReport> {
     let alarm = verification::verification(run)?.alarm()?;
     Some(WarningReport::new("wrong_data", &format!("{word} run"), alarm))
@@ -147,7 +149,8 @@ fn of_places([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
     all
 }
 
-/// Returns the facts of a place by kind of warning; `None` is unknown and differs from nothing.
+/// Returns the facts of a place, each after the kind of warning that reports a difference. `None`
+/// is unknown, and is not compared.
 fn facts(place: &PlaceFacts) -> Vec<(&'static str, Option<String>)> {
     let facts = &place.facts;
     let cpu = &facts.cpu;
@@ -196,8 +199,8 @@ fn facts(place: &PlaceFacts) -> Vec<(&'static str, Option<String>)> {
     ]
 }
 
-/// Removes the word that every run derives anew from a measurement, for translated guests: if its
-/// last digit differs, that is no difference.
+/// Removes `tsc_early_khz`, which iotax measures anew for each run with translated guests: a
+/// different last digit is no difference between the runs.
 fn without_measured_rate(command_line: &str) -> String {
     let words = command_line.split_whitespace().filter(|word| !word.starts_with("tsc_early_khz="));
     words.collect::<Vec<_>>().join(" ")

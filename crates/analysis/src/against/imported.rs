@@ -1,6 +1,6 @@
 //! Comparison of two runs, at least one of them imported: the same loads on the same systems, new
-//! over old, without a baseline. Nobody knows what a single run of others leaves open, so it gets
-//! no verdict.
+//! over old, without a baseline. The spread of a few imported runs is unknown, so they get no
+//! verdict.
 
 use super::changes::{self, ChangeEstimate};
 use super::{
@@ -33,7 +33,8 @@ pub(super) fn any_imported(runs: [&RunData; 2]) -> bool {
     runs.iter().any(|run| run.start.imported.is_some())
 }
 
-/// Load or request that was made.
+/// What was measured: a load that an output reports, a workload that iotax ran, or a figure of
+/// another kind, by its name and unit.
 #[derive(Clone)]
 enum ItemKind<'a> {
     Load(&'a ReportedLoad, ImportedDirection, Option<ImportedPart>),
@@ -53,10 +54,10 @@ struct ImportedLoad<'a> {
     systems: Vec<(&'a str, SystemFigures<'a>, Option<SystemFigures<'a>>)>,
 }
 
-/// Compares the two runs.
+/// Compares two runs of which at least one was imported, the old one first.
 ///
 /// # Errors
-/// [`RunMismatch`], when there is nothing to compare.
+/// [`RunMismatch::NothingInCommon`], if no load or no system is in both runs.
 pub(super) fn compare_imported(
     runs: [&RunData; 2],
     readings: &[Vec<WorkloadView>; 2],
@@ -175,8 +176,8 @@ fn load_of_workload<'a>(reading: &'a WorkloadView<'a>) -> ImportedLoad<'a> {
 }
 
 impl ItemKind<'_> {
-    /// Returns true if it is the same load; `strict` also requires the same engine, as far as both
-    /// report it.
+    /// Returns true if both are the same load or figure. If `strict`, two reported loads must also
+    /// have the same engine.
     fn is_same_load(&self, other: &ItemKind, strict: bool) -> bool {
         match (self, other) {
             (ItemKind::Load(a, way_a, part_a), ItemKind::Load(b, way_b, part_b)) => {
@@ -196,8 +197,9 @@ impl ItemKind<'_> {
     }
 }
 
-/// Returns true if a measured load is the one that an output describes, as far as it does. A mix
-/// has no rate of one direction.
+/// Returns true if an output reports this measured load: a single job of the one direction `way`,
+/// the same pattern, block size, and, if reported, depth and jobs, and in neither a limit of the
+/// rate.
 fn is_load(workload: &Workload, load: &ReportedLoad, way: ImportedDirection) -> bool {
     let [job] = workload.jobs.as_slice() else { return false };
     let one_way = match way {
@@ -219,7 +221,8 @@ fn is_load(workload: &Workload, load: &ReportedLoad, way: ImportedDirection) -> 
         && (job.fsync, job.fdatasync) == (0, 0)
 }
 
-/// Returns the indices of loads that are the same in both runs.
+/// Returns the loads that are the same in both runs, by their indices in the old run and in the new
+/// one. Pairs with the same engine take precedence. Fails if there are none.
 fn pairs(items: &[Vec<ImportedLoad>; 2]) -> Result<Vec<[usize; 2]>, RunMismatch> {
     let mut pairs: Vec<[usize; 2]> = Vec::new();
     let mut taken = [vec![false; items[0].len()], vec![false; items[1].len()]];
@@ -249,7 +252,8 @@ struct SystemPairs<'a> {
 }
 
 impl<'a> SystemPairs<'a> {
-    /// Pairs systems by name; if each run has only one, these form the pair.
+    /// Pairs systems by name; if each run has only one, these form the pair. Fails if there is no
+    /// pair.
     fn from_items(items: &[Vec<ImportedLoad<'a>>; 2]) -> Result<SystemPairs<'a>, RunMismatch> {
         let names = |run: usize| {
             let mut names: Vec<&str> = Vec::new();
@@ -318,7 +322,7 @@ fn origin((word, run): (&str, &RunData)) -> Option<WarningReport> {
     Some(WarningReport { kind: "imported".into(), subject: format!("{word} run"), text })
 }
 
-/// Returns the differences between loads that count as the same.
+/// Returns a warning of what differs, or is not known, between two loads that count as the same.
 fn load_differences(old: &ImportedLoad, new: &ImportedLoad) -> Option<WarningReport> {
     let text = match (&old.what, &new.what) {
         (ItemKind::Load(a, ..), ItemKind::Load(b, ..)) => {
@@ -445,7 +449,8 @@ impl SystemFigures<'_> {
     }
 }
 
-/// Estimates new over old; the rounding of printed digits widens the interval.
+/// Estimates the change of a figure, new over old. The rounding of printed digits widens the
+/// interval.
 fn estimate_change([old, new]: [&SystemFigures; 2], of: FigureKind) -> ChangeEstimate {
     let apart = match (old, new) {
         (SystemFigures::Printed(old), SystemFigures::Printed(new)) => separation(old, new),
@@ -463,7 +468,7 @@ fn estimate_change([old, new]: [&SystemFigures; 2], of: FigureKind) -> ChangeEst
     found
 }
 
-/// Returns the refusal if either side has too few runs.
+/// Returns the refusal if either side was imported and has fewer than [`LEAST`] runs.
 fn no_spread(old: &SystemFigures, new: &SystemFigures) -> Option<Refusal> {
     match (old, new) {
         (SystemFigures::Printed(old), SystemFigures::Printed(new)) => {

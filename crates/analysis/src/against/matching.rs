@@ -7,18 +7,19 @@ use iotax_load::Job;
 use iotax_model::scenario::{Scenario, Workload};
 use iotax_model::stack::Stack;
 
-/// Indices into the old and the new run, what matches nothing, and warnings about the pairs.
+/// Pairs of indices into the old and the new run, the items that one run alone has, and warnings
+/// about the pairs.
 pub(super) struct MatchedPairs {
     pub(super) pairs: Vec<[usize; 2]>,
     pub(super) only: Vec<OnlyIn>,
     pub(super) warnings: Vec<WarningReport>,
 }
 
-/// Pairs workloads with the same jobs, whatever their names. If several match, the one with the
-/// same engine and name is taken first.
+/// Pairs workloads with the same jobs, whatever their names. The same engine and name take
+/// precedence, then the same engine.
 ///
 /// # Errors
-/// [`RunMismatch::NothingInCommon`].
+/// [`RunMismatch::NothingInCommon`], if no workload is in both runs.
 pub(super) fn workloads(scenarios: [&Scenario; 2]) -> Result<MatchedPairs, RunMismatch> {
     let [old, new] = scenarios.map(|scenario| scenario.workloads.as_slice());
     let rules: [fn(&Workload, &Workload) -> bool; 3] = [
@@ -45,11 +46,11 @@ fn same_load(a: &Workload, b: &Workload) -> bool {
     a.jobs.len() == b.jobs.len() && a.jobs.iter().zip(&b.jobs).all(|(a, b)| bare(a) == bare(b))
 }
 
-/// Pairs stacks with the same one-line form. If only the names match (another path), this is
-/// reported.
+/// Pairs stacks with the same one-line form, then others with the same name. A pair of which either
+/// differs gets a warning.
 ///
 /// # Errors
-/// [`RunMismatch::NothingInCommon`].
+/// [`RunMismatch::NothingInCommon`], if no stack is in both runs.
 pub(super) fn match_stacks(scenarios: [&Scenario; 2]) -> Result<MatchedPairs, RunMismatch> {
     let [old, new] = scenarios.map(|scenario| scenario.stacks.as_slice());
     let rules: [fn(&Stack, &Stack) -> bool; 3] = [

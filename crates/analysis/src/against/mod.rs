@@ -1,6 +1,5 @@
 //! Comparison of two stored runs: what both measured, what changed, and whether drift could explain
-//! it. What only one run has is listed. Refuses the same run twice, runs that measured nothing, and
-//! runs with nothing in common.
+//! it. What only one run has is listed. Runs that do not compare are refused ([`RunMismatch`]).
 
 mod changes;
 mod courses;
@@ -22,8 +21,8 @@ use iotax_model::scenario::{Scenario, ServiceLevel};
 use iotax_store::RunData;
 
 impl RunComparison {
-    /// Returns true if a change is surely beyond its limit, or if a service level is broken that
-    /// was kept before.
+    /// Returns true if a change is surely beyond its limit, or if a service level is violated that
+    /// was not in the old run.
     pub fn fails(&self) -> bool {
         self.calls().any(|call| call == LimitCall::Fails)
     }
@@ -72,7 +71,8 @@ pub enum RunMismatch {
 /// Compares two runs; `limits` are the largest changes for the worse that are accepted.
 ///
 /// # Errors
-/// [`RunMismatch`], when there is nothing to compare.
+/// [`RunMismatch`]: both are the same run, one has no whole round or no course, one has durability
+/// trials instead of rates, only one is a search for limits, or they have nothing in common.
 pub fn compare_runs(
     old: &RunData,
     new: &RunData,

@@ -1,5 +1,5 @@
-//! Clusters of storage that were read between slices: the state in which figures were measured, and
-//! changes of it during the measurement.
+//! State of storage clusters, read between slices: the one in which figures were measured, and its
+//! changes during the measurement.
 
 use crate::findings::WarningReport;
 use crate::findings::clusters::{ClusterChange, ClusterFindings};
@@ -10,8 +10,7 @@ use iotax_model::state::AskedState;
 use iotax_stats::alike;
 use iotax_units::count_noun;
 
-/// Returns the findings on clusters: one for all stacks on a cluster, but states of one stack
-/// separately.
+/// Returns the findings on clusters, one for each list of stacks that readings name.
 pub(crate) fn clusters(view: &WorkloadView) -> Vec<ClusterFindings> {
     let its = view.run.clusters.iter().filter(|one| one.workload == view.workload.name);
     let mut all: Vec<(&[String], Vec<&ClusterReading>)> = Vec::new();
@@ -66,8 +65,8 @@ fn is_healthy(reading: &ClusterReading) -> bool {
     reading.status.as_ref().is_some_and(ClusterStatus::is_healthy)
 }
 
-/// Returns true if the readings next to a slice are healthy. A run that was killed has no reading
-/// after the slice.
+/// Returns true if the readings before and after a slice, in its visit and set, are healthy. The
+/// one after it may be missing, because the run was killed.
 fn in_health(slice: &Slice, readings: &[&ClusterReading]) -> bool {
     let mut of_visit =
         readings.iter().filter(|one| (one.visit, one.set) == (slice.visit, slice.set));
@@ -76,7 +75,8 @@ fn in_health(slice: &Slice, readings: &[&ClusterReading]) -> bool {
     before.is_some_and(|one| is_healthy(one)) && after.is_none_or(|one| is_healthy(one))
 }
 
-/// Returns the reported states in order; those that differ only in numbers are merged.
+/// Returns the reported states in order, each with its number of readings. States that differ only
+/// in numbers are merged.
 fn reported_cluster_states(readings: &[&ClusterReading]) -> Vec<String> {
     let said = |one: &&ClusterReading| match (&one.status, &one.unknown) {
         (Some(status), _) if status.is_healthy() => format!("healthy: {status}"),
@@ -109,7 +109,8 @@ fn course(readings: &[&ClusterReading]) -> Vec<ClusterChange> {
     course
 }
 
-/// Warns of clusters that were not healthy although nobody asked for that.
+/// Warns of clusters that were not healthy during slices, or whose state was unknown, unless a
+/// stack on them is meant to be measured in such a state.
 pub(crate) fn cluster_warnings(
     view: &WorkloadView,
     clusters: &[ClusterFindings],

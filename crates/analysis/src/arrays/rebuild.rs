@@ -1,6 +1,6 @@
-//! Pace of an array's rebuild under load, from the shares that it reported after the slices. Nobody
-//! looked when a rebuild began or ended: its pace between two looks is known, not how long it took.
-//! Older records have the shares in words, in whole percent.
+//! Pace of an array's rebuild under load, from the shares that the array reported after the slices.
+//! The start and the end of a rebuild are not observed: the pace between two readings is known, but
+//! not the duration. Older records have the shares in words, in whole percent.
 
 use crate::findings::states::Rebuild;
 use crate::gather::reading::WorkloadView;
@@ -9,14 +9,15 @@ use iotax_model::stack::InState;
 use iotax_store::RunData;
 use iotax_units::{self as units, count_noun};
 
-/// Largest error of a stretch in percent points where shares are whole percent: half a percent at
-/// each end.
+/// Rounding error of a [`RebuildStretch`] in percentage points if shares are whole percent: half a
+/// point at each end.
 const ROUNDED: f64 = 1.0;
-/// Factor by which the stretches must exceed what rounding leaves unknown; otherwise no pace is
+/// Smallest ratio of the percentage points rebuilt to their rounding error with which a pace is
 /// reported.
 const CLEARLY: f64 = 5.0;
 
-/// Looks at one rebuild, in order.
+/// Progress of one rebuild between two readings, in percentage points with their rounding error,
+/// the seconds that it took, and how many of them were under load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RebuildStretch {
     percent: f64,
@@ -25,8 +26,8 @@ struct RebuildStretch {
     loaded_s: f64,
 }
 
-/// Returns the rebuild of stack `at`, which is measured while it is rebuilt; `None`: no rebuild was
-/// observed twice.
+/// Returns the rebuild of stack `at`, an array that is measured while it is rebuilt. `None` if no
+/// rebuild was read twice in succession.
 pub fn while_rebuilt(reading: &WorkloadView, at: usize, state: &InState) -> Option<Rebuild> {
     let all = stretches(reading.slices(at));
     let sum = |of: fn(&RebuildStretch) -> f64| all.iter().map(of).sum::<f64>();
@@ -91,7 +92,8 @@ impl Rebuild {
     }
 }
 
-/// Returns the seconds of a whole rebuild, from those stretches that went far enough.
+/// Returns the seconds that a whole rebuild takes: the median over the stretches that exceed their
+/// rounding error [`CLEARLY`] times. `None` if none does.
 fn median(all: &[RebuildStretch]) -> Option<f64> {
     let clear =
         all.iter().filter(|one| one.percent > 0.0 && one.percent >= CLEARLY * one.percent_off);
@@ -99,8 +101,9 @@ fn median(all: &[RebuildStretch]) -> Option<f64> {
     whole.is_finite().then_some(whole)
 }
 
-/// Returns the stretches of rebuilds in the slices of one stack, which are in the order of the
-/// record.
+/// Returns the stretches between successive readings of a rebuild, from the slices of one stack in
+/// the order of the record. A stretch ends with the visit, when the share falls, and at a slice
+/// without one.
 fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<RebuildStretch> {
     let mut all: Vec<RebuildStretch> = Vec::new();
     // Visit, percent and time of the previous look.
@@ -147,8 +150,8 @@ fn percent_in_words(words: &str) -> Option<f64> {
     words.strip_prefix("rebuilding, ")?.strip_suffix(" % done")?.parse().ok()
 }
 
-/// Returns the time at which the load of a slice began, and the time at which it was over and the
-/// array was read.
+/// Returns the seconds from which a slice was under load, and those at which its load, drain and
+/// flush were over and the array was read.
 fn span_s(slice: &Slice) -> (f64, f64) {
     let flush_ns = slice.figure("flush");
     let begun_ns = slice.start_ns.saturating_sub(slice.discarded_ns);
@@ -157,8 +160,8 @@ fn span_s(slice: &Slice) -> (f64, f64) {
     (begun_ns as f64 / 1e9, over_ns / 1e9)
 }
 
-/// Returns the bytes that each member of the kernel's array holds, by its level and size. For other
-/// arrays nobody recorded what a rebuild writes.
+/// Returns the bytes that each member of a stack's md array holds, from level and size. `None` for
+/// other arrays and levels: what a rebuild of them writes is not recorded.
 fn member_bytes(run: &RunData, stack: &str) -> Option<u64> {
     let ours = run.layers.iter().filter(|one| one.stacks.iter().any(|name| name == stack));
     let device = ours

@@ -1,5 +1,6 @@
-//! Arrays that were measured in states: the states that they reported slice by slice, the slices
-//! that were left out, and each state against the same array as it was set up.
+//! Arrays that were measured in states such as degraded: the state reported after each slice, the
+//! slices that were left out because it changed, and each state compared with the array as it was
+//! set up.
 
 use crate::arrays::rebuild;
 use crate::compare::judged::{JudgedPairs, WorkloadEstimates};
@@ -11,7 +12,8 @@ use iotax_model::scenario::state_source;
 use iotax_model::stack::InState;
 use iotax_stats::{Verdict, alike};
 
-/// Returns all arrays of a workload that have states, and adds their estimates to the others.
+/// Returns the findings on each array that is measured in states, and adds the estimates of its
+/// comparisons to `estimates`.
 pub(crate) fn array_states(
     reading: &WorkloadView,
     estimates: &mut WorkloadEstimates,
@@ -67,7 +69,8 @@ fn in_state(
     }
 }
 
-/// Returns the slices of a stack that figures are made of, and those in which it left its state.
+/// Returns the slices of a stack that count for figures, and those left out because the array left
+/// its state.
 fn slices<'a>(reading: &WorkloadView<'a>, at: usize) -> (Vec<&'a Slice>, Vec<&'a Slice>) {
     let counts = |slice: &&Slice| {
         !matches!(slice.purpose, Purpose::WarmUp | Purpose::Pilot | Purpose::Precondition)
@@ -109,13 +112,13 @@ impl StateFindings {
     }
 }
 
-/// Name of the compared side in the words of a refusal.
+/// How conclusions name the stack with which they compare.
 const BASE: &str = "the baseline";
-/// Name of that side here.
+/// What replaces [`BASE`] in conclusions on states.
 const HEALTHY: &str = "the healthy array";
 
-/// Rewords the conclusions of states. They are compared with the healthy array, which is no
-/// baseline of the run, and an array that is healthy again says whether it is as it was. Call this
+/// Rewords the conclusions on states, which compare with the healthy array and not with the
+/// baseline of the run. For an array that is healthy again, adds whether it came back. Call this
 /// after everything else that puts verdicts into words.
 pub(crate) fn reword(array: &mut ArrayStates) {
     for state in &mut array.states {

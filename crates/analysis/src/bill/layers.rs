@@ -46,7 +46,8 @@ fn sentence(one: &LayerUp) -> String {
     format!("{}: {} of {}: {words}", one.stacks.join(", "), what.join(" "), one.place)
 }
 
-/// Keys that the sentence puts into words; the others follow by the kernel's names.
+/// Keys of md that [`device_words`] puts into words of its own; others appear under their kernel
+/// names.
 const SAID: &[&str] =
     &["level", "raid_disks", "chunk_size", "layout", "metadata_version", "bitmap/location"];
 
@@ -76,8 +77,8 @@ fn device_words(device: &Device) -> Option<String> {
     Some(words.join(", "))
 }
 
-/// Settings of any layer that are bytes; for volumes other than the main one, the volume's name
-/// precedes the key.
+/// Settings that are in bytes, by the last word of their key: it follows the name of the volume for
+/// volumes other than the main one.
 const BYTES: &[&str] = &[
     "stripe_size",
     "chunk_size",
@@ -91,8 +92,8 @@ const BYTES: &[&str] = &[
     "block_size",
 ];
 
-/// Adds the unit to a setting: sizes are plain bytes; md's speeds are in KiB a second, `4096
-/// (local)`.
+/// Adds the unit to a setting: sizes are in bytes; md's speeds, such as `4096 (local)`, are in
+/// KiB/s.
 fn with_unit(key: &str, word: &str) -> String {
     let last = key.rsplit(' ').next().unwrap_or_default();
     match (word.split_once(' '), word.parse()) {
@@ -125,8 +126,9 @@ fn layout(level: &str, number: u64) -> Option<String> {
     }
 }
 
-/// Describes the block sizes of a device. For a volume the kernel reports the stripe unit as the
-/// smallest I/O and the whole stripe as the optimal one, for a ZFS volume its block.
+/// Describes a device by the block sizes that the kernel reports. Of a striped volume
+/// `minimum_io_size` is the stripe unit and `optimal_io_size` the whole stripe; of a ZFS volume
+/// they are its block size.
 fn blocks(device: &Device) -> Option<String> {
     let keys = ["minimum_io_size", "optimal_io_size", "physical_block_size"];
     let size = |key: &str| {

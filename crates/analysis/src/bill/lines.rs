@@ -1,5 +1,6 @@
 //! Bill of a stack: each prefix against the one below it, the total, and what the lines leave
-//! unexplained. Lines multiply. A missing prefix makes its line missing, never one or zero.
+//! unexplained. The ratios of the lines multiply to that of the total. A missing prefix makes its
+//! line and the next one missing, never 1 or 0.
 
 use crate::ceilings::masking;
 use crate::compare::charges::cpu;
@@ -22,7 +23,8 @@ use iotax_stats::ratio;
 use iotax_stats::spread::MeanSpread;
 use iotax_stats::{Concludes, Refusal, Verdict, visits};
 
-/// Returns the bill of one workload, and the estimates for its lines and its total.
+/// Returns the bill of one workload, and the estimates of its lines, bottom first, and of its
+/// total. `None` is an estimate that is missing.
 pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<EstimatedRatio>>) {
     let usable = usable_prefixes(reading);
     let common = common_rounds(reading, &usable);
@@ -39,8 +41,8 @@ pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<EstimatedRatio>>) {
     )
 }
 
-/// Returns the bills that take their microseconds from depth 1 and their ratios from the deepest
-/// workload of the same kind.
+/// Returns a bill for each workload at depth 1 that has a deeper one with the same jobs: added
+/// latencies are from depth 1, rates and CPU times from the deepest.
 pub fn joint(workloads: &[Workload], found: &[WorkloadFindings]) -> Vec<JointBill> {
     let sole = matches!(workloads, [one, two] if is_default(one, BILL_DEPTHS[0]) && is_default(two, BILL_DEPTHS[1]));
     let shallow = workloads.iter().zip(found).filter(|(workload, _)| depth(workload) == 1);
@@ -89,7 +91,8 @@ fn depth(workload: &Workload) -> u32 {
     workload.jobs.iter().map(|job| job.iodepth).max().unwrap_or(0)
 }
 
-/// Returns the jobs without the number of I/Os that they have in flight.
+/// Returns the jobs without names and with one I/O in flight, so that loads compare equal that
+/// differ only in depth.
 fn jobs_without_depth(workload: &Workload) -> Vec<Job> {
     workload
         .jobs
@@ -98,7 +101,8 @@ fn jobs_without_depth(workload: &Workload) -> Vec<Job> {
         .collect()
 }
 
-/// Returns true for a load that `--bill` measures if the user names none.
+/// Returns true for the load that `--bill` measures at this depth if the user names none. Its size
+/// does not matter.
 fn is_default(workload: &Workload, iodepth: u32) -> bool {
     let default = Job { iodepth, ..Job::default() };
     let sized = |job: &Job| Job { name: String::new(), size: None, ..job.clone() };
@@ -112,8 +116,8 @@ struct PrefixLine {
     residuals: Option<Vec<f64>>,
 }
 
-/// Returns which prefixes are usable. One that stopped early would cost all others their rounds, so
-/// it counts as missing if it has less than half of the rounds.
+/// Returns for each prefix whether it is usable. One that stopped early would cost all others their
+/// rounds, so it is not if it has less than half of the most rounds of any.
 fn usable_prefixes(reading: &WorkloadView) -> Vec<bool> {
     let most = reading.sides.iter().map(|side| side.rounds.len()).max().unwrap_or(0);
     reading
@@ -123,7 +127,8 @@ fn usable_prefixes(reading: &WorkloadView) -> Vec<bool> {
         .collect()
 }
 
-/// Returns the rounds in which every usable prefix was measured; empty where visits are the unit.
+/// Returns the rounds in which every usable prefix was measured; empty if there are enough visits
+/// to serve as the statistical unit.
 fn common_rounds(reading: &WorkloadView, usable: &[bool]) -> Vec<RoundId> {
     let sides: Vec<&StackSide> = reading
         .sides
@@ -219,8 +224,8 @@ fn absent_line(
     PrefixLine { shown, estimated: None, residuals: None }
 }
 
-/// Returns the added latency. At depth 1 the load itself shows it; at another depth a second load
-/// may, with one I/O at a time.
+/// Returns the mean latency that prefix `to` adds to prefix `from`. At depth 1 the load itself
+/// shows it; at another depth a second load with one I/O at a time does, if there is one.
 fn added_latency(
     reading: &WorkloadView,
     [from, to]: [usize; 2],
@@ -244,7 +249,8 @@ fn added_latency(
     }
 }
 
-/// Returns what the second takes of the baseline's rate, in rounds that all prefixes share.
+/// Returns the rate of prefix `to` less that of prefix `from`, as a share of the baseline's rate,
+/// plus 1. It is of rounds that all prefixes share.
 fn of_baseline(
     reading: &WorkloadView,
     [from, to]: [usize; 2],
@@ -292,8 +298,9 @@ fn residuals(
     strata.map(|strata| strata.concat())
 }
 
-/// Returns the total over the product of the lines. Paired in the same rounds, the product
-/// telescopes, and only what a missing line took remains. Else the intervals add as if independent.
+/// Returns the line of what is unexplained: the total over the product of the lines. If all lines
+/// are of the same rounds, the product telescopes, and only the ratios of missing lines remain.
+/// Otherwise the interval is that of independent lines.
 fn unexplained(reading: &WorkloadView, total: &PrefixLine, lines: &[PrefixLine]) -> BillLine {
     let missing: Vec<&str> = lines
         .iter()

@@ -1,7 +1,7 @@
 //! Stacks that ran at a limit: one that is set and recorded with the machine, a quota of CPU time
 //! that held their threads back, or a token bucket that their own rounds show. Two stacks at one
-//! limit have the same rate whatever they cost. A single stack at a limit is compared with a
-//! setting. So there is no verdict.
+//! limit have the same rate whatever they cost; a single stack at a limit is compared with a
+//! setting. Neither gets a verdict.
 
 use crate::gather::reading::WorkloadView;
 use crate::gather::rounds::{IoDirection, RoundTotal};
@@ -13,14 +13,15 @@ use iotax_stats::{Concludes, RatioChange, Refusal, Verdict};
 use iotax_units::{count_noun, grouped, show_bytes, show_ns};
 use std::collections::BTreeMap;
 
-/// Slices of each round, with long rounds separate.
+/// Slices of each round, by its number and by whether its slices are long.
 type RoundsOfLimit<'a> = BTreeMap<(u32, bool), Vec<&'a Slice>>;
 
 /// Fraction around a set limit within which a rate is at the limit.
 const AT: f64 = 0.03;
 
-/// Returns the verdict on stack `pair[1]` against stack `pair[0]`, or the refusal if one of them
-/// ran at a limit. A verdict that is refused already has its reason.
+/// Returns the verdict on stack `pair[1]` against stack `pair[0]`, or a refusal with `change` if
+/// one of them ran at a limit. A verdict that is refused for another reason than noise keeps that
+/// reason.
 pub fn withheld_at_limit(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -49,14 +50,15 @@ pub fn withheld_at_limit(
     }
 }
 
-/// Returns the limits that are set in the place of the load, and on this host.
+/// Returns the limits that are set where stack `at` is loaded, and on this host.
 fn recorded<'a>(reading: &WorkloadView<'a>, at: usize) -> impl Iterator<Item = &'a SetLimit> {
     let host = reading.run.places.iter().filter(|known| known.place.is_host());
     reading.place_of(at).into_iter().chain(host).flat_map(|place| &place.facts.limits)
 }
 
-/// Checks for a quota of CPU time that held threads back for more of the time than counts as no
-/// difference; for a probe also for fewer processors than threads.
+/// Describes the quota of CPU time that held threads back for a larger share of the time than the
+/// equivalence zone or, for a probe, the allowed processors that are fewer than its threads. `None`
+/// if there is neither.
 fn processors(reading: &WorkloadView, at: usize) -> Option<String> {
     let rounds = reading.sides[at].rounds.values();
     let (held_s, seconds) = rounds.fold((0.0, 0.0), |(held_s, seconds), round| {
@@ -78,7 +80,7 @@ fn processors(reading: &WorkloadView, at: usize) -> Option<String> {
     Some(format!("{few}; {threads} threads share them"))
 }
 
-/// Returns the limit of the place of the load, or of this host, that the stack reached.
+/// Describes the limit, set where the stack is loaded or on this host, that its rate reached.
 fn set_limit_reached(reading: &WorkloadView, at: usize) -> Option<String> {
     // A probe's units are no I/Os.
     if reading.workload.probe.is_some() {
@@ -112,8 +114,8 @@ fn of_it(set: &SetLimit, rate: f64) -> String {
     format!("{set}; it reached {:.1} % of that", 100.0 * rate / set.rate)
 }
 
-/// Returns the limit on what an end of a network sends if the probe's load, with its headers,
-/// reached it.
+/// Describes the limit on what an end of a network sends that the probe's load reached, headers
+/// included.
 fn network(reading: &WorkloadView, at: usize) -> Option<String> {
     let run = reading.run;
     let far_end = run.start.scenario.stacks[at].medium.far_end()?;
@@ -133,9 +135,9 @@ fn network(reading: &WorkloadView, at: usize) -> Option<String> {
     )
 }
 
-/// Detects a token bucket in the rounds of the stack, or in those of all stacks together, which may
-/// be on one drive. Points are the ends of whole rounds, in the host's time: slices take turns
-/// within a round, which looks like a limiter's regularity.
+/// Describes the token bucket that the rounds of the stack show, or those of all stacks together,
+/// which may be on one drive. A point is the end of a round, in the host's time: the turns of
+/// slices within a round would look like a limiter's regularity.
 fn detect_token_bucket(reading: &WorkloadView, at: usize) -> Option<String> {
     let name = reading.name(at);
     let unit = reading.workload.probe_unit();
@@ -182,7 +184,8 @@ fn detect_token_bucket(reading: &WorkloadView, at: usize) -> Option<String> {
     })
 }
 
-/// Returns `(seconds, I/Os or bytes)` at the end of each round, including what slices discard.
+/// Returns, for the end of each round, the seconds since the first slice began, and the I/Os or
+/// `bytes` until then of the slices that count, with what they discard.
 fn course(
     rounds: &[&Vec<&Slice>],
     bytes: bool,

@@ -8,16 +8,18 @@ use crate::gather::rounds::{RoundTotal, StackSide};
 use iotax_stats::{Refusal, Verdict};
 pub use iotax_units::grouped;
 
-/// Computing share of the threads' time at which a generator has reached its limit.
+/// Share of its threads' time spent computing at which a generator has reached its limit.
 const GENERATOR_BUSY: f64 = 0.95;
-/// Idle share below which CPUs count as busy.
+/// Idle share of the CPU time below which CPUs count as busy.
 const LEAST_IDLE: f64 = 0.03;
-/// Difference of rates below which two stacks may share a limit.
+/// Largest difference of two rates, as a fraction, at which they may be at one limit.
 const ALIKE: f64 = 0.005;
-/// Variation of the slices below which something steady holds both stacks.
+/// Standard deviation of the slices' rates over their mean, below which a steady limit may hold
+/// both stacks.
 const STEADY: f64 = 0.005;
 
-/// Returns the ceiling that stack `pair[1]` and stack `pair[0]` both reach.
+/// Returns the ceiling that stack `pair[1]` and stack `pair[0]` both reach; `None` if there is
+/// none.
 pub fn of_pair(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -54,8 +56,8 @@ fn rate_limited(verdict: &Verdict) -> Option<Ceiling> {
     limited.then_some(Ceiling::RateLimited)
 }
 
-/// Checks the generator, except on a schedule, where threads that wait for an I/O to be due compute
-/// as well.
+/// Returns a ceiling if the generator's threads compute nearly all the time on both stacks. `None`
+/// on a schedule, where threads that wait for an I/O to be due compute as well.
 fn generator(reading: &WorkloadView, pair: [usize; 2], sides: [&StackSide; 2]) -> Option<Ceiling> {
     if reading.is_scheduled() {
         return None;
@@ -67,7 +69,8 @@ fn generator(reading: &WorkloadView, pair: [usize; 2], sides: [&StackSide; 2]) -
     busy.iter().all(|share| *share >= GENERATOR_BUSY).then_some(Ceiling::Generator { busy })
 }
 
-/// Checks a guest's CPUs or those of the host below it, whichever have less to give.
+/// Returns a ceiling if nearly no CPU time was idle under both stacks: that of the guest or of its
+/// host, whichever was less idle.
 fn cpus(sides: [&StackSide; 2]) -> Option<Ceiling> {
     let share = |(idle, all): (f64, f64)| if all > 0.0 { idle / all } else { 1.0 };
     let idle = sides.map(|side| share(side.usage.place).min(side.usage.host.map_or(1.0, share)));

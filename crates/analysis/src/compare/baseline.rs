@@ -1,5 +1,5 @@
-//! Design of a workload's measurement, and a check whether the stacks that were only up disturbed
-//! the baseline meanwhile.
+//! Design of a workload's measurement, and a check whether the other stacks disturbed the baseline
+//! while they were up but not loaded.
 
 use crate::compare::ratio::EstimatedRatio;
 use crate::findings::{DesignReport, InterferenceCheck, MeasuredFigure, SliceStart};
@@ -52,7 +52,8 @@ pub fn design(reading: &WorkloadView) -> Option<DesignReport> {
     })
 }
 
-/// Returns the starts of slices of this length at the stated depth, all visits together.
+/// Returns each stack's rate over the course of a slice of this length, from all visits, in percent
+/// of its steady rate. Slices with one I/O at a time are left out.
 fn starts(reading: &WorkloadView, slice_ns: u64) -> Vec<SliceStart> {
     let of_stack = |stack: &Stack| {
         let ours = reading.run.transients.iter().filter(|one| {
@@ -75,8 +76,8 @@ fn starts(reading: &WorkloadView, slice_ns: u64) -> Vec<SliceStart> {
     reading.run.start.scenario.stacks.iter().filter_map(of_stack).collect()
 }
 
-/// Compares the baseline among the other stacks with the baseline alone, in the rounds that had
-/// both.
+/// Compares the baseline's rate while the other stacks are up with its rate alone, in the rounds
+/// that have both. `None` if there are no such rounds.
 pub fn interference(reading: &WorkloadView) -> Option<InterferenceCheck> {
     let base = reading.run.start.scenario.baseline;
     let side = |purpose| rounds::sides(reading.run, reading.workload, purpose).0.swap_remove(base);

@@ -27,9 +27,9 @@ pub struct ChargedStack {
     pub directions: Vec<Option<EstimatedRatio>>,
 }
 
-/// Compares latency and CPU time of the second stack with those of the first, as in
-/// [`super::verdicts::of_pair`]. `throughput` is the conclusion from the same slices: what spoils
-/// them there spoils their CPU time too.
+/// Compares latency and CPU time of the second stack with those of the first. `throughput` is the
+/// verdict on the rates of the same slices: a problem of these slices also withholds the verdict on
+/// CPU time.
 pub fn of_pair(
     reading: &WorkloadView,
     [base, at]: [usize; 2],
@@ -65,8 +65,8 @@ pub fn of_pair(
     ChargedStack { charges, latency: of_latency, cpu: of_cpu, directions: of_directions }
 }
 
-/// Concludes a charge from the simultaneous interval over its whole family, and gives it that
-/// interval.
+/// Gives a charge the interval that holds for its whole family at once, and a verdict that agrees
+/// with it. A verdict that was withheld for another reason stays withheld.
 pub fn conclude_charge(
     one: &mut ChargeFinding,
     who: &str,
@@ -104,7 +104,7 @@ fn difference(figure: &MeasuredFigure) -> Option<Difference> {
 }
 
 impl ChargeFinding {
-    /// Puts the conclusion into words, with what would settle it.
+    /// Sets the phrase and the sentence of the verdict, with what would settle it.
     fn put_into_words(&mut self, who: &str, phrase: Phrase, remedy: Option<String>) {
         let settle = remedy.as_deref().map(settle_words).unwrap_or_default();
         self.remedy = remedy;
@@ -113,8 +113,8 @@ impl ChargeFinding {
     }
 }
 
-/// Returns the latencies under the matched load, one row per stack; `None` where the workload is
-/// its own matched load, since its rows have them.
+/// Returns the latencies under the matched load, one row per stack. `None` if there is no such
+/// load, or if the workload is its own matched load, since its rows have them.
 pub fn matched(reading: &WorkloadView) -> Option<MatchedFindings> {
     let load = reading.matched_load().ok().filter(|load| !load.is_own())?;
     let row = |at: usize| {
@@ -147,12 +147,12 @@ fn at_load(reading: &WorkloadView, load: &CommonLoad) -> String {
     }
 }
 
-/// Surplus over the offered rate that is worth a note, a fraction.
+/// Surplus over the offered rate from which on it is reported, as a fraction.
 const AHEAD: f64 = 0.005;
 
-/// Returns true if a surplus over the offered rate was due in the discarded starts. An open loop's
-/// schedule begins with the slice and never runs ahead, so start and window together hold no more
-/// I/Os than were offered. `None`: there is no surplus.
+/// Returns true if a surplus over the offered rate was due in the discarded starts of the slices.
+/// An open loop's schedule begins with the slice and never runs ahead, so start and window together
+/// hold no more I/Os than were offered. `None` if there is no surplus.
 fn caught_up(side: &StackSide, offered: f64) -> Option<bool> {
     let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
     let most = (1.0 + AHEAD) * offered;
@@ -167,7 +167,7 @@ struct ChargedPair<'a> {
     base: usize,
     at: usize,
     emulated: bool,
-    /// Reason why slices at the stated depth carry no conclusion.
+    /// Reason why the slices of the workload's own load allow no verdict on any figure.
     spoilt: Option<Refusal>,
 }
 
@@ -237,7 +237,7 @@ impl ChargedPair<'_> {
         self.finding(quantity, verdict, phrase, &taken)
     }
 
-    /// Returns the refusal if the matched load never reached one of the sides.
+    /// Returns the refusal if one of the stacks has no whole round of the matched load.
     fn load_refusal(&self, load: &CommonLoad) -> Option<Refusal> {
         let lacking =
             [self.base, self.at].into_iter().find(|at| load.sides()[*at].rounds.is_empty())?;
@@ -284,7 +284,8 @@ impl ChargedPair<'_> {
     }
 }
 
-/// Returns the CPU time of a round and the I/Os that it was for.
+/// Returns the CPU time of a round in ns, and all I/Os that it was for; `None` if it was not
+/// recorded.
 pub fn cpu(round: &RoundTotal) -> Option<Total> {
     round.cpu_ns.map(|sum| Total { sum, items: round.all_ios })
 }
@@ -300,8 +301,8 @@ fn not_kept_up(reading: &WorkloadView, pair: [usize; 2], load: &CommonLoad) -> O
     pair.into_iter().enumerate().find_map(late)
 }
 
-/// Returns the ratios of percentiles. There are none where a side did not keep up, since its
-/// latencies grow with the slice, and where their clocks differ.
+/// Returns the ratios of latency percentiles. There are none if a stack did not keep up, since its
+/// latencies then grow during a slice, or if the stacks' clocks differ.
 fn percentiles(
     reading: &WorkloadView,
     load: &CommonLoad,

@@ -1,6 +1,6 @@
-//! Reads and writes of a mix, separately: with the slices, pairs, estimator and words of the whole
-//! load. The number of reads among a slice's I/Os is chance, so a rate of one direction is a ratio
-//! of totals. What spoils the slices of the whole spoils those of its parts.
+//! Reads and writes of a mix separately, with the slices, pairs and estimator of the whole load.
+//! How many I/Os of a slice are reads is chance, so a rate of one direction is a ratio of totals. A
+//! problem of the slices withholds the verdicts on both directions, too.
 
 use crate::compare::ratio;
 use crate::compare::ratio::{AddedPerIo, EstimatedRatio};
@@ -46,7 +46,7 @@ pub fn direction_ratio(
     })
 }
 
-/// Returns the reason why one of two stacks has nothing of a direction.
+/// Returns the refusal if one of two stacks completed no I/O of a direction.
 pub fn absent_direction(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -59,8 +59,9 @@ pub fn absent_direction(
     Some(Refusal::NotMeasured { reason: format!("{}: {}", reading.name(at), way.none_recorded()) })
 }
 
-/// Returns the directions of a comparison, or the reason why they do not compare. `whole` is the
-/// conclusion about all I/Os together. With the flush there are only writes.
+/// Compares each direction of a mix; empty for other loads, and without reads for the durable
+/// quantity. `whole` is the verdict on all I/Os together, or the reason why the stacks do not
+/// compare.
 pub fn of_pair(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -124,14 +125,15 @@ pub fn of_line(
     reading.mix_directions().iter().map(of).collect()
 }
 
-/// Returns the latencies of a round, of one direction or of all.
+/// Returns a function for the latencies of a round in one direction or, for `None`, in all: their
+/// sum in ns and their number.
 pub fn wait_total(way: Option<IoDirection>) -> impl Fn(&RoundTotal) -> Option<Total> {
     move |round| {
         way.map_or_else(|| round.latency_total(), |way| round.direction_total(way).latency_total())
     }
 }
 
-/// Returns true if the rates of the two surely differ, each by its own interval.
+/// Returns true if there are two ratios with intervals, and these do not overlap.
 pub fn are_apart(ratios: &[&MeasuredFigure]) -> bool {
     let bounds: Option<Vec<(f64, f64)>> = ratios.iter().map(|one| one.bounds()).collect();
     match bounds.as_deref() {
@@ -140,8 +142,8 @@ pub fn are_apart(ratios: &[&MeasuredFigure]) -> bool {
     }
 }
 
-/// Returns true if the scenario names a figure of a single direction of the load: of that rate, or
-/// of latencies.
+/// Returns true if the load is a mix and the scenario names, in a published figure or a table, a
+/// figure of one of its directions: the given rate or, for `None`, a latency.
 pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
     let scenario = &reading.run.start.scenario;
     let names = |metric: Metric| {
@@ -159,7 +161,7 @@ pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
             || tables.filter_map(|table| table.metric).any(names))
 }
 
-/// Returns the direction of a metric, if the load has others too.
+/// Returns the direction that a metric names; `None` if it names none or the load is no mix.
 pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<IoDirection> {
     let way = match metric.direction()? {
         PublishedWay::Read => IoDirection::Read,
@@ -168,8 +170,8 @@ pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<IoDirection> 
     reading.mix_directions().contains(&way).then_some(way)
 }
 
-/// Returns the rate of a mix for each of its directions; empty if `metric` is already about one
-/// direction, or is not a rate.
+/// Returns the directions of a mix, each with the metric for its rate. Empty for other loads, and
+/// if `metric` already names a direction or is not a rate.
 pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(IoDirection, Metric)> {
     let Metric::Rate { bytes, durable, way: None } = metric else { return Vec::new() };
     // Reads have nothing to flush.
@@ -183,7 +185,8 @@ pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(IoDirection, Met
     ways.map(of).collect()
 }
 
-/// Returns the direction of a latency; for a load with only one, that direction.
+/// Returns the direction that a latency metric names; otherwise write if the load writes, else
+/// read.
 pub fn of_latency(reading: &WorkloadView, metric: Metric) -> IoDirection {
     match metric.direction() {
         Some(PublishedWay::Read) => IoDirection::Read,
@@ -193,8 +196,8 @@ pub fn of_latency(reading: &WorkloadView, metric: Metric) -> IoDirection {
     }
 }
 
-/// Returns advice on reading rates of single directions of the load; `None` unless the load is a
-/// mix.
+/// Returns advice on how to understand rates of single directions of the load; `None` unless the
+/// load is a mix.
 pub fn directions_advice(reading: &WorkloadView) -> Option<String> {
     let mixes = |job: &iotax_load::Job| job.rw.reads() && job.rw.writes();
     let text = match reading.workload.jobs.iter().all(mixes) {
@@ -210,7 +213,8 @@ pub fn directions_advice(reading: &WorkloadView) -> Option<String> {
     (!reading.mix_directions().is_empty()).then(|| text.to_owned())
 }
 
-/// Concludes the rates of single directions of a run from simultaneous intervals.
+/// Gives the rates of single directions of a run intervals that hold for all of them at once, and
+/// verdicts that agree with these.
 pub fn settle_directions(
     workloads: &mut [WorkloadFindings],
     estimates: &[Option<EstimatedRatio>],

@@ -1,7 +1,7 @@
 //! The headline of a run, or the reason why it has no headline, and the check of the ruler. A
 //! headline is a verdict on throughput that holds over all comparisons of the run together.
 //! Latency, CPU time, emulated figures and what a ceiling masks never make a headline. Neither does
-//! a stack against itself, which shows what the ruler is worth and says nothing about the stack.
+//! a stack against itself, which only checks the measuring.
 
 use crate::compare::verdicts;
 use crate::findings::ceiling::Ceiling;
@@ -17,8 +17,8 @@ pub struct Headline {
     pub sentence: String,
 }
 
-/// Finds the largest difference in throughput. `others` is the share of what this host computed
-/// that was other work than the load.
+/// Returns the comparison with the largest certain difference in throughput. `others` is the share
+/// of the CPU time used on this host that was for other work than the load.
 ///
 /// # Errors
 /// Returns the reason why no headline exists: what was found instead, or what is missing.
@@ -48,15 +48,16 @@ fn of_role(
     workloads.iter().flat_map(WorkloadFindings::all_comparisons).filter(move |one| one.role == role)
 }
 
-/// Returns the size of a difference, as a logarithm so that costs and gains compare.
+/// Returns the absolute logarithm of a certain difference, with which costs and gains compare;
+/// `None` if the verdict is another.
 fn effect(one: &Comparison) -> Option<f64> {
     let differs = matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
     let ratio = one.rate.ratio.value().filter(|_| differs && one.rate.simultaneous.is_some())?;
     Some(ratio.max(f64::MIN_POSITIVE).ln().abs())
 }
 
-/// Returns the sentence for a comparison; if there are several, it says that this one was chosen
-/// for being the largest.
+/// Returns the sentence for a comparison. If the `family` has several, it says that this one was
+/// chosen for being the largest.
 fn headline_sentence(one: &Comparison, family: usize) -> String {
     if family < 2 {
         return one.rate.sentence.clone();
@@ -102,8 +103,9 @@ fn why_none(
     }
 }
 
-/// Says what was found, with its range, if no difference was concluded. Lines of a bill count as in
-/// the family.
+/// Returns what was found if no difference is certain: the largest bound of a verdict "no
+/// difference", and the widest interval of the others. Lines of a bill count, too, except the
+/// first, which repeats a comparison.
 fn not_found(workloads: &[WorkloadFindings], real: &[&Comparison]) -> String {
     let lines = workloads
         .iter()
@@ -137,15 +139,15 @@ fn not_found(workloads: &[WorkloadFindings], real: &[&Comparison]) -> String {
     }
 }
 
-/// Names the stack whose limit withheld the verdict. A sentence does not begin with the name of a
-/// stack.
+/// Describes the limit that withheld the verdict, with the stack that ran at it; `None` if no limit
+/// did.
 fn at_limit(one: &Comparison) -> Option<String> {
     let Refusal::AtLimit { of_baseline, limit } = one.rate.verdict.reason()? else { return None };
     let whose = if *of_baseline { &one.against } else { &one.stack };
     Some(format!("a limit hides the cost of {whose}: {limit}"))
 }
 
-/// Returns the largest bound among the verdicts "no difference".
+/// Returns the largest bound among the verdicts "no difference"; `None` if there are none.
 fn largest_bound(all: &[&Verdict]) -> Option<String> {
     let bounds = all.iter().filter_map(|one| match one {
         Verdict::NoDifference { above } => Some(*above),
@@ -162,7 +164,8 @@ fn widest(all: &[&Verdict]) -> Option<String> {
     Some(if all.len() > 1 { format!("{width} at the widest") } else { width })
 }
 
-/// Returns the check of the ruler from stacks against themselves; `None` where there are none.
+/// Returns the check of the ruler: stacks that were compared with themselves must not differ.
+/// `None` if there are none.
 pub fn ruler(workloads: &[WorkloadFindings]) -> Option<RulerCheck> {
     let all: Vec<&Comparison> = of_role(workloads, ComparisonRole::Same).collect();
     let first = all.first()?;
@@ -185,7 +188,8 @@ pub fn ruler(workloads: &[WorkloadFindings]) -> Option<RulerCheck> {
     Some(RulerCheck { holds: worst.is_none(), sentence })
 }
 
-/// Returns the farther end of a difference.
+/// Returns the bound of the interval that is farther from no difference, as a fraction; 0 without
+/// an interval.
 fn width(one: &Comparison) -> f64 {
     one.rate.verdict.change().map_or(0.0, |change| change.low.abs().max(change.high.abs()))
 }

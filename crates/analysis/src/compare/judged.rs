@@ -1,4 +1,4 @@
-//! The three figures of pairs of stacks, and what remains of their verdicts when all of a run are
+//! Rates, latencies and CPU times of pairs of stacks, and their verdicts when all of a run are
 //! judged together.
 
 use crate::compare::charges::ChargedStack;
@@ -9,8 +9,9 @@ use crate::gather::reading::WorkloadView;
 use iotax_stats::family::Family;
 use iotax_store::RunData;
 
-/// Estimates for the findings of a workload; `None` where there was nothing to estimate. Those of
-/// states against the healthy one follow those of stacks against the baseline.
+/// Estimates for the findings of a workload, in their order. `None` where nothing could be
+/// estimated, and for the ruler. Stacks against the baseline come first, then states of arrays
+/// against the healthy array.
 #[derive(Default)]
 pub struct WorkloadEstimates {
     pub comparisons: Vec<Option<EstimatedRatio>>,
@@ -34,7 +35,7 @@ impl WorkloadEstimates {
     }
 }
 
-/// The three figures of pairs of stacks, with their estimates.
+/// Comparisons of rates, and of latencies and CPU times (`charges`), with their estimates.
 #[derive(Default)]
 pub struct JudgedPairs {
     pub comparisons: Vec<Comparison>,
@@ -43,7 +44,7 @@ pub struct JudgedPairs {
 }
 
 impl JudgedPairs {
-    /// Adds the figures of the second stack of a pair against the first.
+    /// Adds the comparison of the second stack of a pair with the first.
     pub fn add_pair(&mut self, reading: &WorkloadView, pair: [usize; 2]) {
         // A ruler is no member of the families that are judged together.
         let judged = reading.run.start.scenario.ruler() != Some(pair[1]);
@@ -74,12 +75,12 @@ impl JudgedPairs {
     }
 }
 
-/// Weight of throughput in the share of errors that a run may make, where each other kind of figure
-/// has 1: throughput is what readers come for.
+/// Weight of throughput when the errors that a run may make are shared among kinds of figures. The
+/// others have 1: throughput is what readers come for.
 const WEIGHT_OF_THROUGHPUT: f64 = 3.0;
 
-/// Concludes all verdicts of a run from simultaneous intervals, so that it reports any false
-/// difference in at most 5 of 100 cases, in all figures together.
+/// Gives all verdicts of a run simultaneous intervals, so that at most 5 of 100 runs report any
+/// false difference, over all figures together.
 pub fn settle_verdicts(
     run: &RunData,
     workloads: &mut [WorkloadFindings],

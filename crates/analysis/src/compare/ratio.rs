@@ -37,7 +37,7 @@ impl EstimatedRatio {
         }
     }
 
-    /// Returns the logarithm with its standard error, for a p value.
+    /// Returns the logarithm of the ratio with its standard error and degrees of freedom.
     pub fn log(&self) -> Uncertain {
         match self {
             EstimatedRatio::Rounds(found) => found.log(),
@@ -45,7 +45,7 @@ impl EstimatedRatio {
         }
     }
 
-    /// Returns the interval that holds together with those of all comparisons of the run.
+    /// Returns the interval that holds at once with those of the whole family.
     pub fn simultaneous(&self, family: Family) -> Interval {
         let (low, high) = match self {
             EstimatedRatio::Rounds(found) => family::bounds(found, family),
@@ -65,7 +65,8 @@ impl EstimatedRatio {
         }
     }
 
-    /// Returns the conclusion from an estimate.
+    /// Returns the conclusion from an estimate, or the refusal. Differences up to `zone`, a
+    /// fraction, are negligible.
     pub fn conclude_estimate<C: Concludes>(
         found: &Result<EstimatedRatio, Refusal>,
         zone: f64,
@@ -81,14 +82,14 @@ impl EstimatedRatio {
 #[derive(Clone, Debug)]
 pub struct RateComparison {
     pub estimated: Result<EstimatedRatio, Refusal>,
-    /// The ratio alone, where too little was measured for its interval.
+    /// Ratio without an interval, where too little was measured for one.
     point: Option<f64>,
     pub verdict: Verdict,
     pub checks: RatioChecks,
 }
 
 impl RateComparison {
-    /// Estimates and judges stack `pair[1]` over stack `pair[0]`.
+    /// Estimates and judges the rate of stack `pair[1]` over that of stack `pair[0]`.
     pub fn estimate(
         reading: &WorkloadView,
         pair: [usize; 2],
@@ -133,8 +134,8 @@ impl RateComparison {
         RateComparison { estimated, point: judged.point, verdict: judged.verdict, checks }
     }
 
-    /// Estimates the ratio from visits. Carry-over or an effect of length that their rounds show
-    /// still withholds it.
+    /// Estimates the ratio from visits. The verdict is withheld if the rounds show carry-over or an
+    /// effect of the slice length.
     fn by_visits(
         reading: &WorkloadView,
         pair: [usize; 2],
@@ -173,8 +174,8 @@ impl RateComparison {
     }
 }
 
-/// Returns the figure for a missing estimate: its value alone, if only the interval lacks rounds or
-/// visits.
+/// Returns the figure for a missing estimate: `point` without an interval if there were too few
+/// rounds or visits for one, otherwise only the reason.
 fn too_few(reason: &Refusal, point: Option<f64>, unit: &'static str) -> MeasuredFigure {
     let counted = match reason {
         Refusal::TooFewRounds { have } => Some((*have as u64, SampleUnit::Rounds)),
@@ -187,7 +188,7 @@ fn too_few(reason: &Refusal, point: Option<f64>, unit: &'static str) -> Measured
     }
 }
 
-/// Returns true if the slices themselves show the problem, whatever the unit of the interval.
+/// Returns true if the problem is in the slices, so that it concerns verdicts from visits, too.
 fn spoils(reason: &Refusal) -> bool {
     matches!(reason, Refusal::CarryOver { .. } | Refusal::LengthMatters { .. })
 }
@@ -197,10 +198,11 @@ fn question(reading: &WorkloadView, [a, b]: [usize; 2], value: SliceValue) -> Qu
     Question { a, b, value, zone: measure.equivalence, precision: measure.precision }
 }
 
-/// Returns the rates `(A, B)` of the rounds, or times per byte.
+/// Returns `(A, B)` for each round: I/Os per second or, by bytes, seconds per byte.
 ///
 /// # Errors
-/// [`Refusal`] when a durable time was not recorded or a byte-bound slice wrote nothing.
+/// [`Refusal`]: a side lacks a round, a flush was not recorded for the durable quantity, or a round
+/// wrote nothing and is judged by bytes.
 pub fn round_values(
     a: &StackSide,
     b: &StackSide,
@@ -213,10 +215,10 @@ pub fn round_values(
     ids.iter().map(|id| Ok((of(a, id)?, of(b, id)?))).collect()
 }
 
-/// Returns the rates of three sides in the rounds.
+/// Returns the rates of three sides in each round, in I/Os or, by bytes, in bytes per second.
 ///
 /// # Errors
-/// The same as [`round_values`].
+/// As [`round_values`].
 pub fn rates(
     sides: [&StackSide; 3],
     ids: &[RoundId],
@@ -243,7 +245,8 @@ fn round_value(round: &RoundTotal, basis: RoundBasis) -> Result<f64, Refusal> {
     }
 }
 
-/// Returns the seconds that a round's work took.
+/// Returns the seconds that the work of a round took, with the flush for the durable quantity.
+/// Fails if that was not recorded.
 pub fn time(round: &RoundTotal, quantity: Quantity) -> Result<f64, Refusal> {
     match quantity {
         Quantity::Acknowledged => Ok(round.window_s),
@@ -251,10 +254,11 @@ pub fn time(round: &RoundTotal, quantity: Quantity) -> Result<f64, Refusal> {
     }
 }
 
-/// Returns the rates `(A, B)` of the visits, from totals over each visit.
+/// Returns the rates `(A, B)` of each visit in I/Os or, by bytes, in bytes per second, from totals
+/// over the visit.
 ///
 /// # Errors
-/// [`Refusal`] when a durable time was not recorded.
+/// [`Refusal`], if a flush was not recorded for the durable quantity.
 pub fn visit_values(
     a: &StackSide,
     b: &StackSide,
@@ -284,8 +288,8 @@ pub fn of_ratio(found: &Ratio, unit: &'static str) -> MeasuredFigure {
     }
 }
 
-/// Returns a caution if batches depend on those before them: this weakens the interval. Batches
-/// that see-saw only make it wider than needed.
+/// Returns a caution if batches correlate with those before them, so that the interval may be too
+/// narrow. Negative correlation only makes it wider than needed.
 fn caution(gate: BatchGate) -> Option<String> {
     let dependent = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
     (gate.correlation > gate.bound).then(|| dependent.to_string())
@@ -298,7 +302,8 @@ fn drift(gate: BatchGate) -> Option<String> {
     (!gate.holds()).then(|| text.to_owned())
 }
 
-/// Returns an absolute figure with its interval, which a drift weakens.
+/// Returns an absolute figure with its interval, with a caution if the level drifted. An interval
+/// that reaches too far is left out.
 pub fn of_level(found: &Ratio, unit: &'static str) -> MeasuredFigure {
     let figure = of_ratio(found, unit).cautioned(drift(found.gate()));
     if reaches_too_far(found.ratio, found.high) {
@@ -308,14 +313,14 @@ pub fn of_level(found: &Ratio, unit: &'static str) -> MeasuredFigure {
     figure
 }
 
-/// Returns true if the interval says nothing: the figure cannot be negative, and the digits of such
-/// an interval would hide the value.
+/// Returns true if the interval reaches above twice the value, so that rounding to it would hide
+/// the value.
 fn reaches_too_far(value: f64, high: f64) -> bool {
     high > 2.0 * value
 }
 
-/// Returns sum over sum of the sides of whole rounds as a figure: I/Os over seconds, CPU time over
-/// I/Os. Below 16 rounds it has a value but no interval.
+/// Returns the sum of dividends over the sum of divisors of rounds `(divisor, dividend)`: I/Os over
+/// seconds, CPU time over I/Os. Below 16 rounds the figure has no interval.
 pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> MeasuredFigure {
     match (ratio::estimate(rounds), ratio::ratio_of_totals(rounds)) {
         (Ok(found), _) => of_level(&found, unit),
@@ -330,7 +335,8 @@ pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> Meas
     estimated(found, unit, caution)
 }
 
-/// Returns a stack's own percentile or mean as a figure, which a drift weakens.
+/// Returns a stack's own percentile or mean latency as a figure in ns, with a caution if the level
+/// drifted.
 pub fn of_latency(found: Result<Estimate, Refusal>) -> MeasuredFigure {
     estimated(found, "ns", drift)
 }
@@ -353,10 +359,10 @@ fn estimated(
     }
 }
 
-/// Reason why there is no added latency.
+/// Reason why a load with several I/Os in flight has no added latency.
 pub const ONLY_AT_ONE: &str = "only at iodepth 1";
 
-/// Additional cost of an I/O on B, in the quantity that `of` takes from each round.
+/// Ratio and difference of two stacks in a mean per item, such as latency or CPU time per I/O.
 #[derive(Clone, Debug)]
 pub struct AddedPerIo {
     pub ratio: Result<EstimatedRatio, Refusal>,
@@ -367,7 +373,8 @@ pub struct AddedPerIo {
 }
 
 impl AddedPerIo {
-    /// Compares two stacks in the same units as throughput: rounds within their visits, or visits.
+    /// Compares B with A in the paired rounds or visits. `of` returns the sum and the number of
+    /// items of a round, and `None` if they were not recorded.
     pub fn between_stacks(
         a: &StackSide,
         b: &StackSide,

@@ -9,15 +9,15 @@ use iotax_stats::Refusal;
 use iotax_stats::spread::BATCHES as LEAST_ROUNDS;
 use iotax_store::RunData;
 
-/// Extent of a workload's measurement, and why it was no longer.
+/// Extent of a workload's measurement, and why it ended.
 pub struct MeasuredEffort<'a> {
     pub measure: &'a MeasureSpec,
-    /// Length of its slices, if it is recorded.
+    /// Length of the workload's slices; `None` if it is not recorded.
     pub slice_ns: Option<u64>,
     pub ended: Option<String>,
     /// Number of loads that share the budget of a run.
     pub loads: usize,
-    /// Id of the run, if it was cut short and can go on.
+    /// Id of the run, if it was cut short and can be resumed.
     pub resumes: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> MeasuredEffort<'a> {
         }
     }
 
-    /// Returns what would settle a refusal here, if anything would.
+    /// Returns advice on what would settle a refusal; `None` if nothing would.
     pub fn remedy(&self, reason: &Refusal) -> Option<String> {
         match (reason, self.ended.as_deref()) {
             (Refusal::TooFewRounds { .. } | Refusal::TooFewVisits { .. }, ended)
@@ -52,9 +52,9 @@ impl<'a> MeasuredEffort<'a> {
         }
     }
 
-    /// Returns advice on the budget for the rounds that an interval needs, judging by those that
-    /// this one gave. It advises shorter slices only if they have the length that the user set.
-    /// Other slices are as short as possible, or an engine made them longer than that length.
+    /// Returns advice on a budget with enough rounds for an interval, from the rounds that this one
+    /// gave (`have`). It adds advice to shorten slices only if they are as long as the user asked
+    /// for: others are already as short as possible, or an engine needs them longer.
     fn more_rounds(&self, have: usize) -> String {
         let asked_ns = self.measure.slice_ns;
         let as_asked =
@@ -71,8 +71,8 @@ impl<'a> MeasuredEffort<'a> {
     }
 }
 
-/// Returns the id of a run that was cut short and can go on. Runs whose parts must be of equal
-/// length cannot.
+/// Returns the id of a run that was cut short, if it can be resumed: not if its stacks swap equal
+/// files, if it has several attaches (which must be of equal length), or if it was imported.
 pub fn resumable(run: &RunData) -> Option<String> {
     let is_over = matches!(run.state(), RunState::Complete | RunState::Running);
     let start = &run.start;
@@ -81,7 +81,7 @@ pub fn resumable(run: &RunData) -> Option<String> {
     (!is_over && goes_on).then(|| start.id.clone())
 }
 
-/// Margin for rounds, whose duration varies.
+/// Factor on the advised budget, since the duration of rounds varies.
 const MORE: f64 = 1.15;
 
 /// Returns the words `; to settle it: raise --budget`.

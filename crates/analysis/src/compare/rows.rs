@@ -77,7 +77,8 @@ pub fn stack_row(reading: &WorkloadView, at: usize) -> StackRow {
     }
 }
 
-/// Returns the two places of a network. A guest above it has no name among those of others.
+/// Returns the places of both ends of a network. `None` for other media, and if the load runs in a
+/// guest above the network, whose place other guests share by name.
 fn ends(stack: &Stack) -> Option<[Place; 2]> {
     let to = stack
         .medium
@@ -86,7 +87,7 @@ fn ends(stack: &Stack) -> Option<[Place; 2]> {
     Some([stack.medium.place(), to.clone()])
 }
 
-/// Returns the mean time of a probe whose window is the sum of the times that it took.
+/// Returns the mean time in ns of what a probe does, if its window is the sum of these times.
 pub fn mean_time(reading: &WorkloadView, at: usize) -> MeasuredFigure {
     figure_of_rounds(reading, at, "ns", |round| Some((round.ios, round.window_s * 1e9)))
 }
@@ -154,7 +155,8 @@ fn of_targets(reading: &WorkloadView, at: usize) -> Vec<TargetRow> {
     keys.iter().filter_map(row).collect()
 }
 
-/// Returns the CPU use of what serves a stack; `None` where a place records only a part of it.
+/// Returns the CPU use of the threads that serve a stack; `None` if none are recorded, or if those
+/// of some place are all recorded with a part of their work only.
 fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
     let stack = reading.name(at);
     // A serving that was recorded later holds from then on.
@@ -187,7 +189,8 @@ fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
     Some(EngineReport { threads: threads.join(", "), cpu, iops_per_core })
 }
 
-/// Returns the latencies from issue to end, where latencies begin at a schedule.
+/// Returns the latencies from issue to completion, which are recorded if latencies begin when an
+/// I/O is due; otherwise `None`.
 pub fn service(reading: &WorkloadView, side: &StackSide) -> Option<LatencyFigures> {
     some(reading, "service", &side.service)
 }
@@ -200,7 +203,8 @@ fn some(
     (rounds.count() > 0).then(|| latency(reading, name, rounds))
 }
 
-/// Returns I/Os (`1/s`) or bytes (`B/s`) a second, of one direction or of all.
+/// Returns the rate of stack `at` in I/Os (`1/s`) or bytes (`B/s`) per second, of one direction or,
+/// for `None`, of all.
 pub fn stack_rate(
     reading: &WorkloadView,
     at: usize,
@@ -224,7 +228,8 @@ pub fn stack_rate(
     })
 }
 
-/// Returns sum over sum of `(divisor, dividend)` of each round.
+/// Returns the sum of dividends over the sum of divisors of the rounds of stack `at`. `of` returns
+/// `(divisor, dividend)` of a round, and `None` if they were not recorded.
 pub fn figure_of_rounds(
     reading: &WorkloadView,
     at: usize,
@@ -234,7 +239,7 @@ pub fn figure_of_rounds(
     of_side(&reading.sides[at], unit, of).unwrap_or_else(|| reading.absence(at))
 }
 
-/// Returns the figure of a side; `None` without a whole round.
+/// Returns the figure of [`figure_of_rounds`] for any side; `None` if it has no whole round.
 pub fn of_side(
     side: &StackSide,
     unit: &'static str,
@@ -276,7 +281,7 @@ pub fn latency(
     }
 }
 
-/// Returns the latency at a quantile, or the mean.
+/// Returns the latency at a quantile or, for `None`, the mean.
 pub fn latency_at(rounds: &RoundHistograms, quantile: Option<f64>) -> MeasuredFigure {
     let (found, pooled) = match quantile {
         None => (quantile::mean_of_one(rounds), quantile::pooled_mean_of_one(rounds)),

@@ -1,9 +1,9 @@
-//! Intervals that hold at once.
+//! Intervals that hold for several figures at once.
 
 use crate::findings::{Interval, MeasuredFigure};
 use iotax_stats::family::{self, Family};
 
-/// A figure with an interval that holds for several figures at once.
+/// Figure with an interval that holds for several figures at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimultaneousFigure {
     pub value: f64,
@@ -12,9 +12,9 @@ pub struct SimultaneousFigure {
 }
 
 impl SimultaneousFigure {
-    /// Stretches the interval by Bonferroni: of `points` intervals each may miss in 5 % / `points`.
-    /// The factor is the ratio of the two t quantiles, applied to the logarithm. `None`: the figure
-    /// has no interval.
+    /// Stretches the interval by Bonferroni: each of `points` intervals may miss in 5 % / `points`
+    /// of cases. The logarithm is stretched by the ratio of the two t quantiles. `None` if the
+    /// figure has no interval, no degrees of freedom, or a bound that is not positive.
     pub fn stretch_figure(figure: &MeasuredFigure, points: usize) -> Option<SimultaneousFigure> {
         let MeasuredFigure::Known {
             value, interval: Interval::Bounds { low, high, freedom }, ..
@@ -31,7 +31,7 @@ impl SimultaneousFigure {
         Some(SimultaneousFigure { value: *value, low: reach(low), high: reach(high) })
     }
 
-    /// Returns true if the two intervals have nothing in common.
+    /// Returns true if the two intervals do not overlap.
     pub fn is_apart_from(&self, other: &SimultaneousFigure) -> bool {
         self.low > other.high || other.low > self.high
     }

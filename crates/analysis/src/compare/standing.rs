@@ -36,14 +36,14 @@ impl FigureKind {
     }
 }
 
-/// Level of one run with its plain value, which short runs have too.
+/// Level of a figure in one run, and the logarithm of its plain mean, which short runs have too.
 pub struct LevelOfRun {
     pub level: Result<Level, Refusal>,
     pub log: Option<f64>,
     pub unit: SampleUnit,
 }
 
-/// Returns the logarithm of the mean per item over all totals.
+/// Returns the logarithm of the mean per item over all totals; `None` if nothing was counted.
 fn pooled_log_mean(totals: impl Iterator<Item = Total>) -> Option<f64> {
     let all = totals.fold(Total::default(), Total::plus);
     (all.sum > 0.0 && all.items > 0.0).then(|| (all.sum / all.items).ln())
@@ -53,7 +53,8 @@ fn visit(side: &StackSide, visit: u32, of: FigureKind, by_bytes: bool) -> Result
     side.visit_total(visit, |round| of.total(round, by_bytes))
 }
 
-/// Returns the level of a stack by itself. If it was set up in enough visits, these are the unit.
+/// Returns the level of a stack's figure by itself; a rate is in bytes if `by_bytes`. If there are
+/// enough visits, these are the unit; otherwise rounds.
 pub fn stack_level(side: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
     let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
     ids.dedup();
@@ -74,16 +75,17 @@ pub fn stack_level(side: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfR
     LevelOfRun { level, log, unit }
 }
 
-/// Returns the level of a stack's acknowledged rate in I/Os a second, for all I/Os or for one
+/// Returns the level of a stack's acknowledged rate in I/Os per second, for all I/Os or for one
 /// direction.
 ///
 /// # Errors
-/// Too few rounds or visits.
+/// [`Refusal`]: too few rounds or visits, or no I/O.
 pub fn rate_level(side: &StackSide, way: Option<IoDirection>) -> Result<Level, Refusal> {
     stack_level(side, FigureKind::Rate(Quantity::Acknowledged, way), false).level
 }
 
-/// Returns the level of a stack over its baseline within one run.
+/// Returns the level of stack `b` over its baseline `a` within one run, paired by rounds or visits;
+/// a rate is in bytes if `by_bytes`.
 pub fn over_baseline(a: &StackSide, b: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
     let paired = pair(a, b);
     let (unit, totals): (_, Result<Vec<(Total, Total)>, Refusal>) = match &paired {

@@ -17,7 +17,9 @@ use iotax_units::show_ns;
 /// Smallest quantile that counts as a tail.
 const TAIL_FROM: f64 = 0.9;
 
-/// Returns the ratios of p50, p99, p99.9 and further requested percentiles, for each direction.
+/// Returns the ratios of latency percentiles, second side over first: for each direction that both
+/// have, p50, p99, p99.9 and those that the scenario asks for. A row is direction, quantile (0 to
+/// 1), ratio.
 pub fn ratios(
     reading: &WorkloadView,
     sides: [&StackSide; 2],
@@ -30,7 +32,8 @@ pub fn ratios(
     ratios
 }
 
-/// Returns the ratio of a quantile of one direction, or of the mean.
+/// Returns the latency of stack `pair[1]` over that of stack `pair[0]` in one direction, at a
+/// quantile or, for `None`, in the mean.
 pub fn latency_ratio(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -73,7 +76,8 @@ fn quantiles(reading: &WorkloadView) -> impl Iterator<Item = f64> {
     [0.5, 0.99, 0.999].into_iter().chain(asked)
 }
 
-/// Latencies of one direction of baseline and stack, in the unit of the comparison's throughput.
+/// Latencies of one direction on baseline and stack, for each stratum of paired rounds or for each
+/// visit.
 enum PairedLatencies {
     Rounds(Vec<[RoundHistograms; 2]>),
     Visits(Vec<[RoundHistograms; 2]>, VisitUnit),

@@ -25,8 +25,8 @@ pub struct ComparedPair {
     pub directions: Vec<Option<EstimatedRatio>>,
 }
 
-/// Compares the second stack with the first, which is the baseline or the same array as it was set
-/// up. Reads have one quantity, writes two.
+/// Compares the rates of the second stack with those of the first, which is the baseline or the
+/// same array as it was set up: the acknowledged rate and, if the load writes, the durable one.
 pub fn of_pair(reading: &WorkloadView, pair: [usize; 2]) -> Vec<ComparedPair> {
     let quantities: &[Quantity] = match reading.workload.writes() {
         true => &[Quantity::Acknowledged, Quantity::Durable],
@@ -109,9 +109,9 @@ pub fn judged_together(
         + bills.iter().flat_map(|bill| own_lines(bill)).flatten().count()
 }
 
-/// Gives all throughput verdicts of a run their simultaneous intervals (Bonferroni), and concludes
-/// from these. `estimates` has the estimates of all comparisons, then of the states; `bills` those
-/// of the lines and the total of each workload's bill.
+/// Gives all throughput verdicts of a run the intervals that hold for all of them at once
+/// (Bonferroni), and verdicts that agree with these. For each workload, `estimates` has those of
+/// all comparisons, then of the states, and `bills` those of the lines and the total of its bill.
 pub fn settle_throughput(
     workloads: &mut [WorkloadFindings],
     estimates: &[Vec<Option<EstimatedRatio>>],
@@ -145,7 +145,8 @@ fn own_lines<T>(bill: &[T]) -> &[T] {
     bill.get(1..bill.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// Concludes a rate from the simultaneous interval over its whole family.
+/// Gives a rate the interval that holds for its whole family at once, and a verdict that agrees
+/// with it. A conclusion that was withheld for another reason stays withheld.
 pub fn conclude_rate(
     rate: &mut RateFinding,
     estimated: &EstimatedRatio,
@@ -160,9 +161,9 @@ pub fn conclude_rate(
     }
 }
 
-/// Returns the conclusion from an estimate that is one of a family, so that a verdict never
-/// contradicts the interval next to it. `reason` and `change` come from the conclusion by the
-/// individual interval; any other reason that withheld it stays. `None` if nothing changes.
+/// Returns the conclusion by the interval that holds for the whole family at once, so that it never
+/// contradicts the printed interval. `reason` and `change` are of the conclusion by the individual
+/// interval: a reason other than its width stays. `None` if nothing changes.
 pub fn at_once<C: Concludes>(
     reason: Option<&Refusal>,
     change: Option<RatioChange>,
@@ -181,8 +182,8 @@ pub fn at_once<C: Concludes>(
     }
 }
 
-/// Concludes latencies, separate latencies of reads and writes, or CPU times from simultaneous
-/// intervals.
+/// Gives the charges that `pick` returns the intervals that hold for all of them at once, and
+/// verdicts that agree with these. `estimates` has one for each charge, in the same order.
 pub fn settle_charges(
     workloads: &mut [WorkloadFindings],
     estimates: &[Option<EstimatedRatio>],
@@ -213,8 +214,8 @@ pub fn same_in_the_bill(workload: &mut WorkloadFindings) {
     }
 }
 
-/// Puts the conclusions about all I/Os, and about each direction, into words. What masks the whole
-/// masks its parts.
+/// Puts the verdicts about all I/Os, and about each direction, into words. A ceiling that masks the
+/// whole load also masks its directions.
 pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
     let measure = &run.start.scenario.measure;
     for workload in workloads {
@@ -245,7 +246,8 @@ pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
     }
 }
 
-/// Returns the number of a run's throughput comparisons with an interval.
+/// Returns the number of a run's throughput comparisons with an interval, with the lines of bills
+/// except the first, which repeats a comparison.
 pub fn many(workloads: &[WorkloadFindings]) -> usize {
     let comparisons = workloads.iter().flat_map(WorkloadFindings::all_comparisons);
     let lines = workloads

@@ -16,7 +16,7 @@ pub struct RunComparison {
     pub workloads: Vec<WorkloadChange>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub courses: Vec<CourseChange>,
-    /// Workloads, stacks and system facts that only one run has.
+    /// Workloads, stacks, systems or courses that only one run has.
     pub only: Vec<OnlyIn>,
     #[serde(flatten)]
     pub limits: RegressionLimits,
@@ -26,7 +26,7 @@ pub struct RunComparison {
     pub not_excluded: Vec<String>,
 }
 
-/// Largest accepted changes for the worse, each a fraction, as far as they were named.
+/// Largest accepted changes for the worse, as fractions; `None` if the user gave no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RegressionLimits {
     #[serde(rename = "limit")]
@@ -39,7 +39,7 @@ pub struct RegressionLimits {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CourseChange {
-    /// `4k random reads at iodepth 32`.
+    /// Load in words: `4k random reads at iodepth 32`.
     pub load: String,
     /// `rate` or `burst`.
     pub figure: &'static str,
@@ -70,13 +70,13 @@ pub struct StackChange {
     /// True if it is the baseline of both runs.
     pub baseline: bool,
     pub emulated: Option<String>,
-    /// Number of whole rounds in the old run and in the new one.
+    /// Number of whole rounds, or of imported runs, in the old run and in the new one.
     pub rounds: (u64, u64),
     /// Acknowledged rate, and the durable one too for writes.
     pub rates: Vec<RateChange>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionChange>,
-    /// Mean latency of both directions.
+    /// Mean latency of all I/Os.
     pub latency: RunChange,
     /// CPU time of the place (user and system) per I/O.
     pub cpu: RunChange,
@@ -86,12 +86,12 @@ pub struct StackChange {
     pub slo: Vec<ServiceLevelChange>,
 }
 
-/// A figure for which less is better, against its limit.
+/// Verdict on a figure of which less is better, by the largest accepted rise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChargeLimit {
     /// `mean latency` or `CPU per I/O`.
     pub figure: &'static str,
-    /// The one of the two changes that is judged.
+    /// Which change is judged: the direct one, or the one relative to the baselines.
     pub judged: VerdictBasis,
     pub sentence: String,
     pub limit: LimitLine,
@@ -99,11 +99,11 @@ pub struct ChargeLimit {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceLevelChange {
-    /// `read p99 < 500us`.
+    /// Service level as it was asked for: `read p99 < 500us`.
     pub level: String,
     pub old: ServiceVerdict,
     pub new: ServiceVerdict,
-    /// Fails where the new run breaks a level that the old one kept.
+    /// Fails if the new run breaks a level that the old one did not.
     pub call: LimitCall,
     pub sentence: String,
 }
@@ -117,8 +117,8 @@ pub struct DirectionChange {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunChange {
-    /// Plain ratio of the new run to the old: its interval includes the drift of the machine
-    /// between the runs.
+    /// Ratio of the new run to the old one. Its interval includes the drift of the machine between
+    /// the runs.
     #[serde(rename = "as_it_stands")]
     pub direct: MeasuredFigure,
     /// Change of the ratio between the stack and the baseline of its own run.
@@ -127,10 +127,10 @@ pub struct RunChange {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateChange {
-    /// `4k random-read IOPS at iodepth 32 x 4`.
+    /// Compared rate in words: `4k random-read IOPS at iodepth 32 x 4`.
     pub quantity: String,
     pub change: RunChange,
-    /// The one of the two changes that the verdict is about.
+    /// Which of the two changes the verdict is about.
     pub judged: VerdictBasis,
     pub why: String,
     pub verdict: Verdict,
@@ -144,9 +144,9 @@ pub struct RateChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictBasis {
-    /// The ratio of ratios.
+    /// Change of the ratio between the stack and the baseline of its own run.
     AgainstOwnBaseline,
-    /// The plain ratio.
+    /// Ratio of the new run to the old one.
     #[serde(rename = "as_it_stands")]
     Direct,
 }
@@ -154,7 +154,8 @@ pub enum VerdictBasis {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimitLine {
     pub call: LimitCall,
-    /// Sentence for the call. If the call cannot be made, it includes what would settle it.
+    /// Sentence for the call. If it is undetermined, the sentence has the reason and, if known,
+    /// what would settle it.
     pub sentence: String,
 }
 
@@ -170,10 +171,10 @@ pub enum LimitCall {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OnlyIn {
     pub run: &'static str,
-    /// `workload`, `stack` or `system`.
+    /// `workload`, `stack`, `system` or `course`.
     pub what: &'static str,
     pub name: String,
-    /// Description, and what is close to it in the other run.
+    /// Description; for a workload, also whether the other run has its name for other jobs.
     pub detail: String,
 }
 

@@ -11,12 +11,12 @@ pub enum Ceiling {
         achieved: [f64; 2],
     },
     Generator {
-        /// Shares of the threads' time in which they computed.
+        /// Shares of the threads' time in which they computed: baseline, stack.
         busy: [f64; 2],
     },
     /// CPUs of the place, or of this host below a guest.
     Cpus {
-        /// Idle shares of the CPUs' time.
+        /// Idle shares of the CPUs' time: baseline, stack.
         idle: [f64; 2],
     },
     /// Rate limit that set in during the measurement.
@@ -33,7 +33,7 @@ pub enum Ceiling {
 pub struct MaskingCeiling {
     #[serde(flatten)]
     pub by: Ceiling,
-    /// `masked by the load generator: ...`.
+    /// Ceiling in words: `masked by the load generator: ...`.
     pub words: String,
 }
 

@@ -1,4 +1,4 @@
-//! Clusters of storage in the state that they had while they were measured.
+//! State of storage clusters while stacks on them were measured.
 
 use iotax_model::record::ClusterStatus;
 use serde::Serialize;
@@ -12,9 +12,10 @@ pub struct ClusterFindings {
     pub healthy: u64,
     /// Number of readings without an answer.
     pub unknown: u64,
-    /// Slices of these stacks that the figures are made of.
+    /// Number of slices of these stacks that count for figures.
     pub slices: u64,
-    /// Number of these slices without a healthy reading both before and after them.
+    /// Number of these slices without a healthy reading before them, or with another one after
+    /// them.
     pub slices_not_healthy: u64,
     /// True if the cluster was in several states; the figures then combine them.
     pub changed: bool,
@@ -24,7 +25,7 @@ pub struct ClusterFindings {
     pub most_misplaced: f64,
     /// Largest share of placement groups that served nothing.
     pub most_inactive: f64,
-    /// Most bytes a second that were recovered or moved.
+    /// Most bytes per second that were recovered or moved.
     pub most_recovering: f64,
     /// The first reading, and each one that differs from the one before it.
     pub course: Vec<ClusterChange>,

@@ -1,4 +1,4 @@
-//! Comparison of one stack with another.
+//! Comparison of one stack with another in rate, latency and CPU time.
 
 use super::ceiling::MaskingCeiling;
 use super::charge::ChargeFinding;
@@ -13,7 +13,7 @@ use serde::Serialize;
 pub enum Quantity {
     /// Acknowledged rate as the program sees it; for reads, the only figure.
     Acknowledged,
-    /// Including the flush at the end.
+    /// Rate of writes over the time with the flush at the end.
     Durable,
 }
 
@@ -31,9 +31,9 @@ impl Quantity {
 pub enum ComparisonRole {
     #[default]
     Stack,
-    /// A stack and itself, or `null` on it: a check of the ruler.
+    /// The baseline against itself, or under `null`: a check of the ruler.
     Same,
-    /// Another generator on the baseline, beside other stacks.
+    /// Another generator on the baseline, in a run that also has other stacks.
     Generator,
 }
 
@@ -47,7 +47,7 @@ impl ComparisonRole {
 /// of a mix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateFinding {
-    /// `4k random-read IOPS at iodepth 32 x 4`.
+    /// Compared rate in words: `4k random-read IOPS at iodepth 32 x 4`.
     pub quantity: String,
     /// Conclusion from the interval that holds for all figures of this kind in the run.
     pub verdict: Verdict,
@@ -56,18 +56,19 @@ pub struct RateFinding {
     #[serde(skip)]
     pub phrase: Phrase,
     pub ratio: MeasuredFigure,
-    /// Interval of the ratio that holds together with those of the others of its kind in the run.
+    /// Interval of the ratio that holds at once with those of the others of its kind in the run.
     pub simultaneous: Option<Interval>,
 }
 
 impl RateFinding {
-    /// Creates a conclusion that has no words yet.
+    /// Creates a finding without a sentence.
     pub fn new(quantity: String, verdict: Verdict, ratio: MeasuredFigure) -> RateFinding {
         let (sentence, phrase) = (String::new(), Phrase::default());
         RateFinding { quantity, verdict, remedy: None, sentence, phrase, ratio, simultaneous: None }
     }
 
-    /// Returns the ratio with the interval that holds together with all others.
+    /// Returns the ratio with the interval that holds at once with those of the others, if it has
+    /// one.
     pub fn at_once(&self) -> MeasuredFigure {
         self.ratio.with_interval(self.simultaneous.as_ref())
     }
@@ -118,7 +119,7 @@ impl Comparison {
     }
 }
 
-/// Checks made in addition to the ratio; `None` where too little was measured for it.
+/// Checks made in addition to the ratio; `None` where too little was measured for a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RatioChecks {
     pub level: Option<LevelSplit>,
@@ -127,20 +128,21 @@ pub struct RatioChecks {
     pub length: Option<LengthCheck>,
 }
 
-/// Amounts that a stack takes more or less than the baseline, in figures for which less is better.
+/// Comparison of a stack with another in figures of which less is better.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Charges {
     pub stack: String,
     pub against: String,
-    /// Mean latency at the matched rate.
+    /// Mean latency under the matched load.
     pub latency: ChargeFinding,
-    /// Percentiles at the matched rate, stack over baseline: `(direction, quantile, ratio)`.
+    /// Latency percentiles under the matched load, stack over baseline: `(direction, quantile,
+    /// ratio)`.
     pub percentiles: Vec<(&'static str, f64, MeasuredFigure)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionCharge>,
     #[serde(skip)]
     pub says_directions: bool,
-    /// CPU time per I/O at load, host and guest together.
+    /// CPU time per I/O of the workload, host and guest together.
     pub cpu: ChargeFinding,
     pub emulated: Option<String>,
 }

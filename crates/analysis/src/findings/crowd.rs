@@ -1,4 +1,4 @@
-//! Guests that load a stack at the same time.
+//! Guests and hosts that load a stack at the same time.
 
 use super::figure::MeasuredFigure;
 use serde::Serialize;
@@ -17,23 +17,23 @@ pub struct Crowd {
     /// Number of whole rounds that do not count because other places took part in them.
     #[serde(skip_serializing_if = "is_none")]
     pub of_other_places: u64,
-    /// Place with the lowest rate, and its I/Os a second.
+    /// Place with the lowest rate, and its I/Os per second.
     pub slowest: (String, f64),
     pub fastest: (String, f64),
     /// Lowest rate over the highest. The interval holds for the pair that lies furthest apart.
     pub spread: MeasuredFigure,
     /// Jain's index of fairness (1984): 1 when all get the same, 1/n when one gets all.
     pub jain: MeasuredFigure,
-    /// Share of the windows in which all places ran, over all slices.
+    /// Mean share of a slice's window in which all places ran.
     pub together: f64,
     /// Mean share of a window that had passed when the last place began, where slices end on equal
     /// bytes; else 0.
     pub late: f64,
-    /// Slices that were run again because their places did not run together, over all slices that
-    /// count.
+    /// Number of slices that were run again because their places did not run together, per slice
+    /// that counts.
     pub run_again: f64,
-    /// I/Os a second for each busy core of the host, by /proc/stat. A core that polls (a reactor of
-    /// SPDK's) is busy all the time there, so nothing has to be added for it.
+    /// I/Os per second for each busy core of the host, by /proc/stat. A core that polls (a reactor
+    /// of SPDK's) is busy all the time there, so nothing has to be added for it.
     pub per_core: MeasuredFigure,
     pub scaling: Option<Scaling>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -45,11 +45,11 @@ pub struct Crowd {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scaling {
-    /// The stack in fewer places.
+    /// Stack of fewer places with which this one is compared.
     pub against: String,
-    /// Factor between the numbers of places.
+    /// Number of places of this stack over that of `against`.
     pub places: f64,
-    /// Rate in the many places over that in the fewer.
+    /// Rate of this stack over that of `against`.
     pub ratio: MeasuredFigure,
     /// Ratio over `places`: 1 is a stack that scales without loss.
     pub efficiency: MeasuredFigure,
@@ -77,7 +77,7 @@ pub struct PlaceRow {
     pub place: String,
     pub iops: MeasuredFigure,
     pub bytes_per_s: MeasuredFigure,
-    /// I/Os a second of this place over the mean of all places.
+    /// I/Os per second of this place over the mean of all places.
     pub of_mean: MeasuredFigure,
     /// 99th percentile in ns of the latency of all its I/Os.
     pub p99: MeasuredFigure,

@@ -14,8 +14,8 @@ pub struct DirectionRow {
     pub durable_bytes_per_s: Option<MeasuredFigure>,
 }
 
-/// One direction of a comparison of rates. It is not one of the run's own comparisons: the headline
-/// and its family cover the whole mix.
+/// One direction of a comparison of rates. It cannot be the headline and is not in its family,
+/// which cover whole loads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionComparison {
     pub direction: &'static str,
@@ -29,7 +29,7 @@ pub struct DirectionCharge {
     pub latency: ChargeFinding,
 }
 
-/// One direction of a line of a bill; the line's conclusion applies to it too.
+/// One direction of a line of a bill; it has no verdict of its own.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BillDirection {
     pub direction: &'static str,

@@ -1,4 +1,4 @@
-//! Durability trials.
+//! Results of durability trials: which acknowledged writes survived a kill.
 
 use super::figure::MeasuredFigure;
 use iotax_model::record::trial::ReadBack;
@@ -13,20 +13,20 @@ pub struct Durability {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DurabilityRow {
     pub stack: String,
-    /// Target of the kill: `guest`, `qemu`, `daemon`.
+    /// What was killed: `guest`, `qemu` or `daemon`.
     pub kill: &'static str,
     pub kills: u64,
-    /// Kills that lost or tore something.
+    /// Number of kills that lost or tore something.
     pub lossy: u64,
     pub share: MeasuredFigure,
-    /// Writes of 4 KiB that were acknowledged.
+    /// Number of acknowledged writes, of 4 KiB each.
     pub acknowledged: u64,
     /// Blocks read back after all kills together, without examples.
     #[serde(flatten)]
     pub found: ReadBack,
     /// Seconds of the shortest and of the longest load before a kill.
     pub load_s: (f64, f64),
-    /// Kills that struck after the writer had written its limit: nothing was under way.
+    /// Number of kills after the writer had reached its limit, so that nothing was in flight.
     pub idle: u64,
     /// Reason why blocks that were kept may still be lost.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,27 +6,27 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Efficiency {
     pub stack: String,
-    /// Layout of data over the drives by the stack's layers: `RAID5`; empty where nothing joins
-    /// them.
+    /// Layout of data over the drives by the stack's layers: `RAID5`; empty if nothing joins the
+    /// drives.
     pub layout: String,
     pub drives: u64,
     #[serde(flatten)]
     pub by: FigureOrigin,
     /// The arithmetic in words; empty where every I/O is one I/O of a drive.
     pub rule: String,
-    /// Most that the drives allow, in the unit that people use for this load.
+    /// Most that the drives allow, in the unit of this load's rates.
     pub could: MeasuredFigure,
     /// Rate that the stack reaches, over that bound.
     pub share: MeasuredFigure,
     /// Rate that the stack reaches, over what the drives do by themselves, whatever the layout;
-    /// `None` where nothing lays data over them.
+    /// `None` if nothing joins the drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_all: Option<MeasuredFigure>,
-    /// Published figure of the same stack and load, over the scenario's rating; `None` where
-    /// nothing was published.
+    /// Published rate of the same stack and load, over the same bound; `None` if none was
+    /// published.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<MeasuredFigure>,
-    /// Means by which the layout may exceed that bound, apart from a cache.
+    /// Means by which the layout may exceed the bound, apart from a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unless: Option<&'static str>,
     /// Reads and writes separately, each against the limit of a load of that direction alone; only
@@ -35,7 +35,7 @@ pub struct Efficiency {
     pub directions: Vec<DirectionEfficiency>,
     pub emulated: Option<String>,
     pub sentence: String,
-    /// Factor up to which exceeding the bound raises no doubt yet: 1 for a measured bound or a line
+    /// Share of the bound up to which a figure raises no doubt: 1 for a measured bound or a line
     /// rate, more for what data sheets round.
     #[serde(skip)]
     pub scatter: f64,
@@ -49,8 +49,8 @@ pub struct DirectionEfficiency {
     pub could: MeasuredFigure,
     /// Rate that the stack reaches in this direction along with the other, over that bound.
     pub share: MeasuredFigure,
-    /// Rate that the stack reaches, over what the drives do in this direction by themselves; `None`
-    /// where nothing lays data over them.
+    /// Rate that the stack reaches in this direction, over what the drives do in it by themselves;
+    /// `None` if nothing joins the drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_all: Option<MeasuredFigure>,
 }
@@ -62,14 +62,14 @@ pub enum FigureOrigin {
     Measured { each: String },
     Rated {
         source: String,
-        /// Drive that the model name matches in what iotax knows or was given; `None` for a
-        /// scenario's own rating.
+        /// Name of the known drive, of iotax's list or the user's, that the model matches; `None`
+        /// for a scenario's own rating.
         #[serde(skip_serializing_if = "Option::is_none")]
         drive: Option<String>,
     },
     /// Limit of the link that the drives' data cross.
     Link {
-        /// Narrowest part of the link: `PCIe 4.0 x4`.
+        /// Slowest part of the path: `PCIe 4.0 x4`.
         link: String,
     },
     /// Limit of the network between the two ends of a layer.

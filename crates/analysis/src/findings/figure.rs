@@ -1,8 +1,8 @@
-//! A figure with its interval.
+//! A value with its unit, sample size and interval, or the reason why it is missing.
 
 use serde::Serialize;
 
-/// Unit that a figure's sample is counted in.
+/// Unit in which the size of a figure's sample is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SampleUnit {
@@ -10,7 +10,7 @@ pub enum SampleUnit {
     Visits,
     /// Visits that were asked for with `attaches`.
     Attaches,
-    /// Runs of a program.
+    /// Runs of a program, such as those of an imported output.
     Runs,
     #[serde(rename = "runs and rounds")]
     RunsAndRounds,
@@ -53,7 +53,7 @@ impl SampleUnit {
 pub enum MeasuredFigure {
     Known {
         value: f64,
-        /// `1/s`, `B/s`, `ns`, `1` (a ratio).
+        /// `1/s`, `B/s`, `ns` or `1` (a ratio).
         unit: &'static str,
         n: u64,
         of: SampleUnit,

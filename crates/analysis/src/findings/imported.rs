@@ -1,4 +1,4 @@
-//! Results that were imported.
+//! Imported results, which others measured and printed.
 
 use super::figure::MeasuredFigure;
 pub use iotax_model::record::Better;
@@ -21,7 +21,7 @@ pub struct ImportedWorkload {
     /// `4k randread at iodepth 8 x 2 (libaio)`.
     pub subject: String,
     pub rows: Vec<ImportedRow>,
-    /// Conclusions; results with the same conclusion share a sentence.
+    /// Sentences with the conclusions; systems with the same conclusion share one.
     pub sentences: Vec<String>,
 }
 
@@ -55,10 +55,10 @@ pub struct ImportedFigure {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ImportedPercentile {
     pub percent: f64,
-    /// Nanoseconds, the least of all runs.
+    /// Least percentile of all runs, in nanoseconds.
     pub least_ns: f64,
     pub most_ns: f64,
-    /// `printed`, or `histograms` if it comes from merged ones.
+    /// `printed`, or `histograms` if it is from merged histograms.
     pub from: &'static str,
 }
 

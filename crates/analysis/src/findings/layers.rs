@@ -1,4 +1,4 @@
-//! Results of building the layers.
+//! Properties of the layers as they were built, by their tools and the kernel.
 
 use iotax_facts::machine::Device;
 use iotax_facts::place::Place;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct LayerReport {
     pub stacks: Vec<String>,
     pub layer: String,
-    /// Part of the layer, where it has several: `target`, `host`.
+    /// Part of the layer, if it has several: `target` or `host`; otherwise empty.
     pub part: String,
     pub place: Place,
     /// Device as recorded; `None`: the layer makes no device.

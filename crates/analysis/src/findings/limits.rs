@@ -1,4 +1,4 @@
-//! Limits that courses of load show.
+//! Limits that courses of load show, which `iotax limits` runs.
 
 use iotax_facts::limit::SetLimit;
 use iotax_stats::bucket::CourseShape;
@@ -27,25 +27,28 @@ pub struct CourseFinding {
     pub rested_seconds: f64,
     pub ios: u64,
     pub bytes: u64,
-    /// Shape, and its figures with their standard errors; if `None`, `refused` says why.
+    /// Shape of the course, and its figures with their standard errors; `None` if `refused` has the
+    /// reason.
     #[serde(flatten)]
     pub found: Option<CourseShape>,
     pub refused: Option<String>,
-    /// True if the rest before may have been too short for the bucket to be full.
+    /// True if the rest before the course may have been too short for the bucket to be full.
     pub burst_may_be_larger: bool,
-    /// Rate of a network in bytes a second with the headers of Ethernet.
+    /// Rate of a network in bytes per second with the headers of Ethernet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_wire: Option<f64>,
-    /// Remark on a limit that the other unit's course has found as well.
+    /// Remark on a limit that the course in the other unit has found as well.
     pub note: Option<String>,
     pub settings: Vec<SetLimit>,
-    /// Seconds, and I/Os or bytes until then.
+    /// Points of the course: seconds since its start, and I/Os or bytes until then.
     pub points: Vec<(f64, f64)>,
-    /// Units that one request counts: a limiter may let the one pass that overflows the bucket.
+    /// I/Os or bytes of one request: a limiter may let a request pass for which the bucket has too
+    /// little left.
     #[serde(skip)]
     pub block: f64,
     /// What the course shows: `reads: limited to 1,000 I/Os a second after a burst of 5,000 I/Os`.
     pub sentence: String,
-    /// How it was found, and what is set: `found in 5.2 s of 4k random reads at iodepth 32; ...`.
+    /// How the limit was found, and what is set: `found in 5.2 s of 4k random reads at iodepth 32;
+    /// ...`.
     pub detail: String,
 }

@@ -5,7 +5,8 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PreconditionReport {
     pub stack: String,
-    /// Passes over its drives, one for each batch of drives that were written at the same time.
+    /// Passes over the stack's drives, one for each batch of drives that were written at the same
+    /// time.
     pub passes: Vec<PassesReport>,
     pub loads: Vec<LoadReport>,
     pub sentence: String,
@@ -20,7 +21,7 @@ pub struct PassesReport {
     /// Bytes of each drive that were to be written, for all passes.
     pub bytes: u64,
     pub written: u64,
-    /// Bytes a second of these drives together, with flushes; `None`: nothing was written.
+    /// Bytes per second of these drives together, with flushes; `None` if nothing was written.
     pub bytes_per_s: Option<f64>,
     pub seconds: f64,
 }
@@ -29,7 +30,7 @@ pub struct PassesReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadReport {
     pub workload: String,
-    /// Set-ups after which the rounds were made.
+    /// Number of set-ups of the stack after which the rounds were made.
     pub set_ups: u64,
     /// Number of these set-ups after which the stack was steady at the end of the rounds.
     pub steady: u64,
@@ -37,7 +38,7 @@ pub struct LoadReport {
     pub least_rounds: u32,
     pub most_rounds: u32,
     pub round_ns: u64,
-    /// True if the load ran without its own rate.
+    /// True if the load ran without the rate limit that it has.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub without_rate: bool,
     /// Total bytes written through the stack.

@@ -6,18 +6,18 @@ use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProbeReport {
-    /// Heading of its figures: `passes/s`, `throughput`, `mean`.
+    /// Heading of the probe's figures: `passes/s`, `throughput` or `mean`.
     pub head: String,
-    /// Work of one unit.
+    /// What one unit of the probe's work is.
     pub about: &'static str,
     /// Related tool that is common in the field.
     pub relative: &'static str,
-    /// True if it counts only what comes from the other end.
+    /// True if the probe counts only what the other end sends.
     pub receives: bool,
 }
 
 impl ProbeReport {
-    /// Returns the report of a probe that this version knows.
+    /// Returns the report of a probe; `None` if this version does not know it.
     pub fn from_probe(probe: &ProbeSpec) -> Option<ProbeReport> {
         let found = probe.definition().ok()?;
         let head = match probe.unit().ok()? {
@@ -47,13 +47,14 @@ pub struct ToolRuns {
 /// Losses of a network probe, and the CPU time that its bytes cost both ends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NetworkRow {
-    /// Datagrams sent a second; those that arrived are the stack's rate. `None` for other probes.
+    /// Datagrams sent per second; those that arrived are the stack's rate. `None` for other probes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<MeasuredFigure>,
-    /// Share of datagrams or requests of which nothing arrived. `None` for streams.
+    /// Share of datagrams or requests of which nothing arrived. `None` for streams, and for round
+    /// trips without a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<MeasuredFigure>,
-    /// TCP segments retransmitted for each GiB that arrived. `None` for datagrams.
+    /// TCP segments retransmitted for each GiB that arrived. `None` for datagrams and round trips.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_again_per_gib: Option<MeasuredFigure>,
     /// CPU time of this end's threads for each KiB that arrived, without what the kernel does in

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PublishedFindings {
-    /// Title, author, place and date.
+    /// Title, author, place and date of the publication.
     pub source: String,
     pub hardware: String,
     /// Further published results that no figure here compares with.
@@ -19,11 +19,11 @@ pub struct PublishedFindings {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PublishedFinding {
     pub workload: String,
-    /// `4k random reads at iodepth 16`.
+    /// Load in words: `4k random reads at iodepth 16`.
     pub subject: String,
-    /// `iops`, `durable throughput`, `read p99.9`.
+    /// Metric in words: `iops`, `durable throughput`, `read p99.9`.
     pub metric: String,
-    /// Printed row of the metric that the figure is from, if there are several.
+    /// Printed row that the figure is from, if several have this metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     pub stack: String,

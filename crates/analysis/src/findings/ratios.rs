@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioTable {
     pub name: Option<String>,
-    /// Column that the others are shares of.
+    /// Column of which the others are shares; `None` if the table has no shares.
     pub percent_of: Option<String>,
     pub columns: Vec<RatioColumn>,
     pub rows: Vec<RatioRow>,
@@ -18,7 +18,7 @@ pub struct RatioTable {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioColumn {
     pub head: String,
-    /// Stack of the row; `None` where the table has none.
+    /// Stack of the column; `None` where the table has none.
     pub stack: Option<String>,
     pub emulated: Option<String>,
 }
@@ -27,7 +27,7 @@ pub struct RatioColumn {
 pub struct RatioRow {
     pub workload: String,
     pub metric: String,
-    /// `read` or `write`, if this line repeats the one above for that direction of its mix.
+    /// `read` or `write`, if this row is about that direction of the mix in the row above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<&'static str>,
     pub cells: Vec<RatioCell>,

@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceLevelFinding {
     pub stack: String,
-    /// `read p99 < 500us`.
+    /// Service level in words: `read p99 < 500us`.
     pub level: String,
     /// Share of the I/Os that may take longer, a fraction.
     pub allowed: f64,

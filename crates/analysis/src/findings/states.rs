@@ -19,7 +19,7 @@ pub struct StateFindings {
     pub stack: String,
     /// State as requested, `failed(1)`, or `healthy again`.
     pub state: String,
-    /// Slices that the figures are made of.
+    /// Number of slices that count for figures.
     pub slices: u64,
     /// Number of these slices after which the array reported its state.
     #[serde(rename = "told")]
@@ -28,11 +28,11 @@ pub struct StateFindings {
     /// done`.
     #[serde(rename = "told_as")]
     pub reported_as: Vec<String>,
-    /// Slices that were left out because the array was in another state after them. They were run
-    /// again.
+    /// Number of slices that were left out because the array was in another state after them. They
+    /// were run again.
     pub left_out: u64,
     pub left_out_as: Vec<String>,
-    /// Pace of a rebuild meanwhile; `None`: there was no rebuild, or none was observed twice.
+    /// Pace of rebuilds during these slices; `None` if no rebuild was read twice in succession.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<Rebuild>,
     /// Comparisons with the array as it was set up; empty for that state itself, and where it is
@@ -45,10 +45,11 @@ pub struct StateFindings {
 /// Pace of the rebuilds of one array under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rebuild {
-    /// Observed stretches of rebuilds. A new one begins when the share falls, with another visit,
-    /// and with a slice in which the state was left.
+    /// Number of observed stretches of rebuilds. A new one begins when the share falls, with
+    /// another visit, and after a slice without a share.
     pub stretches: u64,
-    /// Percent of a rebuild done between the first and the last look of each stretch, all together.
+    /// Percent of a rebuild done between the first and the last reading of each stretch, all
+    /// together.
     pub percent: f64,
     /// Largest error of `percent`, where shares were recorded in whole percent.
     pub percent_off: f64,
@@ -57,10 +58,10 @@ pub struct Rebuild {
     /// Share of that time in which the load ran on the array.
     pub loaded: f64,
     pub member_bytes: Option<u64>,
-    /// Seconds that a whole rebuild takes at the pace of the stretches; the median of several.
-    /// `None`: too little was observed.
+    /// Seconds that a whole rebuild takes at the pace of the stretches, by their median; `None` if
+    /// too little was observed.
     pub whole_s: Option<f64>,
-    /// Bytes a second written to each member that is rebuilt.
+    /// Bytes per second written to each member that is rebuilt.
     pub bytes_per_s: Option<f64>,
     pub sentence: String,
 }

@@ -1,4 +1,4 @@
-//! The regime of writes.
+//! Regime of writes: into the caches, or past them.
 
 use iotax_facts::machine::WriteCache;
 use iotax_model::scenario::Regime;
@@ -18,24 +18,25 @@ pub struct WritesReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VisitReport {
     pub visit: u32,
-    /// Bytes written to the drive that got the least.
+    /// Bytes written in the visit to the drive that got the least.
     pub written: f64,
     pub rounds: usize,
-    /// Index of the first round past the caches, from 0; `None`: it was not reached.
+    /// Index of the first round past the caches, from 0; `None` if there was none.
     pub steady_from: Option<usize>,
     #[serde(flatten)]
     pub why: Why,
-    /// Stacks whose pace fell and stayed down.
+    /// Falls of the write rate that lasted, with their stacks.
     pub changes: Vec<ChangeReport>,
 }
 
-/// A fall of pace, in bytes a second. It includes the flush where flushes show it.
+/// Fall of a stack's write rate, in bytes per second; with the time of the flush if flushes show
+/// the fall.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangeReport {
     pub stack: String,
     /// Bytes that its drive had received in the visit by then.
     pub written: f64,
     pub before: f64,
-    /// Mean pace after the fall.
+    /// Mean rate after the fall.
     pub after: f64,
 }

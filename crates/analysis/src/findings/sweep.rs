@@ -8,13 +8,13 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SweepFindings {
     pub name: String,
-    /// `4k random reads over iodepth`.
+    /// Sweep in words: `4k random reads over iodepth`.
     pub subject: String,
-    /// The swept word along the axis.
+    /// Name of the setting that is swept along the axis.
     pub axis: String,
     /// Unit of the axis values, as in figures.
     pub unit: &'static str,
-    /// The swept word that separates the curves of a grid.
+    /// Name of the second swept setting, which separates the curves of a grid.
     pub curve_word: Option<String>,
     /// Unit of throughput: `1/s`, or `B/s` where the block size is swept.
     pub throughput: &'static str,
@@ -45,14 +45,14 @@ pub struct StackCurve {
     pub emulated: Option<String>,
     pub points: Vec<SweptStack>,
     pub knee: Knee,
-    /// Sentence that says up to which offered rate it kept up; only for sweeps over a rate.
+    /// Sentence on the offered rate up to which the stack kept up; only for sweeps over a rate.
     pub kept_up: Option<String>,
-    /// Changes of the cost; writes have two, the baseline has none.
+    /// Changes of the cost along the curve; writes have two, the baseline has none.
     pub courses: Vec<CostCurve>,
 }
 
 impl StackCurve {
-    /// Returns all conclusions, the most wanted first.
+    /// Returns all conclusions, the most important first.
     pub fn conclusion_sentences(&self) -> impl Iterator<Item = &str> {
         let courses = self.courses.iter().map(|course| course.sentence.as_str());
         courses.chain([self.knee.sentence.as_str()]).chain(self.kept_up.as_deref())
@@ -69,7 +69,7 @@ pub struct SweptStack {
     pub latency: MeasuredFigure,
     /// Throughput over mean latency.
     pub power: MeasuredFigure,
-    /// I/Os a second that the load offered, for an open loop.
+    /// I/Os per second that the load offered, for an open loop.
     pub offered: Option<f64>,
     /// True if the offered rate was achieved; `None` without such a rate or without a figure.
     pub kept_up: Option<bool>,
@@ -95,8 +95,8 @@ pub struct PointCost {
     pub verdict: Verdict,
     pub masked: Option<MaskingCeiling>,
     pub ratio: MeasuredFigure,
-    /// Interval of the ratio that holds for all points of the sweep at once. It covers ratios of
-    /// its own kind; a direction's is separate.
+    /// Interval of the ratio that holds for all points of the sweep at once; ratios of single
+    /// directions are separate.
     pub simultaneous: Option<Interval>,
     /// Median latency of the stack over that of the baseline; for a mix, that of the first
     /// direction.
@@ -154,7 +154,7 @@ impl KneePosition {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostCurve {
     pub quantity: &'static str,
-    /// Points of the whole sweep for which the intervals hold at once.
+    /// Number of points of the whole sweep for which the intervals hold at once.
     pub at_once: usize,
     #[serde(flatten)]
     pub change: CostTrend,
@@ -164,7 +164,7 @@ pub struct CostCurve {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum CostTrend {
-    /// Two points have intervals that exclude each other.
+    /// The intervals of two points exclude each other.
     Changes {
         /// Point where the stack costs more.
         more: CurveEnd,

@@ -7,9 +7,9 @@ use serde::Serialize;
 pub struct TrafficReport {
     pub stack: String,
     pub workload: String,
-    /// I/O that its slices issued, inside and outside of their windows.
+    /// I/O that the stack's slices issued, inside and outside of their windows.
     pub issued: IssuedIo,
-    /// The lowest devices of each place, those of the load first.
+    /// The lowest devices of each place, the place of the load first.
     pub levels: Vec<TrafficLevel>,
     pub differences: Vec<String>,
     pub sentence: String,

@@ -1,4 +1,4 @@
-//! Loads with `verify`.
+//! Results of loads with `verify`.
 
 use iotax_load::verify::VerifiedBlocks;
 use serde::Serialize;
@@ -11,7 +11,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Returns the worst fault in words, if there is any.
+    /// Returns the worst fault in words; `None` if no data were wrong.
     pub fn alarm(&self) -> Option<String> {
         let wrong: Vec<&VerifiedRow> = self.rows.iter().filter(|row| row.wrong() > 0).collect();
         let worst = wrong.iter().max_by_key(|row| row.wrong())?;
@@ -42,7 +42,7 @@ pub struct VerifiedRow {
     pub load: VerifiedBlocks,
     /// Seconds that the reading back took.
     pub took_s: f64,
-    /// Visits in which not everything written was read back.
+    /// Number of visits in which not everything written was read back.
     pub not_read: u64,
     pub sentence: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -50,12 +50,12 @@ pub struct VerifiedRow {
 }
 
 impl VerifiedRow {
-    /// Returns the number of blocks and reads that were not as last written.
+    /// Returns the number of blocks and reads with other data than were last written.
     pub fn wrong(&self) -> u64 {
         self.back.wrong() + self.load.wrong()
     }
 
-    /// Returns true if there is nothing to conclude from.
+    /// Returns true if no block and no read was checked.
     pub fn is_empty(&self) -> bool {
         self.back.blocks + self.load.blocks == 0
     }

@@ -1,12 +1,12 @@
 //! Pairing of two stacks: by rounds where they were up together, by visits where they were not.
-//! Refuses to pair rounds that only one side has.
+//! Rounds and visits of one side alone are left out.
 
 use crate::findings::SampleUnit;
 use crate::gather::rounds::{RoundId, StackSide};
 use crate::gather::subject::Quantity;
 use iotax_stats::visits;
 
-/// Units that two stacks have in common.
+/// Rounds or visits that two stacks have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PairedUnits {
     /// Rounds in order of time.
@@ -15,10 +15,10 @@ pub enum PairedUnits {
     Visits(Vec<u32>, VisitUnit),
 }
 
-/// Name of a visit: attaches were asked for, and hold all stacks each.
+/// Kind of visit: one of the attaches that the user asked for, each with all stacks, or any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VisitUnit {
-    /// Visits that were necessary, or happened to be enough.
+    /// Visits of stacks that cannot be up together, or visits that are enough to be the unit.
     Visit,
     Attach,
 }
@@ -48,15 +48,15 @@ pub struct RoundBasis {
     pub by_bytes: bool,
 }
 
-/// Pairs two stacks where nobody asked for attaches.
+/// Pairs two stacks of a run without `attaches`.
 pub fn pair(a: &StackSide, b: &StackSide) -> PairedUnits {
     pair_over(a, b, 1)
 }
 
-/// Pairs two stacks. Visits are the unit where the stacks were never up together. They are also the
-/// unit where both were up in four visits or more, or in as many attaches as were asked for; the
-/// interval then includes what a set-up did to the ratio. Fewer visits are strata of one set of
-/// rounds.
+/// Pairs two stacks. Visits are the unit if the stacks were never up together. They are also the
+/// unit if both were up together in at least four visits, or in at least three if the user asked
+/// for three attaches or more; the interval then includes what a set-up does to the ratio. Fewer
+/// visits are strata of one set of rounds.
 pub fn pair_over(a: &StackSide, b: &StackSide, attaches: u32) -> PairedUnits {
     let common: Vec<RoundId> =
         a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();

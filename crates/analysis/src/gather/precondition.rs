@@ -1,5 +1,5 @@
 //! Preconditioning of each stack's drives before the measurement: passes over whole drives, and
-//! rounds of each load until its pace was steady, or not.
+//! rounds of each load until its rate was steady or something else ended them.
 
 use crate::findings::WarningReport;
 use crate::findings::precondition::{LoadReport, PassesReport, PreconditionReport};
@@ -88,7 +88,7 @@ fn of_stack(passes: &Passes, stack: &Stack) -> Option<PassesReport> {
     })
 }
 
-/// Returns true if the path is the medium, or one of the equal files that it has.
+/// Returns true if the path, in this place, is that of the medium or of one of its equal files.
 fn is_it(medium: &Medium, place: &Place, path: &str) -> bool {
     let is_named = match medium {
         Medium::File { path: file, .. } => {

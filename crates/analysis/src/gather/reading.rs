@@ -1,5 +1,4 @@
-//! One workload of a run while its findings are made: the sides of its stacks, and questions about
-//! them that come up again and again.
+//! One workload of a run: the sides of its stacks, and answers that several findings need.
 
 use crate::findings::MeasuredFigure;
 use crate::gather::pairing;
@@ -25,20 +24,20 @@ pub struct WorkloadView<'a> {
     pub run: &'a RunData,
     pub workload: &'a Workload,
     pub sides: Vec<StackSide>,
-    /// Slices of stacks that the scenario does not name.
+    /// Number of slices of stacks that the scenario does not name.
     pub unknown: u64,
-    /// Regime of the writes, and the rounds that it leaves.
+    /// Regime of the writes; `sides` have only the rounds that it allows.
     pub writes: WriteCourse,
     pub timeline: Timeline,
-    /// Sides at the matched rate.
+    /// Sides of the slices under the matched load.
     matched: Vec<StackSide>,
     emulated: Vec<Option<String>>,
 }
 
-/// A load that is the same on all stacks.
+/// Load that is the same on all stacks.
 pub struct CommonLoad<'a> {
     own: bool,
-    /// Offered I/Os a second; `None`: a closed loop of one I/O at a time.
+    /// Offered I/Os per second; `None` for a closed loop of one I/O at a time.
     rate: Option<f64>,
     origin: String,
     sides: &'a [StackSide],
@@ -93,11 +92,11 @@ impl<'a> WorkloadView<'a> {
         }
     }
 
-    /// Returns the load under which latencies are compared: an open loop at a matched rate, or the
-    /// workload itself if it is one.
+    /// Returns the load under which latencies are compared: slices at a matched rate or with one
+    /// I/O at a time, or the workload itself if it is such a load.
     ///
     /// # Errors
-    /// Returns the reason why no such load exists.
+    /// [`Refusal`], if no such load was measured or the stacks were not offered the same rate.
     pub fn matched_load(&self) -> Result<CommonLoad<'_>, Refusal> {
         let record =
             self.run.matched.iter().rfind(|matched| matched.workload == self.workload.name);
@@ -134,7 +133,7 @@ impl<'a> WorkloadView<'a> {
     }
 
     /// Returns true if the workload itself is a closed loop of one I/O at a time on every stack,
-    /// with every slice timed.
+    /// measured in series.
     fn is_one_at_a_time(&self) -> bool {
         let one =
             |job: &iotax_load::Job| job.iodepth == 1 && job.numjobs == 1 && job.rate_iops.is_none();
@@ -144,8 +143,8 @@ impl<'a> WorkloadView<'a> {
             && (0..self.sides.len()).all(|at| self.members(at) == 1)
     }
 
-    /// Returns the I/Os a second that the workload itself offers a stack: all threads on all of its
-    /// members together.
+    /// Returns the I/Os per second that the workload itself offers a stack, by all threads on all
+    /// of its members together; `None` if a job has no rate.
     pub fn offered(&self, at: usize) -> Option<f64> {
         let rate = |job: &iotax_load::Job| Some(job.rate_iops? as f64 * f64::from(job.numjobs));
         let jobs = Some(&self.workload.jobs).filter(|jobs| !jobs.is_empty())?;
@@ -153,15 +152,15 @@ impl<'a> WorkloadView<'a> {
         each.map(|each| each * self.members(at) as f64)
     }
 
-    /// Returns the rate that the workload offers every stack; `None` where some have more members,
-    /// each of which is offered the rate.
+    /// Returns the rate that the workload offers every stack. `None` if it offers none, or if some
+    /// stacks have more members, each of which is offered the rate.
     fn offered_to_all(&self) -> Option<f64> {
         let first = self.offered(0)?;
         (1..self.sides.len()).all(|at| self.offered(at) == Some(first)).then_some(first)
     }
 
-    /// Returns why the rates of these two cannot be compared: one has no rate, they were offered
-    /// different loads, or reads did no I/O.
+    /// Returns the reason why the rates of two stacks cannot be compared: one has no whole round,
+    /// they were offered different rates, or reads of one did not reach the devices.
     pub fn incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
         let absent = pair.into_iter().find(|at| self.sides[*at].rounds.is_empty());
         let absent = absent.map(|at| self.not_measured(at)).or_else(|| self.offered_apart(pair));
@@ -184,7 +183,8 @@ impl<'a> WorkloadView<'a> {
         })
     }
 
-    /// Returns the number of targets that are loaded at the same time, in all guests together.
+    /// Returns the number of targets of a stack that are loaded at the same time, in all guests
+    /// together.
     pub fn members(&self, at: usize) -> usize {
         let guests = self.run.start.scenario.stacks[at].guests() as usize;
         guests * self.worker(at).map_or(1, |worker| worker.others.len() + 1)
@@ -226,13 +226,13 @@ impl<'a> WorkloadView<'a> {
         )))
     }
 
-    /// Returns the result of [`WorkloadView::unlike_clocks`] for the workload itself, if any of its
-    /// jobs has a rate.
+    /// Returns the refusal of [`WorkloadView::unlike_clocks`] for the workload's own load (not the
+    /// matched one): only if one of its jobs has a schedule.
     pub fn own_clocks_unlike(&self, pair: [usize; 2]) -> Option<Refusal> {
         self.unlike_clocks(pair).filter(|_| self.has_schedule())
     }
 
-    /// Returns true if any job has more than one I/O in flight.
+    /// Returns true if a thread of any job has more than one I/O in flight.
     pub fn is_deep(&self) -> bool {
         self.workload.jobs.iter().any(|job| job.iodepth > 1)
     }
@@ -246,8 +246,9 @@ impl<'a> WorkloadView<'a> {
         closed.then(|| jobs.iter().map(of).sum::<f64>() * self.members(at) as f64)
     }
 
-    /// Returns the threads of the generator on a stack. Threads of the engine sync have one I/O in
-    /// flight each. Those of posixaio have a helper each, whose CPU time is counted with theirs.
+    /// Returns the number of threads of the generator on a stack. Threads of the engine sync have
+    /// one I/O in flight each. Those of posixaio have a helper each, whose CPU time is counted with
+    /// theirs.
     pub fn threads(&self, at: usize) -> f64 {
         let engine = self.worker(at).map(|worker| &worker.engine);
         let of = |job: &iotax_load::Job| {
@@ -263,7 +264,8 @@ impl<'a> WorkloadView<'a> {
             * self.members(at) as f64
     }
 
-    /// Returns the threads of a probe of processors, memory or the kernel.
+    /// Returns the number of threads of a probe of processors, memory or the kernel; `None` for
+    /// other workloads.
     pub fn threads_of_probe(&self) -> Option<u32> {
         self.workload
             .probe
@@ -310,7 +312,7 @@ impl<'a> WorkloadView<'a> {
         pairing::pair_over(a, b, self.run.start.scenario.measure.attaches)
     }
 
-    /// Returns the fraction within which "no difference" may be said.
+    /// Returns the largest negligible difference, as a fraction.
     pub fn zone(&self) -> f64 {
         self.run.start.scenario.measure.equivalence
     }
@@ -344,8 +346,8 @@ impl<'a> WorkloadView<'a> {
         named().rfind(has_it).or_else(|| named().next_back())
     }
 
-    /// Returns the bytes that the load reached on a stack, all its members and guests together: the
-    /// least and the most over all stacks. `None`: nothing was loaded.
+    /// Returns the bytes that the load reached on the stack with the least and on that with the
+    /// most, all members and guests of a stack together. `None` if nothing was loaded.
     pub fn reached(&self) -> Option<(u64, u64)> {
         let of_each = || (0..self.sides.len()).filter_map(|at| self.reached_of(at));
         Some((of_each().min()?, of_each().max()?))
@@ -367,7 +369,7 @@ impl<'a> WorkloadView<'a> {
         Some(places.values().map(bytes).sum())
     }
 
-    /// Returns the bytes of a target that the largest job takes.
+    /// Returns the bytes that the largest job uses of a target with `target` bytes.
     pub fn job_bytes(&self, target: u64) -> u64 {
         let jobs = self.workload.jobs.iter();
         jobs.map(|job| job.size.map_or(target, |size| size.min(target))).max().unwrap_or(target)
@@ -383,7 +385,7 @@ impl<'a> WorkloadView<'a> {
         }
     }
 
-    /// Returns the basis of the first comparison: acknowledged time.
+    /// Returns the basis of acknowledged rates: bytes for loads that write, else I/Os.
     pub fn basis(&self) -> RoundBasis {
         RoundBasis { quantity: Quantity::Acknowledged, by_bytes: self.workload.writes() }
     }
@@ -410,8 +412,8 @@ impl<'a> WorkloadView<'a> {
         }
     }
 
-    /// Returns what was recorded about a stack that failed: its I/O errors, or the words with which
-    /// the workload ended.
+    /// Returns what was recorded about a stack that failed: its I/O errors, or the reason for which
+    /// the workload ended. `None` if there is neither.
     fn failure_of(&self, stack: &str) -> Option<String> {
         let failed = |warning: &&Warning| warning.subject == stack && warning.kind == IO_ERRORS;
         let warning = self.run.warnings.iter().find(failed);
@@ -422,7 +424,8 @@ impl<'a> WorkloadView<'a> {
         })
     }
 
-    /// Returns the reason why the figures of a stack are not representative.
+    /// Returns the reason why the figures of a stack are not representative; `None` if it is not
+    /// emulated.
     pub fn emulated(&self, at: usize) -> Option<String> {
         self.emulated[at].clone()
     }
@@ -433,7 +436,7 @@ impl<'a> WorkloadView<'a> {
     }
 }
 
-/// Returns true if a workload ended as it should.
+/// Returns true if a workload that ended for this reason did not fail.
 pub fn is_ordinary(reason: &str) -> bool {
     ended_as_asked(reason) || ["interrupted", "complete"].contains(&reason)
 }

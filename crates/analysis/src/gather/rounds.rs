@@ -1,6 +1,6 @@
 //! From slices to rounds: one pass over the record of a workload for each purpose. Only whole
-//! rounds count, since a kill in the middle of a round leaves it lopsided. A slice with a failed
-//! sample spoils its round for that stack.
+//! rounds count, since a kill in the middle of a round leaves it lopsided. A slice that failed to
+//! count its I/Os or bytes spoils its round for that stack.
 
 use crate::findings::WritebackWait;
 use iotax_model::record::{
@@ -19,10 +19,10 @@ use std::ops::Add;
 
 pub type RoundId = (u32, u32);
 
-/// Grouping of visits into series of rounds: visits to the same one of the equal files form one
-/// series. A file's advantage for one stack cancels with the next file's for another only if all
-/// files weigh alike, however often a run was resumed. Attaches that were asked for stay separate,
-/// and so do visits of records that do not say.
+/// Grouping of visits into strata of rounds. Visits to the same one of the equal files form one
+/// stratum: a file's advantage for one stack cancels with the next file's for another only if all
+/// files weigh alike, however often a run was resumed. Each visit is a stratum of its own if the
+/// user asked for several attaches, or if the record does not name the files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VisitStrata {
     siblings: Option<u32>,
@@ -52,9 +52,9 @@ impl VisitStrata {
 pub struct RoundTotal {
     slices: u32,
     spoiled: bool,
-    /// Completions in the windows.
+    /// Number of I/Os completed in the windows.
     pub ios: f64,
-    /// Completions, including discarded ones; the CPU times are divided by this.
+    /// Number of I/Os completed, including discarded ones; CPU times are divided by it.
     pub all_ios: f64,
     /// Discarded time at the start of the slices.
     pub discarded_s: f64,
@@ -70,7 +70,7 @@ pub struct RoundTotal {
     /// User and system time of this host if the place is a guest on it, else of the place. A
     /// guest's time is part of its host's.
     pub cpu_ns: Option<f64>,
-    /// Seconds for which limits on CPU time held threads back there, on all processors together.
+    /// Seconds for which limits on CPU time held threads back, on all processors together.
     pub throttled_s: f64,
     /// CPU time of the threads that serve the I/O apart from the load, if every slice reports it.
     pub engine_ns: Option<f64>,
@@ -79,18 +79,18 @@ pub struct RoundTotal {
     pub latency: Total,
     /// I/Os, bytes and latencies of each direction, in the order of [`IoDirection::ALL`].
     directions: [DirectionTotal; 3],
-    /// Sums of each place, if the load runs in several.
+    /// Sums for each place, if the load runs in several.
     pub parts: BTreeMap<Place, PartTotal>,
     /// I/Os and window seconds of each target, if a place has several (disks of a guest).
     pub targets: BTreeMap<(Place, usize), (f64, f64)>,
-    /// Slices of load in several places.
+    /// Number of slices whose load ran in several places.
     pub with_parts: u32,
-    /// Sum over these slices of the share of the window in which all places ran.
+    /// Sum over slices in several places of the share of the window in which all places ran.
     pub together: f64,
-    /// Sum over these slices, where they end on equal bytes, of the share of the window that had
-    /// passed when the last place began.
+    /// Sum over slices in several places that end on equal bytes of the share of the window that
+    /// had passed when the last place began.
     pub late: f64,
-    /// Number of times that one of these slices was run again.
+    /// Number of times that slices in several places were run again.
     pub run_again: u32,
 }
 
@@ -138,7 +138,8 @@ impl PartTotal {
         self.seconds += other.seconds;
     }
 
-    /// Returns the I/Os of one direction or of all.
+    /// Returns the number of I/Os in one direction or, for `None`, in all; trims are not counted
+    /// separately.
     pub fn amount(&self, way: Option<IoDirection>) -> f64 {
         match way {
             None => self.ios,
@@ -174,15 +175,15 @@ impl RoundTotal {
         }
     }
 
-    /// Returns the I/Os and bytes of one direction or of all.
+    /// Returns the I/Os and bytes in one direction or, for `None`, in all.
     pub fn amounts(&self, way: Option<IoDirection>) -> (f64, f64) {
         way.map_or((self.ios, self.bytes), |way| {
             (self.direction_total(way).ios, self.direction_total(way).bytes)
         })
     }
 
-    /// Returns the latencies and their count. The count is 0 in a round without a completion, which
-    /// is a round like any other. `None`: there were I/Os, and their latencies are lost.
+    /// Returns the sum of the latencies in ns and their number, 0 in a round in which nothing
+    /// completed. `None` if I/Os completed whose latencies are lost.
     pub fn latency_total(&self) -> Option<Total> {
         (self.latency.items > 0.0 || self.ios == 0.0).then_some(self.latency)
     }
@@ -191,9 +192,9 @@ impl RoundTotal {
 #[derive(Debug, Default)]
 pub struct StackSide {
     pub rounds: BTreeMap<RoundId, RoundTotal>,
-    /// Rounds that are not whole.
+    /// Number of rounds that are not whole.
     pub dropped: u64,
-    /// Places that loaded the stack in other rounds, and have no part in these.
+    /// Lost places that loaded the stack in other rounds than those kept.
     pub left_out: BTreeSet<Place>,
     /// Number of whole rounds that were dropped because other places took part: they belong to
     /// another load.
@@ -203,14 +204,14 @@ pub struct StackSide {
     pub trim: RoundHistograms,
     /// Latencies of fsync and fdatasync, where the load calls them.
     pub flush: RoundHistograms,
-    /// Latencies from issue to end, where latencies begin at a schedule.
+    /// Latencies from issue to completion, if `read` and the others begin when an I/O was due.
     pub service: RoundHistograms,
-    /// Times between the generator's looks at its queue.
+    /// Times between two checks of a generator's thread for completions.
     pub reap_gap: RoundHistograms,
     pub errors: u64,
     /// Error of the first failed sample, in words.
     pub failed: Option<String>,
-    /// Histograms whose frame is torn.
+    /// Number of histograms whose frame is torn.
     pub torn: u64,
     pub debt: WritebackWait,
     /// Seconds of load in whole rounds.
@@ -218,7 +219,8 @@ pub struct StackSide {
     pub usage: CeilingUsage,
     pub strata: VisitStrata,
     frames: Vec<HistogramFrame>,
-    /// Histogram frames of each of several places.
+    /// Offset of the histogram frame of each place and round; empty unless several places load the
+    /// stack.
     place_frames: Vec<(Place, RoundId, u64)>,
 }
 
@@ -231,17 +233,16 @@ pub struct CeilingUsage {
     pub user_ns: f64,
     /// Time that one thread had for computing.
     pub thread_ns: f64,
-    /// CPU time of the place apart from the generator's threads, where both are reported, and the
-    /// length of the slices.
+    /// CPU time of the place, in slices that also report that of the generator's threads.
     cpu_use: HostCpuUse,
     /// Idle CPU time and all CPU time of the place.
     pub place: (f64, f64),
     /// Idle and all CPU time of this host if the place is a guest on it.
     pub host: Option<(f64, f64)>,
-    /// I/Os in flight by the queue's own count, summed over the windows that report them
-    /// (`in_flight_windows_ns`), and the service times of those that ended in them.
+    /// Time in flight of the I/Os by the queue's own count, over the windows that report it.
+    /// `served_ns` has the service times of those that completed in these.
     pub in_flight_ns: f64,
-    /// Windows of the slices that report I/Os in flight.
+    /// Length of the windows that report I/Os in flight.
     pub in_flight_windows_ns: f64,
     pub served_ns: f64,
     slices: f64,
@@ -249,8 +250,8 @@ pub struct CeilingUsage {
     squares: f64,
 }
 
-/// CPU time of a place under load: apart from the generator's threads, in all, and the time that it
-/// covers.
+/// CPU time of a place under load, of all but the generator's threads (`other_ns`) and in all, and
+/// the length of the slices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct HostCpuUse {
     other_ns: f64,
@@ -258,7 +259,8 @@ struct HostCpuUse {
     lasted_ns: f64,
 }
 
-/// Returns the CPU time of all places whose time a stack takes; a guest's time is in its host's.
+/// Returns the CPU times of all places that work for a stack; a guest's are part of its host's.
+/// `None` if they were not recorded.
 fn of_all_places(slice: &Slice) -> Option<CpuTimes> {
     let cpu = slice.host_cpu.or(slice.cpu)?;
     Some(slice.other_cpu.map_or(cpu, |other| cpu.sum_times(other)))
@@ -321,8 +323,8 @@ fn add_cpu_times((idle, all): (f64, f64), cpu: CpuTimes) -> (f64, f64) {
     (idle + cpu.idle_ns as f64, all + busy + cpu.idle_ns as f64)
 }
 
-/// Returns the time in which one generator thread could have computed. The generator's CPU time is
-/// that of the whole slice. fio's is that of the window, since its start and drain are not known.
+/// Returns the ns in which one generator thread could compute. A generator's CPU time is that of
+/// the whole slice, but fio's is that of the window, since its start and drain are not known.
 fn generator_span(slice: &Slice) -> f64 {
     let around = if slice.drain_ns == 0 && slice.discarded_ios == 0 {
         0
@@ -358,7 +360,7 @@ impl IoDirection {
     /// All directions, in the order of reports.
     pub const ALL: [IoDirection; 3] = [IoDirection::Read, IoDirection::Write, IoDirection::Trim];
 
-    /// Returns the reason for a record without this direction.
+    /// Returns the reason why figures of this direction are missing: `no read was recorded`.
     pub fn none_recorded(self) -> String {
         format!("no {} was recorded", self.word())
     }
@@ -378,8 +380,8 @@ pub fn index(run: &RunData) -> HashMap<&str, usize> {
     stacks.map(|(at, stack)| (stack.name.as_str(), at)).collect()
 }
 
-/// Returns the sides of all stacks for one purpose, in the order of the scenario, and the number of
-/// slices of unknown stacks.
+/// Returns the sides of all stacks from the slices with this purpose, in the order of the scenario,
+/// and the number of slices of unknown stacks.
 pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<StackSide>, u64) {
     let index = index(run);
     let strata = VisitStrata::from_run(run);
@@ -430,8 +432,8 @@ pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Stack
     (sides, unknown)
 }
 
-/// Returns visits with several stacks that disturbed each other and were then measured apart.
-/// Slices of these visits do not count.
+/// Returns the visits, each with its set, in which several stacks disturbed each other, if they
+/// were then measured apart. Slices of these visits do not count.
 fn crowded(run: &RunData, workload: &Workload) -> BTreeSet<(u32, u32)> {
     // Sets number their visits by themselves.
     let mut stacks: BTreeMap<(u32, u32), BTreeSet<&str>> = BTreeMap::new();
@@ -530,9 +532,8 @@ impl StackSide {
         self.sum_load();
     }
 
-    /// Keeps the rounds of one set of places, where places were lost that loaded the stack with
-    /// others. The set with the most rounds wins, and the larger one on a tie. `lost` are the lost
-    /// places of the stack.
+    /// Keeps the rounds of the set of places with the most rounds, the larger set on a tie. Rounds
+    /// differ in their places after one was lost; `lost` are the lost places of the stack.
     fn keep_one_set_of_places(&mut self, lost: &BTreeSet<Place>) {
         let set = |round: &RoundTotal| round.parts.keys().cloned().collect::<BTreeSet<Place>>();
         let mut counts: BTreeMap<BTreeSet<Place>, usize> = BTreeMap::new();
@@ -618,9 +619,9 @@ impl StackSide {
     }
 
     /// Returns true if the stack kept up with a rate that this number of schedules offered
-    /// together. All schedules begin with the slice. A window that holds no whole number of their
-    /// I/Os therefore lacks the same part of an I/O in every slice. So less than one I/O per
-    /// schedule and slice is no shortfall, however few I/Os there are.
+    /// together; `None` without a whole round. All schedules begin with the slice, so a window that
+    /// holds no whole number of their I/Os lacks the same part of an I/O in every slice. Less than
+    /// one I/O per schedule and slice is therefore no shortfall, however few I/Os there are.
     pub fn kept_up(&self, offered: f64, schedules: f64) -> Option<bool> {
         let sum = |of: fn(&RoundTotal) -> f64| self.rounds.values().map(of).sum::<f64>();
         let lacking = offered * sum(|round| round.window_s) - sum(|round| round.ios);
@@ -657,7 +658,8 @@ impl StackSide {
         found
     }
 
-    /// Returns the latencies of only these rounds, for a comparison with a stack that lacks some.
+    /// Returns the latencies of one direction in these rounds alone, for a comparison with a stack
+    /// that lacks others.
     pub fn latencies_of(
         &self,
         run: &RunData,
@@ -687,12 +689,13 @@ fn busy_s(slice: &Slice) -> f64 {
         / 1e9
 }
 
-/// Adds two values; the sum exists only if every part does.
+/// Adds a part to a sum, which is `None` once a part is missing. If it is the `first`, it is the
+/// sum.
 fn add_if_both<T: Add<Output = T>>(first: bool, sum: Option<T>, part: Option<T>) -> Option<T> {
     if first { part } else { Some(sum? + part?) }
 }
 
-/// Samples of a slice, sorted by meaning.
+/// Sums of a slice's samples, and the offsets of its histograms.
 #[derive(Default)]
 pub(crate) struct SampleSums {
     pub(crate) ios: f64,

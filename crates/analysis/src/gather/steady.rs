@@ -21,27 +21,28 @@ use iotax_units::show_bytes;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Writes of one workload while its findings are made; empty for reads.
+/// Regime of the writes of one workload, with its caches and visits; empty for loads that do not
+/// write.
 #[derive(Debug, Default)]
 pub struct WriteCourse {
     regime: Regime,
     caches: Vec<WriteCache>,
     names: Vec<String>,
-    /// Causes by stack that drop its flushes, if there are any.
+    /// What makes the flushes of each stack do nothing; `None` if nothing does.
     no_flush: Vec<Option<String>>,
     visits: Vec<(u32, Steady, Range<usize>)>,
-    /// Flags for all rounds in these ranges: true if verdicts may rest on the round.
+    /// For each written round, true if it is neither a long one nor one of preconditioning.
     plain: Vec<bool>,
     refused: Option<Refusal>,
-    /// True if the load ran before every visit until its pace was steady.
+    /// True if the load ran before every visit until its rate was steady.
     preconditioned: bool,
-    /// Stacks whose judged rounds SNIA would not call level.
+    /// Stacks whose judged rounds are not level by SNIA's measure.
     uneven: Vec<(String, Window)>,
 }
 
 impl WriteCourse {
-    /// Finds where the caches end, and keeps only those rounds of the sides that a verdict of the
-    /// regime may rest on. If nothing shows the end, all rounds are kept and verdicts are refused.
+    /// Finds the rounds that are past the caches. In the steady regime, keeps only these rounds of
+    /// the sides; if nothing shows where the caches end, it keeps all rounds and refuses verdicts.
     pub fn settle_regime(
         run: &RunData,
         workload: &Workload,
@@ -102,15 +103,16 @@ impl WriteCourse {
         }
     }
 
-    /// Returns the reason why no verdict of the workload can be given, on any figure: the regime
-    /// was not reached.
+    /// Returns the reason why no verdict of the workload can be given, on any figure: the steady
+    /// regime was not reached. Otherwise `None`.
     pub fn regime_refusal(&self) -> Option<&Refusal> {
         self.refused.as_ref()
     }
 
-    /// Returns the verdict on two stacks, or the refusal if the regime allows none. Every slice
-    /// ends with a flush, which empties a cache above it. What is acknowledged from there never
-    /// gets past the cache, however much is written.
+    /// Returns the verdict on two stacks, or the refusal if the writes allow none: the steady
+    /// regime was not reached, a flush does nothing (durable rates), or a cache above the flush
+    /// acknowledges (acknowledged rates). The flush after every slice empties such a cache, so no
+    /// writes get past it, however many there are.
     pub fn verdict(&self, found: Verdict, which: Quantity, stacks: [usize; 2]) -> Verdict {
         let undone = stacks.into_iter().find_map(|stack| self.without_flush(stack));
         if let Some(refused) = undone.filter(|_| which == Quantity::Durable) {
@@ -154,7 +156,7 @@ impl WriteCourse {
         Some((name, cache))
     }
 
-    /// Returns the findings for the report; `None` for reads.
+    /// Returns the findings for the report; `None` for loads that do not write.
     pub fn writes_report(&self) -> Option<WritesReport> {
         if self.visits.is_empty() {
             return None;
@@ -253,7 +255,7 @@ impl WriteCourse {
     }
 }
 
-/// A round with the index of its kind. Rounds are numbered separately for each kind.
+/// Number of a round, and the index of its kind: each kind has numbers of its own.
 type NumberedRound = (RoundId, usize);
 
 /// Index of the kind of the rounds that verdicts rest on.
@@ -322,7 +324,7 @@ fn reached(visit: &VisitReport) -> String {
     )
 }
 
-/// Returns what verdicts on writes leave open.
+/// Returns lines on what verdicts on writes do not exclude.
 pub fn not_excluded(all: &[&WriteCourse]) -> Vec<String> {
     let writes = || all.iter().filter(|writes| !writes.visits.is_empty());
     let of =

@@ -11,9 +11,9 @@ use iotax_probe::ProbeUnit;
 /// Smallest block size for which throughput is shown instead of IOPS.
 const THROUGHPUT_FROM: u64 = 64 << 10;
 
-/// Returns the quantity that is compared, for all I/Os or for one direction of a mix. A write names
-/// its figure and its regime, unless two runs differ in it; reads of a mix with writes name the
-/// regime alone.
+/// Returns the words for a compared rate, of all I/Os or of one direction of a mix. Loads that
+/// write name the figure (acknowledged or durable) and the regime, reads of a mix only the regime.
+/// `regime` is `None` if it differs between two runs.
 pub fn quantity(
     workload: &Workload,
     which: Quantity,
@@ -36,8 +36,8 @@ pub fn quantity(
     }
 }
 
-/// Returns the unit that people use: bytes for one job with large blocks, else I/Os; a probe has
-/// its own.
+/// Returns the unit in which rates of a workload are given: bytes for one job with large blocks,
+/// else I/Os; a probe has its own.
 pub fn rate_unit(workload: &Workload) -> &'static str {
     match workload.probe_unit() {
         Some(ProbeUnit::Bytes) => return "B/s",
@@ -79,12 +79,12 @@ fn job_kind(job: &Job) -> String {
     }
 }
 
-/// Marks the name of something emulated; the banner gives the reason once.
+/// Marks the name of something emulated with ` ~`; the banner gives the reason once.
 pub fn mark_emulated(name: &str, emulated: bool) -> String {
     format!("{name}{}", if emulated { " ~" } else { "" })
 }
 
-/// Returns the subject of a comparison's sentence.
+/// Returns the subject of a comparison's sentence: `loop against file`, marked if it is emulated.
 pub fn comparison_subject(stack: &str, against: &str, emulated: bool) -> String {
     mark_emulated(&format!("{stack} against {against}"), emulated)
 }

@@ -1,5 +1,5 @@
-//! Slices in the order of the record, as the judge needs them. The order of the stacks shows
-//! carry-over, and rounds of longer slices are included with the others.
+//! Slices in the order of the record, from which verdicts are made: the order of the stacks shows
+//! carry-over, and rounds of longer slices show whether the length matters.
 
 use crate::gather::pairing::RoundBasis;
 use crate::gather::rounds::{RoundId, SampleSums, VisitStrata, index};
@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap};
 pub struct Timeline {
     rounds: Vec<TimedRound>,
     strata: VisitStrata,
-    /// Number of slices that a stack has in a whole long round.
+    /// Number of slices of a stack in a whole long round.
     long_slices: usize,
 }
 
@@ -77,11 +77,12 @@ impl Timeline {
         }
     }
 
-    /// Returns the rounds for the judge: the plain ones named in `paired`, and the long ones that
-    /// are whole on both sides.
+    /// Returns the rounds by which two stacks are judged: the plain ones in `paired`, and the long
+    /// ones between these that are whole on both sides.
     ///
     /// # Errors
-    /// [`Refusal`] when a durable time was not recorded or a byte-bound slice wrote nothing.
+    /// [`Refusal`], if a flush was not recorded for the durable quantity, or if a slice that is
+    /// judged by bytes wrote nothing.
     pub fn rounds(
         &self,
         pair: [usize; 2],
@@ -187,8 +188,8 @@ impl SliceSlot {
         }
     }
 
-    /// Returns the part of a round. A third stack only shows which stack ran before, so data that
-    /// it lacks does not matter.
+    /// Returns the slice as a part of its round. A stack that is not `compared` only shows which
+    /// stack ran before, so a missing flush of it does not matter.
     fn round_part(&self, compared: bool, basis: RoundBasis) -> Result<RoundPart, Refusal> {
         let flush_s = match (basis.quantity, self.flush_s) {
             (Quantity::Durable, None) if compared => return Err(no_flush()),
@@ -200,17 +201,17 @@ impl SliceSlot {
     }
 }
 
-/// Returns the kind of value that slices have on this basis.
+/// Returns the kind of a slice's value: time per byte if it is judged by bytes, else a rate.
 pub fn slice_value(basis: RoundBasis) -> SliceValue {
     if basis.by_bytes { SliceValue::Time } else { SliceValue::Rate }
 }
 
-/// Returns the refusal for a durable figure if a slice has no flush.
+/// Returns the refusal for a durable figure without a flush.
 pub fn no_flush() -> Refusal {
     Refusal::NotMeasured { reason: "no flush was recorded".into() }
 }
 
-/// Returns the refusal for a time per byte if a slice has no bytes.
+/// Returns the refusal for a time per byte of a slice without bytes.
 pub fn wrote_nothing() -> Refusal {
     Refusal::NotMeasured { reason: "a slice that should end on equal bytes completed none".into() }
 }

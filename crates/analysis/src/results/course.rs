@@ -1,6 +1,6 @@
 //! Change of a cost over a sweep, judged by intervals that hold for all its points at once, since
-//! the largest of many costs is large by chance alone. Points with an unreliable interval are
-//! refused.
+//! the largest of many costs is large by chance alone. Points with an unreliable interval are left
+//! out.
 
 use crate::compare::simultaneous::SimultaneousFigure;
 use crate::findings::sweep::{CostCurve, CostTrend, CurveEnd, SweepValue};
@@ -36,8 +36,9 @@ fn cost_curve(
     CostCurve { quantity, at_once, change, sentence }
 }
 
-/// Returns the figure if its interval is reliable. Problems such as batches that depend on each
-/// other make it unreliable; a wide interval, or one of many, is not.
+/// Returns the ratio with an interval that holds for `at_once` points; `None` if it is unreliable.
+/// Problems such as batches that depend on each other make it so; a wide interval, or one of many,
+/// does not.
 fn usable(one: &Comparison, at_once: usize) -> Option<SimultaneousFigure> {
     let sound = match &one.rate.verdict {
         Verdict::Unresolved { reason, .. } => {

@@ -183,7 +183,7 @@ fn spread(
     }
 }
 
-/// Returns the ratio where its interval is refused.
+/// Returns the ratio without an interval, which is missing for this reason.
 fn point(rounds: &[Vec<(Total, Total)>; 1], reason: Refusal) -> MeasuredFigure {
     match ratio::point_of_means(rounds) {
         Ok(value) => {
@@ -235,7 +235,8 @@ fn rates(side: &StackSide, way: Option<IoDirection>) -> BTreeMap<Place, f64> {
     sums.into_iter().map(|(place, part)| (place, rate(&part))).collect()
 }
 
-/// Returns the stack with the fewest places that does not differ otherwise.
+/// Returns the stack with the fewest places that differs from stack `at` in nothing else; `None` if
+/// there is none.
 fn fewest(reading: &WorkloadView, at: usize) -> Option<usize> {
     let stacks = &reading.run.start.scenario.stacks;
     let copies = |stack: usize| stacks[stack].clients();
@@ -326,11 +327,11 @@ fn lost_places_note(crowd: &Crowd) -> String {
     }
 }
 
-/// Delay of a window's common start up to which it counts as nearly whole.
+/// Mean late start, as a share of the window, above which the sentence mentions it.
 const MUCH_LATE: f64 = 0.01;
 
-/// Share of repeated slices that is worth a note. Slices are not chosen for repetition by what they
-/// measure, but by how busy the host was.
+/// Mean number of repetitions of a slice above which the sentence mentions them. Slices are not
+/// chosen for repetition by what they measure, but by how busy the host was.
 const FEW_AGAIN: f64 = 0.03;
 
 #[cfg(test)]

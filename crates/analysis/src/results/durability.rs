@@ -74,8 +74,8 @@ pub fn percents(share: &MeasuredFigure) -> Option<(String, String)> {
     Some((percent(low, f64::floor), percent(high, f64::ceil)))
 }
 
-/// Returns what is known of the share of a row: `2.5 to 44.6 %`. If no kill or all kills lost
-/// something, it is one bound, since all of the error is on the side that is left.
+/// Returns the interval of a row's share: `2.5 to 44.6 %`. If no kill lost something, or each did,
+/// it has only the bound that is neither 0 nor 100 %. `None` without kills.
 pub fn known_share(row: &DurabilityRow) -> Option<String> {
     let (low, high) = percents(&row.share)?;
     Some(match row.lossy {
@@ -85,7 +85,8 @@ pub fn known_share(row: &DurabilityRow) -> Option<String> {
     })
 }
 
-/// Formats a percentage with one decimal, and with two digits where it is small.
+/// Formats a share in percent with one decimal, or with two significant digits if it is small,
+/// rounded by `outwards`.
 fn percent(share: f64, outwards: fn(f64) -> f64) -> String {
     let value = 100.0 * share;
     let decimals = if value > 0.0 { (1.0 - value.log10().floor()).max(1.0) as usize } else { 1 };
@@ -157,7 +158,8 @@ fn row_words(row: &DurabilityRow, kill: Kill) -> String {
     )
 }
 
-/// Reports kills that found nothing under way; they tried only what had been flushed.
+/// Returns a clause on the kills that found nothing in flight, which tried only what had been
+/// flushed; empty if there are none.
 fn idle(row: &DurabilityRow) -> String {
     match row.idle {
         0 => String::new(),
@@ -168,7 +170,8 @@ fn idle(row: &DurabilityRow) -> String {
     }
 }
 
-/// Returns the reason why writes that survived the kills may still be lost.
+/// Returns the reason why writes that survived the kills may still be lost; `None` if none is
+/// known.
 fn caution(run: &RunData, row: &DurabilityRow) -> Option<&'static str> {
     let disk =
         run.places.iter().flat_map(|place| &place.disks).find(|disk| disk.stack == row.stack);
@@ -183,10 +186,11 @@ fn caution(run: &RunData, row: &DurabilityRow) -> Option<&'static str> {
     }
 }
 
-/// Returns the headline of the run.
+/// Returns the headline of the run: the row with the most kills that lost something, or a summary
+/// if none did.
 ///
 /// # Errors
-/// Returns the reason why the run has no headline.
+/// Fails if no trial was made.
 pub fn headline(found: &Durability) -> Result<String, String> {
     let broken = found.rows.iter().filter(|row| row.is_broken());
     let worst = broken.max_by_key(|row| (row.lossy, row.found.broken_blocks()));
@@ -222,7 +226,8 @@ fn all_kept(rows: &[DurabilityRow]) -> String {
     )
 }
 
-/// Returns what the trials of each stack do not show, by what was read back.
+/// Returns lines on what the trials do not show, by what QEMU, the guests and the drives report of
+/// their caches. Empty without trials.
 pub fn not_shown(run: &RunData, found: &Durability) -> Vec<String> {
     if found.rows.is_empty() {
         return Vec::new();

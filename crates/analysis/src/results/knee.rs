@@ -19,7 +19,8 @@ impl UnnamedKnee {
     }
 }
 
-/// Finds the knee of powers from the smallest value of `axis` to the largest.
+/// Finds the knee of powers, which are in the order of the values of `axis`; `None` is a power
+/// without an interval.
 pub fn find_knee(powers: &[(SweepValue, Option<SimultaneousFigure>)], axis: &str) -> UnnamedKnee {
     let known: Vec<(&SweepValue, SimultaneousFigure)> =
         powers.iter().filter_map(|(at, sure)| Some((at, (*sure)?))).collect();

@@ -170,7 +170,7 @@ fn same_limit(one: &ShapedCourse, all: &[ShapedCourse]) -> Option<String> {
 }
 
 impl LimitFindings {
-    /// Returns the limits on processors, which no course shows.
+    /// Returns the set limits on processors, which no course shows.
     pub fn set_on_processors(&self) -> impl Iterator<Item = &SetLimit> {
         let is_on = |set: &&SetLimit| matches!(set.of, LimitUnit::Processors | LimitUnit::Allowed);
         self.settings.iter().filter(is_on)
@@ -199,7 +199,8 @@ impl CourseFinding {
         matches!(self.direction, "send" | "receive")
     }
 
-    /// Returns the rate that the course held, with two standard errors, or that it reached.
+    /// Returns the rate that the course held, with an interval of two standard errors, or the rate
+    /// that it reached, without an interval.
     pub fn rate_figure(&self) -> MeasuredFigure {
         let held =
             |rate: UncertainValue| self.course_figure(rate.value, Some(2.0 * rate.error), "/s");
@@ -213,7 +214,8 @@ impl CourseFinding {
         }
     }
 
-    /// Returns the burst, with two standard errors and a block; missing without a bucket.
+    /// Returns the burst, with an interval of two standard errors and a block; missing without a
+    /// bucket.
     pub fn burst(&self) -> MeasuredFigure {
         match self.found {
             Some(CourseShape::Bucket(bucket)) => {
@@ -240,8 +242,8 @@ impl CourseFinding {
         MeasuredFigure::known_value(value, unit, (points, SampleUnit::Points), interval)
     }
 
-    /// Returns a setting that explains the rate of a course whose shape is not a limiter's: a
-    /// limiter that drops what it did not pass at once is as unsteady as a drive.
+    /// Returns the setting that explains the rate of a course whose shape is not a limiter's, if
+    /// there is one: a limiter that drops what it does not pass at once is as unsteady as a drive.
     fn met_setting(&self) -> Option<&SetLimit> {
         let Some(CourseShape::Open { .. }) = self.found else { return None };
         let shown = self.on_wire.or(self.rate_figure().value())?;

@@ -31,9 +31,9 @@ impl Agreement {
         Agreement::Unresolved { reason: reason.to_string() }
     }
 
-    /// Compares a measured ratio and its bounds with a printed one. An interval so wide that the
-    /// run itself concludes nothing from it, or that does not say by how much the sides differ,
-    /// would agree with almost anything.
+    /// Compares a measured ratio and its bounds with the range of a printed one. The result is
+    /// unresolved for an interval so wide that it would agree with almost anything: the run itself
+    /// concludes nothing from it, or it does not say by how much the sides differ.
     fn with_printed(ratio: f64, low: f64, high: f64, printed: [f64; 2], zone: f64) -> Agreement {
         let [least, most] = printed;
         let is_bound = least == 0.0;
@@ -58,11 +58,11 @@ impl Agreement {
     }
 }
 
-/// Share of the logarithm of a ratio up to which its interval says by how much the sides differ. A
-/// run that otherwise misses its precision stops there too.
+/// Largest half-width of an interval that still says by how much the sides differ, as a share of
+/// the logarithm of the ratio. A run that misses its precision also stops at this width.
 const WIDE: f64 = 0.1;
 
-/// Returns all published findings; `None` where the scenario has none.
+/// Returns the published figures next to the measured ones; `None` if the scenario has none.
 pub fn published(
     run: &RunData,
     readings: &[WorkloadView],
@@ -188,7 +188,8 @@ impl PublishedCell<'_> {
         }
     }
 
-    /// Returns the range that the published ratio may have, and its value.
+    /// Returns the range that the published ratio may have, and its value. Fails if no figure of
+    /// the baseline was published from which a ratio follows.
     fn rounding(&self) -> Result<([f64; 2], f64), String> {
         let baseline = self.reading.name(self.reading.run.start.scenario.baseline);
         let figure = self.figure;
@@ -216,7 +217,7 @@ impl PublishedCell<'_> {
         ours.clone().nth(usize::from(self.figure.metric.is_durable()))
     }
 
-    /// Returns the direction of a rate, unless it covers all I/Os.
+    /// Returns the direction of the figure's metric; `None` if it covers all I/Os.
     fn direction(&self) -> Option<rounds::IoDirection> {
         directions::of_metric(self.reading, self.figure.metric)
     }
@@ -246,7 +247,8 @@ impl PublishedCell<'_> {
         }
     }
 
-    /// Returns true if I/Os and bytes a second have different ratios.
+    /// Returns true if jobs differ in block size, so that I/Os and bytes per second have different
+    /// ratios.
     fn mixes_blocks(&self) -> bool {
         let is_of = |job: &&Job| match self.direction() {
             None => true,
@@ -258,9 +260,10 @@ impl PublishedCell<'_> {
         blocks.len() > 1
     }
 
-    /// Returns the reason why nothing follows from the measured ratio. A refusal for too wide an
-    /// interval, or for one of many, does not count: it answers whether there is a difference,
-    /// which is another question. Nor does an interval of rates apply to latencies.
+    /// Returns the reason why the measured ratio cannot be compared, if there is one. A verdict
+    /// that is withheld only because the interval is wide, or one of many, is no such reason: it is
+    /// about whether there is a difference. Refusals of rates apply to latencies only if they
+    /// concern the slices or a limit.
     fn spoilt(&self, comparison: Option<&Comparison>) -> Option<String> {
         let one = comparison?;
         if one.emulated.is_some() {
@@ -320,7 +323,7 @@ fn agreement_sentences(figures: &[PublishedFinding]) -> Vec<String> {
     said
 }
 
-/// Returns one line per reason, with the figures that it applies to.
+/// Returns one line per reason that `pick` returns, with the figures that it applies to.
 fn reasons<'a>(
     figures: &'a [PublishedFinding],
     what: &str,

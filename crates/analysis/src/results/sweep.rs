@@ -47,8 +47,8 @@ struct PlacedPoint<'a> {
 
 const OPEN_LOOP: &str = "A stack that keeps up achieves the offered rate whatever it costs: there the cost shows in latency only";
 
-/// Builds the findings of one sweep. It leaves out points without a coordinate, which a
-/// hand-written record may hold.
+/// Returns the findings of one sweep. Points without a coordinate, which a hand-written record may
+/// hold, are left out; `None` if no others remain.
 fn of_members(name: &str, mut members: Vec<PlacedPoint>) -> Option<SweepFindings> {
     members.retain(|member| !member.at.is_empty());
     let first = *members.first()?;
@@ -154,7 +154,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Returns the costs for all I/Os, or for one direction of a mix.
+    /// Returns the costs of a stack at one point, for all I/Os or for one direction of a mix.
     fn costs(&self, member: &PlacedPoint, stack: &str, direction: Option<&str>) -> Vec<PointCost> {
         let cost = |one: &Comparison| {
             let rate = one.rate_of(direction)?;
@@ -222,7 +222,7 @@ fn kept_up(points: &[SweptStack]) -> String {
     }
 }
 
-/// Returns the row's own mean if there is one direction; for a mix the mean over all I/Os.
+/// Returns the mean latency of all I/Os: that of the row if there is one direction.
 fn latency(reading: &WorkloadView, stack: usize, row: &StackRow) -> MeasuredFigure {
     let side = &reading.sides[stack];
     match row.latency.as_slice() {
@@ -232,7 +232,7 @@ fn latency(reading: &WorkloadView, stack: usize, row: &StackRow) -> MeasuredFigu
     }
 }
 
-/// Returns `(I/Os, sum of their latencies)` of each round.
+/// Returns `(I/Os, sum of their latencies in ns)` of each round.
 fn waits(side: &StackSide) -> Vec<(f64, f64)> {
     side.rounds.values().map(|round| (round.latency.items, round.latency.sum)).collect()
 }

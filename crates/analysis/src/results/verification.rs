@@ -1,5 +1,5 @@
-//! Loads with `verify`: for each stack and workload, what it returned of what had been written to
-//! it. A report first names a stack that returned anything else.
+//! Loads with `verify`: whether each stack returned, under each workload, what had been written to
+//! it. A report first names a stack that did not.
 
 use crate::findings::verification::{Verification, VerifiedRow};
 use iotax_load::verify::{BlockFault, Example, VerifiedBlocks};
@@ -10,7 +10,7 @@ use iotax_store::RunData;
 use iotax_units::{grouped, show_bytes};
 use std::collections::BTreeSet;
 
-/// Returns the findings of a run with such loads; `None` for any other run.
+/// Returns the findings on loads with `verify`; `None` for a run without such loads.
 pub fn verification(run: &RunData) -> Option<Verification> {
     let scenario = &run.start.scenario;
     let verifying = scenario.workloads.iter().filter(|workload| workload.verifies());

@@ -81,8 +81,8 @@ pub fn warnings(
     all
 }
 
-/// Reports how fast blocks that had no place yet were written in the first visit: once for each
-/// stack, and not as a figure.
+/// Reports how fast the blocks of each stack were written for the first time, before its first
+/// measured visit. This is no figure of the stack.
 fn laid_out(run: &RunData) -> Vec<WarningReport> {
     let said = |stack: &str| {
         let first = run.laid_out.iter().find(|one| one.stack == stack)?;
@@ -108,8 +108,8 @@ fn laid_out(run: &RunData) -> Vec<WarningReport> {
     run.start.scenario.stacks.iter().filter_map(|stack| said(&stack.name)).collect()
 }
 
-/// Reports breaks of the level that do not affect the ratio; those that do have withheld the
-/// verdict.
+/// Reports lasting changes of the level of both stacks that left their ratio unchanged. Others have
+/// withheld the verdict.
 fn levels(workload: &WorkloadFindings) -> Vec<WarningReport> {
     let broken = |one: &&Comparison| {
         one.checks.level.is_some_and(|split| split.meaning == Meaning::LevelOnly)
@@ -145,7 +145,8 @@ fn one_a_matter(recorded: impl Iterator<Item = WarningReport>) -> Vec<WarningRep
 /// Kind of the warning that guests wait for processors.
 const GUESTS: &str = "guests";
 
-/// Merges two such warnings if they differ only in the names of the guests.
+/// Merges the texts of two warnings about guests; `None` if they differ in more than the names of
+/// the guests.
 fn merge_guest_warnings(known: &str, other: &str) -> Option<String> {
     let ((whose, said), (who, what)) = (known.split_once(": ")?, other.split_once(": ")?);
     let known = whose.split(", and ").any(|one| one == who);
@@ -157,7 +158,7 @@ fn is_about(one: &WarningReport, stack: &str) -> bool {
     one.subject == stack || one.subject.split(", ").any(|subject| subject == stack)
 }
 
-/// Returns the warnings that show only when the slices are read.
+/// Returns the warnings that show only when the slices are read. Those in `known` are not repeated.
 fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<WarningReport> {
     let name = &reading.workload.name;
     let mut found = reading.writes.warnings(name);

@@ -65,8 +65,8 @@ pub fn bill_of_seed(seed: u64) -> RunData {
     Twin::new(seed, prefixes()).bill().measured()
 }
 
-/// The bill run with another loop device latency per I/O (93,700 ns in the others), a week later on
-/// another kernel.
+/// The run of [`bill_of_seed`], but with this latency of the loop device (93,700 ns there), a week
+/// later and on another kernel.
 pub fn a_week_later(seed: u64, loop_latency_ns: f64) -> RunData {
     let mut stacks = prefixes();
     stacks[1].latency_ns = loop_latency_ns;
@@ -77,7 +77,7 @@ pub fn a_week_later(seed: u64, loop_latency_ns: f64) -> RunData {
     run
 }
 
-/// The bill of any seed with the kernel's release among its facts.
+/// The run of [`bill_of_seed`] with a kernel release among its facts.
 pub fn a_week_before(seed: u64) -> RunData {
     let mut run = bill_of_seed(seed);
     run.places[0].facts.kernel = Some("6.1.0".into());
@@ -145,7 +145,7 @@ pub fn known_drive() -> RunData {
     run
 }
 
-/// Moves all stacks of a run to a drive of a machine that is nobody's guest.
+/// Moves all stacks of a run to a drive of a physical machine.
 pub fn on_a_drive(run: &mut RunData, device: Device) {
     let path = std::path::PathBuf::from("/dev/nvme1n1");
     for stack in &mut run.start.scenario.stacks {
@@ -621,7 +621,7 @@ pub fn visits() -> RunData {
 }
 
 /// A sweep over iodepth. The file has its knee at 8. The loop device costs the same at all points;
-/// the guest costs more the deeper, with its knee at 4.
+/// the guest costs more at greater depths, and has its knee at 4.
 pub fn sweep() -> RunData {
     sweep_of_seed(20)
 }
@@ -742,8 +742,8 @@ pub fn matrix() -> RunData {
 /// Seed with which a stack without a cost seems to have one; there are others.
 const MATRIX_SEED: u64 = 36;
 
-/// A number of stacks on a file, each with a cost of its own, the last with the largest, under a
-/// number of loads.
+/// Stacks on a file, each with a cost of its own, the last with the largest, under this number of
+/// loads.
 pub fn many(stacks: usize, loads: u32) -> RunData {
     let costly = |at: usize| {
         let name = format!("s{at}").leak();
@@ -783,7 +783,7 @@ pub fn cells() -> RunData {
     twin.measured()
 }
 
-/// Two stacks over three set-ups, each of which gives a stack something of its own.
+/// Two stacks over three set-ups, each of which adds something of its own to the rate of a stack.
 pub fn attaches() -> RunData {
     let slow = stack("fs(ext4)", "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)", 115_000.0);
     let mut twin = Twin::new(35, vec![stack("file", FILE, 90_000.0), slow]);
@@ -824,8 +824,8 @@ fn saturating(seed: u64, servers: f64) -> Twin {
     Twin { slice_ns: 1e7, noise_of: (0.01, 0.01), ..Twin::new(seed, vec![file, layer, guest]) }
 }
 
-/// Two stacks with 20 kills each of the guest and of QEMU: one keeps everything, the other has an
-/// overlay that is lost with QEMU.
+/// A search for limits: small blocks are limited, and a limit of reads is set. Large blocks meet no
+/// limit.
 pub fn limits() -> RunData {
     let (small, large) = (CourseLoad::SmallBlocks, CourseLoad::LargeBlocks);
     let (read, write) = (CourseDirection::Read, CourseDirection::Write);
@@ -858,7 +858,7 @@ pub fn limits() -> RunData {
 }
 
 /// A search for limits: for each load, the course of a limiter that lets a burst of three seconds
-/// and `rate` a second through, on something 20 times as fast.
+/// and then `rate` per second through, on something 20 times as fast.
 pub fn limits_of(seed: u64, rate: f64, loads: &[(CourseDirection, CourseLoad)]) -> RunData {
     let mut run = Twin::new(seed, vec![stack("file", "file:/srv/iotax.img", 90_000.0)]).data;
     let search = LimitSearch { writes: true, seconds: 6.0, rest_s: 10.0, qmp: None };

@@ -1,6 +1,6 @@
-//! Simulated runs for tests: stacks with known costs under drifting noise, from a seed. There is
-//! one for everything that a report must cope with: a bill, A/A, an emulated guest, a killed run,
-//! writes, visits, a failure.
+//! Simulated runs for tests: stacks with known costs under drifting noise, from a seed. Each case
+//! that a report must handle has one: a bill, A/A, an emulated guest, a killed run, writes, visits,
+//! a failure.
 
 use iotax_facts::machine::Facts;
 use iotax_load::{EngineName, Histogram, Job, Rw};
@@ -33,16 +33,16 @@ pub struct TwinStack {
     latency_ns: f64,
     /// Latency of a mix's writes over that of its reads.
     write_factor: f64,
-    /// Share of reads that it makes of a mix's I/Os, over the share that is asked for.
+    /// Share of reads among a mix's I/Os, over the share that is asked for.
     read_factor: f64,
-    /// Rounds after which its worker dies.
+    /// Number of rounds after which the stack's worker dies.
     lives: u32,
     /// Number of I/Os that it works on at once: its latency is flat below that and rises with the
     /// load above.
     servers: Option<f64>,
     /// CPU time of this host per I/O in addition to its own, where the load runs in a guest.
     host_cpu_ns: Option<f64>,
-    /// Number of guests; each has one part more than the one before it.
+    /// Number of guests; each completes one part more than the one before it.
     parts: u32,
 }
 
@@ -50,7 +50,7 @@ pub struct TwinStack {
 pub struct Twin {
     stacks: Vec<TwinStack>,
     jobs: Vec<Job>,
-    /// Words over which the jobs are swept.
+    /// Names of the settings over which the jobs are swept.
     swept: &'static [&'static str],
     slice_ns: f64,
     /// I/Os of a slice of writes, which ends on equal bytes.
@@ -60,14 +60,14 @@ pub struct Twin {
     apart: Option<u32>,
     /// Number of times that all stacks are set up.
     attaches: u32,
-    /// Rounds at the matched rate, and that rate in I/Os a second.
+    /// Number of rounds at the matched rate, and that rate in I/Os per second.
     matched: Option<(u32, f64)>,
-    /// Rounds with slices four times as long.
+    /// Number of rounds with slices four times as long.
     long: u32,
-    /// Rounds of the baseline alone and along with the others, and the share of its rate that it
-    /// then keeps.
+    /// Number of rounds of the baseline alone and along with the others, and the share of its rate
+    /// that it then keeps.
     alone: Option<(u32, f64)>,
-    /// Limit of I/Os a second that all stacks share, and the round from which it holds.
+    /// Limit in I/Os per second that all stacks share, and the round from which it holds.
     limit: Option<(u32, f64)>,
     /// Standard deviation of the noise that all stacks share, and of each slice's own.
     noise_of: (f64, f64),
@@ -427,7 +427,8 @@ impl Twin {
         }
     }
 
-    /// Records a log-normal distribution with a tail: one in 200 takes eight times as long.
+    /// Stores a log-normal distribution of latencies with a tail (one in 200 takes eight times as
+    /// long), and returns its offset.
     fn histogram(&mut self, median: f64, ios: f64) -> u64 {
         let mut histogram = Histogram::new();
         for _ in 0..ios as u64 {
@@ -437,7 +438,8 @@ impl Twin {
         self.kept(histogram)
     }
 
-    /// Records gaps without chance: one in a hundred is four times as long.
+    /// Stores gaps without chance, of which one in a hundred is four times as long, and returns
+    /// their offset.
     fn gaps(&mut self, usual: f64, ios: f64) -> u64 {
         let mut histogram = Histogram::new();
         for at in 0..(ios as u64 / 4).max(1) {
@@ -455,7 +457,7 @@ impl Twin {
 
 /// Histograms of one slice.
 struct Histograms {
-    /// Histogram of each direction, with its I/Os.
+    /// Direction, number of I/Os, and offset of the histogram of their latencies.
     latency: Vec<(&'static str, f64, u64)>,
     reap_gap: Option<u64>,
     service: Option<u64>,
@@ -466,7 +468,7 @@ struct Histograms {
 struct How {
     purpose: Purpose,
     factor: f64,
-    /// Offered I/Os a second.
+    /// Offered I/Os per second.
     rate: Option<f64>,
 }
 

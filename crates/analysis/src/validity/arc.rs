@@ -48,8 +48,8 @@ pub fn keeps_data(layer: &LayerSpec) -> Option<MemoryCache> {
     layer.catalog_entry()?.memory_cache.filter(is_kept)
 }
 
-/// Returns the bytes of a drive that one byte of a load takes if nothing is cached. Some layers
-/// read whole blocks; sequential reads do not read the rest of a block again.
+/// Returns the bytes that a drive must read for one byte of a load if nothing is cached. Some
+/// layers read whole blocks; sequential reads do not read the rest of a block again.
 pub fn amplification(stack: &Stack, jobs: &[Job]) -> f64 {
     let whole = |layer: &LayerSpec| Some((layer.catalog_entry()?.block?)(layer));
     let block = stack.layers.iter().filter_map(whole).max().unwrap_or(0);

@@ -47,14 +47,15 @@ fn stalls(readings: &[WorkloadView]) -> Option<String> {
     Some(format!("{name}: stalls of a stack that are rarer than one in {every} s"))
 }
 
-/// Says that differences are concluded from intervals that hold simultaneously with all others.
+/// Returns the caveat about chance, for `many` comparisons: how often such a run reports a false
+/// difference. `None` without comparisons.
 fn chance(many: usize) -> Option<String> {
     (many > 0).then(|| {
         "chance: at most 5 in 100 such runs report any false difference, in throughput, latencies and CPU times together".to_owned()
     })
 }
 
-/// Returns the checks for which too little was measured.
+/// Returns lines on the checks that some comparisons lack because too little was measured.
 fn unchecked(comparisons: &[&Comparison]) -> Vec<String> {
     let of_rounds = || {
         comparisons.iter().filter(|one| {

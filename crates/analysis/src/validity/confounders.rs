@@ -12,8 +12,8 @@ use iotax_model::stack::{LayerSpec, Stack};
 use iotax_units::show_bytes;
 use std::collections::BTreeSet;
 
-/// Function that returns a setting of a stack; `None`: the stack has no such setting, or nobody
-/// knows it.
+/// Function that returns a setting of a stack; `None` if the stack has no such setting, or if it is
+/// not known.
 type OfStack = fn(&Stack) -> Option<Setting>;
 
 /// Settings that follow from how a stack lays data over its drives, each with the words for a
@@ -55,8 +55,8 @@ pub fn other_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
     bases(reading, at).into_iter().flat_map(against).collect()
 }
 
-/// Returns what a stack is compared with: the baseline, and the column that its table takes shares
-/// of.
+/// Returns the stacks with which a stack is compared: the baseline, and the stack of which its
+/// table gives shares.
 pub(crate) fn bases(reading: &WorkloadView, at: usize) -> Vec<usize> {
     let scenario = &reading.run.start.scenario;
     let mut bases = vec![scenario.baseline];
@@ -78,9 +78,9 @@ pub(crate) fn bases(reading: &WorkloadView, at: usize) -> Vec<usize> {
     bases
 }
 
-/// Returns true if the two differ in one thing, which is then what is compared: in the layers that
-/// one has on top, in one option of one layer, or in the drives below. An option that is written as
-/// its default is the default.
+/// Returns true if two stacks differ in one thing, which is then what is compared: in the layers
+/// that one has on top, in one option of one layer, or in the drives below. An option that is
+/// written as its default is the default.
 fn is_on_purpose([a, b]: [&Stack; 2]) -> bool {
     let other_medium = usize::from(a.medium != b.medium);
     let differ: usize = a.layers.iter().zip(&b.layers).map(|(a, b)| differences(a, b)).sum();
@@ -123,11 +123,11 @@ fn redundancy(stack: &Stack) -> Option<Setting> {
     Setting::some_setting(format!("{} ({kept})", layout.name), kept.clone())
 }
 
-/// Fraction up to which sizes count as the same on the label.
+/// Largest difference of two memory sizes, as a fraction, that is not reported.
 const SAME_MEMORY: f64 = 0.05;
 
-/// Compares the memory of two places that were made for the comparison; this host and a guest on it
-/// differ by nature.
+/// Returns the memory of two places if it differs; `None` also if one place is this host, since a
+/// host and a guest on it differ by nature.
 fn memory(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
     let of = |at: usize| {
         reading.worker(at).filter(|worker| !worker.place.is_host())?;
@@ -143,8 +143,8 @@ fn memory(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting,
     apart.then(|| (said(here), said(there), "not the same memory for caches"))
 }
 
-/// Commands that an initiator has at its target at one time: per disk of an iSCSI session, or per
-/// NVMe queue.
+/// Number of commands that an initiator has at its target at one time: per disk of an iSCSI
+/// session, or per NVMe queue.
 struct TargetDepth {
     said: String,
     commands: u64,
@@ -169,8 +169,8 @@ fn depth(stack: &Stack) -> Option<TargetDepth> {
     })
 }
 
-/// Compares the depths of two initiators, if the load has more in flight than the smaller one
-/// holds: the rest waits before it is sent.
+/// Returns the depths of two initiators, if the load has more in flight than the smaller one holds:
+/// the rest waits before it is sent. Otherwise `None`.
 fn commands(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
     let [there, here] = pair.map(|at| depth(&reading.run.start.scenario.stacks[at]));
     let (there, here) = (there?, here?);

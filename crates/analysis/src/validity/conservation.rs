@@ -1,6 +1,7 @@
 //! Compares the I/O that a load issued with the I/O that the block devices below it completed. Both
 //! must agree, or the difference must have a known cause: a cache, a hole, a layer that writes more
-//! than it is given. If reads of the baseline did no I/O, there is no verdict.
+//! than it is given. If reads of the baseline did no I/O and no cache explains it, there is no
+//! verdict.
 
 use crate::findings::traffic::{TrafficLevel, TrafficReport};
 use crate::gather::reading::WorkloadView;
@@ -20,7 +21,7 @@ const TOLERANCE_OF_A_MIX: f64 = 0.03;
 /// Fraction of the bytes that may be in excess: metadata of file systems.
 const EXCESS: f64 = 0.05;
 
-/// A difference, in one direction, between the bytes issued and the bytes that the lowest devices
+/// Difference, in one direction, between the bytes issued and the bytes that the lowest devices
 /// completed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrafficDifference {
@@ -37,7 +38,8 @@ impl TrafficDifference {
         self.share < 1.0
     }
 
-    /// Returns true if a known cache answered reads.
+    /// Returns true if reads did not reach the devices for a known cause that is no hole, such as a
+    /// cache.
     pub fn is_cached(&self) -> bool {
         self.of_reads && self.is_loss() && !self.unwritten && self.cause.is_some()
     }
@@ -59,14 +61,15 @@ impl TrafficDifference {
     }
 }
 
-/// Sums of a stack under one load, all visits together.
+/// I/O of a stack under one load, all visits together.
 struct StackTraffic<'a> {
     issued: IssuedIo,
     /// Each place with the I/O during the slices and the I/O between them; the places of the load
     /// come first.
     places: Vec<(&'a Place, DeviceReading, DeviceReading)>,
     slices: u32,
-    /// Slices in which the lowest devices of some place completed clearly more than was issued.
+    /// Number of slices in which the lowest devices of some place completed clearly more than was
+    /// issued.
     exceeded: u32,
 }
 
@@ -113,8 +116,8 @@ impl<'a> StackTraffic<'a> {
         })
     }
 
-    /// Names other programs as the cause of a surplus, if their I/O between the slices, or in some
-    /// of the slices, explains it.
+    /// Names other programs as the cause of a surplus, if their I/O between the slices (`others`
+    /// bytes), or in some of the slices, explains it.
     fn of_others(&self, others: u64) -> Option<String> {
         let some = 2 * self.exceeded <= self.slices;
         let words = || match some {
@@ -186,7 +189,7 @@ pub fn differences(reading: &WorkloadView, at: usize) -> Vec<TrafficDifference> 
         .collect()
 }
 
-/// Returns true if devices report and have completed all reads that were issued.
+/// Returns true if devices report reads and have completed all that were issued.
 pub fn reads_arrived(reading: &WorkloadView, at: usize) -> bool {
     let is_lost = |one: &TrafficDifference| one.of_reads && one.is_loss();
     let Some(traffic) = StackTraffic::gather(reading, at) else { return false };
@@ -200,6 +203,7 @@ fn has_unwritten(reading: &WorkloadView, at: usize) -> bool {
 }
 
 /// Returns what keeps bytes from the lowest devices: holes, a cache, compression or deduplication.
+/// `None` if nothing is known that does.
 fn cause_of_loss(reading: &WorkloadView, at: usize, of_reads: bool) -> Option<String> {
     let stack = &reading.run.start.scenario.stacks[at];
     let is_on = |option: &str| {
@@ -221,7 +225,7 @@ fn cause_of_loss(reading: &WorkloadView, at: usize, of_reads: bool) -> Option<St
     causes.into_iter().flatten().next().map(str::to_owned)
 }
 
-/// Returns the page cache that the I/O of a stack goes through, if the user asked for it.
+/// Describes the page cache that the I/O of a stack goes through; `None` if its options bypass it.
 fn page_cache(reading: &WorkloadView, at: usize) -> Option<&'static str> {
     let stack = &reading.run.start.scenario.stacks[at];
     let is_cached = |disk: &GuestDisk| disk.qemu.get("cache.direct").is_some_and(|on| on == "off");
@@ -237,6 +241,7 @@ fn page_cache(reading: &WorkloadView, at: usize) -> Option<&'static str> {
 }
 
 /// Returns what adds I/O below the load: readahead, or layers that write more than they are given.
+/// `None` if nothing is known that does.
 fn cause_of_surplus(reading: &WorkloadView, at: usize, of_reads: bool) -> Option<String> {
     let stack = &reading.run.start.scenario.stacks[at];
     let added: Vec<&str> =
@@ -251,8 +256,8 @@ fn cause_of_surplus(reading: &WorkloadView, at: usize, of_reads: bool) -> Option
     }
 }
 
-/// Returns why this pair has no verdict: reads of one stack did no I/O, and the user did not ask
-/// for a cache.
+/// Returns the refusal of a pair whose reads did no I/O: one of the stacks read holes, or reads of
+/// the baseline were lost without a known cause.
 pub fn refusal(reading: &WorkloadView, [base, at]: [usize; 2]) -> Option<Refusal> {
     let lost = |at: usize| lost_reads(reading, at).map(|found| (at, found));
     // An unexplained loss of the compared stack is only a warning: its own cache may be what is
@@ -270,7 +275,7 @@ pub fn refusal(reading: &WorkloadView, [base, at]: [usize; 2]) -> Option<Refusal
     Some(no_io(reading, at, &found))
 }
 
-/// Returns why a figure of this stack alone means nothing: its reads were of blocks never written.
+/// Returns the refusal of a figure of this stack alone: its reads were of blocks never written.
 pub fn refusal_of_one(reading: &WorkloadView, at: usize) -> Option<Refusal> {
     let found = lost_reads(reading, at).filter(|found| found.unwritten)?;
     Some(no_io(reading, at, &found))

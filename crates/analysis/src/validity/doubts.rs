@@ -1,6 +1,6 @@
-//! Causes that make figures lie although every one of them is right: a clock that runs at another
-//! speed, time stolen by a hypervisor, more jobs than processors, a cache that holds all of the
-//! data, sides that differ in more than their layers. Each is a check of its own in [`CHECKS`];
+//! Causes that make figures misleading although every one of them is right: a clock that runs at
+//! another speed, time stolen by a hypervisor, more jobs than processors, a cache that holds all of
+//! the data, sides that differ in more than their layers. Each is a check of its own in [`CHECKS`];
 //! none changes a figure.
 
 use crate::ceilings::efficiency;
@@ -212,7 +212,7 @@ fn generators_own(case: &LoadedStack) -> Option<(&'static str, String)> {
     Some(("generator", text))
 }
 
-/// Returns the share of the generator's thread time in user mode.
+/// Returns the share of the generator's thread time in user mode; `None` if it is not recorded.
 fn users_share(case: &LoadedStack, at: usize) -> Option<f64> {
     generator::shares(&case.reading.sides[at], case.reading.threads(at)).map(|[user, _]| user)
 }
@@ -233,7 +233,7 @@ fn littles_law(case: &LoadedStack) -> Option<(&'static str, String)> {
     Some(("littles_law", text))
 }
 
-/// Checks for a disk that goes through the host's page cache.
+/// Checks for a disk that goes through the host's page cache, if all data fit the host's memory.
 fn held_by_the_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     let stack = &case.stack().name;
     let disks = case.run().places.iter().flat_map(|place| &place.disks);
@@ -278,14 +278,15 @@ fn answered_by_a_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// Reports I/O that is lost or added below the load without a known cause.
+/// Reports I/O that was lost or added below the load without a known cause, or lost in holes.
 fn not_conserved(case: &LoadedStack) -> Option<(&'static str, String)> {
     let found = conservation::differences(case.reading, case.at);
     let unnamed = found.iter().find(|one| one.is_unnamed())?;
     Some((TRAFFIC, unnamed.sentence()))
 }
 
-/// Checks for reads with ZFS's own cache below, unless the data came from the devices.
+/// Checks for reads of data that fit a memory cache of a layer, such as ZFS's ARC, unless they came
+/// from the devices.
 fn held_by_the_arc(case: &LoadedStack) -> Option<(&'static str, String)> {
     let from_devices = is_from_devices(case);
     arc::has_room(case.reading, case.at).filter(|_| !from_devices).map(|text| ("cached", text))
@@ -338,8 +339,8 @@ fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// Checks for a rate above what all drives can do at once: first by what they do here, then by what
-/// their links carry, then by their rating.
+/// Checks for a rate above what the drives, their links or the network can do; reports the first
+/// bound that is exceeded.
 fn above_its_drives(case: &LoadedStack) -> Option<(&'static str, String)> {
     let ours = case.found.efficiency.iter().filter(|one| one.stack == case.stack().name);
     ours.filter_map(efficiency::excess_reason).next().map(|text| ("faster", text))
@@ -402,8 +403,8 @@ fn other_machine(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// Checks for fio on one side, and another generator or another fio on the other, where no layer
-/// says so.
+/// Checks for fio on one side, and another generator or another fio on the other, although the
+/// stacks name the same generator.
 fn engines(case: &LoadedStack) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
     let engine = |at: usize| case.reading.worker(at).map(|worker| &worker.engine);
@@ -440,7 +441,7 @@ fn due_or_issued(case: &LoadedStack) -> Option<(&'static str, String)> {
 }
 
 /// Returns the vulnerabilities that one side is mitigated against and the other is not, by the
-/// kernels' names for them; `base` is the first side.
+/// kernels' names for them; `None` if there are none. `base` is the name of the first side.
 fn mitigations(base: &str, a: &Facts, b: &Facts) -> Option<String> {
     let (a, b) = (&a.cpu.mitigations, &b.cpu.mitigations);
     let is_on = |state: &String| state.starts_with("Mitigation");
@@ -483,8 +484,8 @@ fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// Checks for other programs whose CPU time is included in that of an I/O; reported for the
-/// baseline, which shows them.
+/// Checks for other programs that used so much CPU time that the CPU time per I/O includes it.
+/// Reported for the baseline, whose slices show them.
 fn neighbours_of_the_load(case: &LoadedStack) -> Option<(&'static str, String)> {
     let is_base = case.at == case.run().start.scenario.baseline;
     neighbours::neighbour_warning(case.reading)

@@ -1,7 +1,7 @@
 //! Data that a side of a comparison reads although this run did not write it. A new volume is
-//! written before it is read, but a drive that belongs to somebody is read as it was found. A drive
-//! answers blocks that were never written, or were trimmed, without looking for them. If one side
-//! does so, the other looks slow. If both may, only what lies between drive and load is measured.
+//! written before it is read, but a drive of the user's is read as it was found. A drive answers
+//! reads of blocks that were never written, or were trimmed, without reading its media. If one side
+//! does so, the other looks slow. If both may, only what is between drive and load is measured.
 
 use crate::gather::reading::WorkloadView;
 use crate::validity::confounders::bases;
@@ -10,8 +10,8 @@ use iotax_model::stack::{LayerSpec, Medium, Stack};
 
 pub const KIND: &str = "found_data";
 
-/// Checks a stack and what it is compared with: reports that one of them, or both, read data that
-/// the run has not written.
+/// Returns a sentence for each stack with which a stack is compared, if one of the two, or both,
+/// read data that the run has not written.
 pub fn data_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
     let scenario = &reading.run.start.scenario;
     if scenario.measure.precondition.passes > 0
@@ -55,8 +55,8 @@ fn fills_a_file(layer: &LayerSpec) -> bool {
     layer.catalog_entry().is_some_and(|help| help.gives == Face::File)
 }
 
-/// Returns true for a medium that belongs to somebody. Files of iotax itself, drives of a lab,
-/// which it fills, and files that somebody else has written do not count.
+/// Returns true for a medium with a device, or a path on another host, that iotax does not fill.
+/// Files and drives of a lab do not count.
 fn is_somebodys(medium: &Medium) -> bool {
     let theirs = |medium: &Medium| {
         matches!(medium, Medium::Device { .. } | Medium::Remote { size: None, .. })

@@ -1,4 +1,4 @@
-//! The load generator's own share in a stack's figures: its CPU time, how often it looked at its
+//! The load generator's own share in a stack's figures: its CPU time, how often it checked its
 //! queue, and whether its latencies and its counts agree. A figure describes the stack as long as
 //! these are small.
 
@@ -7,10 +7,11 @@ use crate::gather::reading::WorkloadView;
 use crate::gather::rounds::{RoundTotal, StackSide};
 use iotax_stats::Digits;
 
-/// Error above which a report says that latencies and counts contradict each other.
+/// Largest error by Little's law, as a fraction, that a report accepts.
 pub const LITTLES_LAW: f64 = 0.02;
 
-/// Returns the fractions of each thread's time in user mode and in the kernel.
+/// Returns the fractions of each thread's time in user mode and in the kernel; `None` if they were
+/// not recorded.
 pub fn shares(side: &StackSide, threads: f64) -> Option<[f64; 2]> {
     let usage = &side.usage;
     let all_ns = usage.thread_ns * threads;
@@ -27,9 +28,10 @@ pub fn littles_law_error(side: &StackSide) -> Option<f64> {
     (usage.in_flight_ns > 0.0).then(|| usage.served_ns / usage.in_flight_ns - 1.0)
 }
 
-/// Returns the largest fraction that the ends of the windows may explain. An I/O that began before
-/// the window counts with all of its time where it ends, and one that ends after the window not at
-/// all. That is at most a mean service time of those in flight at each end.
+/// Returns the largest error by Little's law, as a fraction, that the ends of the windows may
+/// explain. An I/O that began before the window counts with all of its time where it ends, and one
+/// that ends after the window not at all. That is at most a mean service time of those in flight at
+/// each end.
 pub fn ends(side: &StackSide) -> Option<f64> {
     let usage = &side.usage;
     let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
@@ -57,8 +59,8 @@ pub fn on_baseline(reading: &WorkloadView, comparisons: &[Comparison]) -> Vec<St
     comparisons.iter().filter_map(said).collect()
 }
 
-/// Returns the error if latencies and counts contradict each other beyond what the ends of the
-/// windows can explain.
+/// Returns the error by Little's law if it is more than the ends of the windows can explain:
+/// latencies and counts contradict each other. Otherwise `None`.
 pub fn contradicts_itself(found: &GeneratorReport) -> Option<f64> {
     let error = found.littles_law_error?;
     (error.abs() > LITTLES_LAW + found.littles_law_ends.unwrap_or(0.0)).then_some(error)

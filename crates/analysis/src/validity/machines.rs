@@ -1,6 +1,6 @@
 //! Differences between two places apart from what was measured there: facts that the user stated
-//! for both under one name, and the settings that managers of two virtual machines gave them and
-//! their disks under load.
+//! for both under one name, and the settings that libvirt, Proxmox VE or ESXi report of two virtual
+//! machines and of their disks under load.
 
 use crate::gather::reading::WorkloadView;
 use iotax_facts::vm::{VmDisk, VmFacts};
@@ -61,8 +61,9 @@ pub(crate) fn of_one(one: &VmFacts, other: &VmFacts) -> Vec<MachineDifference> {
     all
 }
 
-/// Returns the differences between the settings of two virtual machines of one manager and of their
-/// disks under load. Two managers do not mean the same by a word, so they are not compared.
+/// Returns the differences between the settings of two virtual machines, and of their disks under
+/// load. Empty if their managers (such as libvirt) differ, since the same word then differs in
+/// meaning.
 fn of_two(one: (&VmFacts, &Path), other: (&VmFacts, &Path)) -> Vec<MachineDifference> {
     if one.0.manager != other.0.manager {
         return Vec::new();

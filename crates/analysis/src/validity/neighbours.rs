@@ -9,9 +9,9 @@ use iotax_model::stack::Medium;
 use iotax_stats::Refusal;
 use std::path::Path;
 
-/// Number of busy processors above which other work is reported, together with [`PART`].
+/// Number of processors busy with other work above which it is reported, together with [`PART`].
 const PROCESSORS: f64 = 0.5;
-/// Share of all the host's computing above which other work is reported.
+/// Share of all that the host computed that must have been other work for it to be reported.
 const PART: f64 = 0.5;
 
 /// File systems that work in the thread that calls them; others have workers of their own
@@ -27,8 +27,8 @@ const DISKS: &[&str] = &["nvme", "sd"];
 
 pub const KIND: &str = "neighbours";
 
-/// Returns the processors that others kept busy while the baseline was loaded, and their share of
-/// all that the host computed; `None` where that is little, or not known.
+/// Returns the number of processors that others kept busy while the baseline was loaded, and the
+/// share of these in all that the host computed; `None` if that is little, or not known.
 pub fn busy(reading: &WorkloadView) -> Option<(f64, f64)> {
     let base = reading.run.start.scenario.baseline;
     let (processors, part) = reading.sides.get(base)?.usage.others()?;
@@ -36,7 +36,8 @@ pub fn busy(reading: &WorkloadView) -> Option<(f64, f64)> {
         .then_some((processors, part))
 }
 
-/// Returns the warning if others computed so much that CPU time per I/O is not that of the stacks.
+/// Returns the warning if others computed so much that CPU time per I/O is not that of the stacks;
+/// otherwise `None`.
 pub fn neighbour_warning(reading: &WorkloadView) -> Option<String> {
     let base = reading.run.start.scenario.baseline;
     busy(reading).map(|(processors, part)| {
@@ -50,14 +51,14 @@ pub fn neighbour_warning(reading: &WorkloadView) -> Option<String> {
 }
 
 impl WorkloadView<'_> {
-    /// Returns the reason why CPU times of these two do not compare: one is incomplete, or others
-    /// computed on this host all the time.
+    /// Returns the reason why CPU times of these two stacks do not compare: one is incomplete, or
+    /// others computed on this host all the time. Otherwise `None`.
     pub fn cpu_incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
         self.cpu_lacking(pair).or_else(|| refusal(self))
     }
 }
 
-/// Returns the reason why there are no conclusions on CPU time.
+/// Returns the reason why there are no verdicts on CPU time; `None` if others computed little.
 fn refusal(reading: &WorkloadView) -> Option<Refusal> {
     neighbour_warning(reading).map(|reason| Refusal::NotMeasured { reason })
 }

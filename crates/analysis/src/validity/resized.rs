@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 const KIND: &str = "resized";
 
-/// Checks a stack under the reading's workload: in each place the same bytes must have been loaded
-/// in every visit.
+/// Returns the kind and the text of a warning if the target of a stack, in some place, did not have
+/// the same size in all visits under this workload.
 pub fn changed_size(reading: &WorkloadView, at: usize) -> Option<(&'static str, String)> {
     let ours = reading.run.workers.iter().filter(|worker| {
         worker.stack == reading.name(at) && worker.workload == reading.workload.name

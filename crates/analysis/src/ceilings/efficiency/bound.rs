@@ -1,27 +1,29 @@
-//! The most that drives allow: the number of drive I/Os that one I/O of the whole takes, by the
-//! arithmetic of its layout. The cost of layers above the drives is not included, so only a cache
-//! can exceed this bound. METHOD.md has the formulas.
+//! Bound of a load's rate by its drives: the number of drive I/Os that one I/O of the load takes,
+//! by the arithmetic of the layout. Layers are assumed to cost nothing, so only a cache, or what
+//! [`LoadNeed::unless`] names, can exceed the bound. METHOD.md has the formulas.
 
 use super::cover::CoveredPart;
 use super::layout::{Layout, LayoutSpread};
 
-/// The load as drives see it.
+/// Load as the drives see it. `reads` is the share of reads, `bs` the bytes of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DriveLoad {
     pub reads: f64,
     /// Share of I/Os at a random place.
     pub random: f64,
     pub bs: u64,
-    /// Number of places at which sequential I/Os may be at one time: threads, in all guests.
+    /// Number of sequential streams on one array: threads, over all targets and guests that are on
+    /// it. Each may be at a different place.
     pub streams: u64,
     /// True if the drives are known not to rotate: parity that a read skips then costs no time.
     pub flash: bool,
-    /// Part of concatenated drives that the load is on; `None`: nobody knows their sizes.
+    /// Part of concatenated drives that the load is on. `None` for other layouts, and if the sizes
+    /// of the drives are not recorded.
     pub covered: Option<CoveredPart>,
 }
 
-/// Cost of one I/O of the whole: time of each drive, as a number of reads and writes of the load's
-/// own size.
+/// Time that one I/O of the load takes of each of its drives, as a number of reads and writes of
+/// the load's block size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IoCost {
     pub reads: f64,
@@ -40,24 +42,26 @@ impl IoCost {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadNeed {
-    /// Cost of an I/O at a random place; `sequential` is that of an I/O that follows the last.
+    /// Cost of an I/O at a random place; 0 if the load has none.
     pub random: IoCost,
     pub sequential: IoCost,
-    /// Share of random I/Os.
+    /// Share of I/Os at a random place.
     pub share: f64,
     /// Arithmetic that was used, in words; empty where every I/O is one I/O of a drive.
     pub rule: String,
     /// True if a write waits for reads.
     pub reads_first: bool,
-    /// Means by which the layout may exceed the bound, apart from a cache.
+    /// Means, apart from a cache, by which the layout may exceed the bound.
     pub unless: Option<&'static str>,
 }
 
 impl LoadNeed {
-    /// Computes the need of a load on a layout.
+    /// Computes what a load needs of the drives of a layout.
     ///
     /// # Errors
-    /// Returns the reason why nothing follows.
+    /// Returns the reason why this is not known: too many drives are lost, the sizes of
+    /// concatenated drives are not recorded, or no arithmetic is known for this load on this
+    /// layout.
     pub fn for_load(layout: &Layout, ask: &DriveLoad) -> Result<LoadNeed, String> {
         let case = BoundCase {
             layout,
@@ -74,15 +78,15 @@ impl LoadNeed {
     }
 }
 
-/// I/Os a second of a drive, at the load's own size.
+/// I/Os per second of one drive at the load's block size, with reads alone and with writes alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DriveRates {
     pub reads: f64,
     pub writes: f64,
 }
 
-/// Returns the I/Os a second of drives that spend every second on one of these parts, each cost at
-/// the rates of its place; 0 if there is no cost.
+/// Returns the I/Os per second that keep the drives busy all the time. The parts of an I/O follow
+/// each other, each with its cost and the rates of its reads and writes. 0 if there is no cost.
 pub fn bounded_rate(parts: &[(IoCost, DriveRates)]) -> f64 {
     let time = |ios: f64, rate: f64| if ios > 0.0 { ios / rate } else { 0.0 };
     let all: f64 = parts
@@ -165,8 +169,9 @@ impl BoundCase<'_> {
         Ok(IoCost { reads, writes: 0.0 })
     }
 
-    /// Returns the cost on concatenated drives. Random I/Os reach every drive that has a part of
-    /// the region. Sequential ones are on one drive, unless several threads are at several places.
+    /// Returns the share of I/Os on the busiest of concatenated drives. Random I/Os reach every
+    /// drive that has a part of the region. Sequential ones are on one drive, unless several
+    /// threads are at several places.
     fn linear(&mut self, place: IoPosition) -> Result<f64, String> {
         let covered = self.ask.covered.ok_or(UNKNOWN_PART)?;
         if covered.drives < self.layout.drives {
@@ -179,9 +184,9 @@ impl BoundCase<'_> {
         Ok(1.0 / (covered.drives.min(self.ask.streams.max(1)) as f64))
     }
 
-    /// Returns the share of reads on a mirror's drive. In a degraded set the remaining copies
-    /// answer for all of its share, if one drive's copies are all on the same others. Else all
-    /// remaining drives share it, at best evenly.
+    /// Returns the share of reads on the busiest drive of a mirror. If one drive is lost, only the
+    /// rest of its group replaces it if the drives form `groups`; otherwise all remaining drives
+    /// share its reads, at best evenly.
     fn mirror_read(&mut self, copies: f64, groups: bool) -> Result<f64, String> {
         match self.layout.failed {
             0 => Ok(1.0 / self.drives),
@@ -214,15 +219,16 @@ impl BoundCase<'_> {
         }
     }
 
-    /// Returns the chunks that are read when so many of a row are wanted. If one of them is lost,
-    /// as many chunks are read as a row has data, and the wanted ones are among them.
+    /// Returns the mean number of chunks that are read when `wanted` chunks of a row are. If one of
+    /// these is lost, that is as many as the row has `data` chunks.
     fn degraded_row(&self, wanted: f64, data: f64, lost: f64) -> f64 {
         let whole = |at: u64| (self.drives - lost - at as f64) / (self.drives - at as f64);
         let none_lost: f64 = (0..wanted as u64).map(whole).product();
         none_lost * wanted + (1.0 - none_lost) * if wanted > 0.0 { data } else { 0.0 }
     }
 
-    /// Reads a block as a whole, from all drives that have a part of it.
+    /// Returns the reads of each drive per read of the load. A block is read as a whole, from all
+    /// drives that have a part of it.
     fn raidz_read(
         &mut self,
         place: IoPosition,
@@ -243,8 +249,8 @@ impl BoundCase<'_> {
         }
     }
 
-    /// Returns the parts of a block in I/Os of the load's size: a part smaller than that costs no
-    /// less.
+    /// Returns the cost of a block in I/Os of the load's size: its bytes in such I/Os, but at least
+    /// one, and at most one for each drive that has a part of it.
     fn pieces(&mut self, data: f64, block: u64, sector: u64) -> f64 {
         let columns = data.min(block.div_ceil(sector) as f64);
         let pieces = columns.min((block as f64 / self.ask.bs as f64).max(1.0));
@@ -295,8 +301,9 @@ impl BoundCase<'_> {
         }
     }
 
-    /// Returns the cost of a write with parity. If it is smaller than a whole stripe, either the
-    /// old data and parity is read, or the rest of the data, whichever is less.
+    /// Returns the cost of a write with parity. Sequential writes, and those of whole stripes, read
+    /// nothing. For others either the old data and parity are read, or the rest of the data,
+    /// whichever is less.
     fn parity_write(
         &mut self,
         place: IoPosition,
@@ -343,8 +350,8 @@ impl BoundCase<'_> {
         IoCost { reads: reads / chunks / self.drives, writes: writes / chunks / self.drives }
     }
 
-    /// Returns the cost with one drive of a stripe lost: the drive of the data, one of parity, or
-    /// one that the write does not touch.
+    /// Returns the mean cost of a write of at most a chunk with one drive lost: the drive of the
+    /// data, one of parity, or one that the write does not touch.
     fn degraded_write(&mut self, data: f64, parity: f64) -> IoCost {
         let (drives, alive) = (self.drives, self.drives - 1.0);
         // Weight, reads and writes of each case.

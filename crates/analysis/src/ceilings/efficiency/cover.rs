@@ -1,37 +1,39 @@
-//! Part of concatenated drives that a load reaches: its region is that of the smallest of the
-//! compared stacks, which may lie on the first of them alone.
+//! Part of concatenated drives that a load reaches. Its region is as large as the smallest of the
+//! compared stacks, and may be on the first drive alone.
 
 use super::layout::{Layout, LayoutSpread};
 
-/// Part of such drives that a load is on.
+/// Part of concatenated drives that the region of a load is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoveredPart {
     /// Number of drives that the region is worth: the rate of I/Os at random places is this many
     /// times that of the drive with most of the region.
     pub worth: f64,
-    /// Number of drives with a part worth mentioning.
+    /// Number of drives with more than [`WORTH_A_WORD`] of the fullest drive's part.
     pub drives: u64,
 }
 
-/// Region that a load is on: one stretch of the whole, or one per guest or part.
+/// Region of a load: one stretch of `bytes` in each of `parts` equal parts of the device, such as
+/// one per guest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadRegion {
-    /// Start of each stretch within its part.
+    /// Byte within its part at which each stretch begins.
     pub offset: u64,
     pub bytes: u64,
-    /// Number of equal parts of the whole.
+    /// Number of equal parts of the device.
     pub parts: u64,
 }
 
-/// Smallest part of a drive that counts, relative to the fullest drive. Less comes from LVM's own
-/// extent, or from rounding.
+/// Smallest part of the region on a drive that counts, as a share of the fullest drive's. Less
+/// comes from LVM's own extent, or from rounding.
 const WORTH_A_WORD: f64 = 0.02;
-/// Divisor of a file system's size that limits the chunks of data that btrfs takes.
+/// Smallest number of chunks that btrfs makes of a file system, which limits their size.
 const CHUNKS_AT_LEAST: u64 = 10;
 
 impl CoveredPart {
-    /// Returns the covered part of drives with `member` bytes each. `None` for a layout that
-    /// alternates between drives all the time: every region is on all of them.
+    /// Returns the covered part of drives with `member` bytes each. `None` if the region is empty,
+    /// and for a layout that alternates between drives all the time: every region is on all of
+    /// them.
     pub fn by_region(layout: &Layout, member: u64, region: &LoadRegion) -> Option<CoveredPart> {
         let LayoutSpread::Linear { chunk } = layout.spread else { return None };
         let whole = layout.drives * member;

@@ -1,6 +1,6 @@
-//! The drives that a stack is on, where its place reports each of them separately: model, capacity,
-//! links. A drive that is not reported, or that may be several drives in one, counts as unknown,
-//! and nothing is said about it.
+//! Drives of a stack, if its place reports each of them separately, with model, capacity and links.
+//! If one is not reported, or may be several drives in one, the drives of the stack count as
+//! unknown.
 
 use iotax_facts::machine::{Device, TargetFacts};
 use iotax_hardware::ratings::{DriveMatch, Ratings};
@@ -54,8 +54,8 @@ impl<'a> Hardware<'a> {
     }
 }
 
-/// Returns everything that its place reports about a member, as often as it was recorded. A file
-/// that was not there yet is described by its folder.
+/// Returns what a place reports about a member of a medium, once for each time that it was
+/// recorded. A file that did not exist yet is described by its folder.
 pub(super) fn targets<'a>(
     run: &'a RunData,
     member: &'a Medium,
@@ -87,8 +87,8 @@ fn drive<'a>(run: &'a RunData, member: &'a Medium) -> Option<MatchedDrive<'a>> {
     })
 }
 
-/// Returns the one drive below all of them: the others are its partitions, or are built on what is
-/// below them.
+/// Returns the only device that is neither a partition of another nor a dm, md or loop device: the
+/// drive below all others. `None` if there is no such device, or more than one.
 fn only_drive(devices: &[Device]) -> Option<&Device> {
     let is_made =
         |device: &Device| ["dm-", "md", "loop"].iter().any(|kind| device.name.starts_with(kind));

@@ -1,5 +1,5 @@
 //! Layout of data over a stack's drives: the layer that joins them, its level and its redundancy. A
-//! layout that says nothing about what the drives allow is refused with the reason.
+//! layout that gives no bound for the drives is refused with the reason.
 
 use iotax_model::layer::layout::{Join, Joined};
 use iotax_model::stack::{InState, LayerSpec, Medium, Stack};
@@ -8,12 +8,12 @@ pub use iotax_model::layer::layout::LayoutSpread;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
-    /// Drives of the medium; with several arrays, those of one.
+    /// Number of drives of the medium; with several arrays, of each.
     pub drives: u64,
-    /// Arrays with the same number of drives each, all loaded at once.
+    /// Number of arrays, all loaded at once.
     pub arrays: u64,
     pub spread: LayoutSpread,
-    /// Number of lost drives; 0 as it is set up.
+    /// Number of lost drives; 0 for an array in the state in which it was set up.
     pub failed: u64,
     /// Name such as `RAID5`, `LVM stripe`; empty for drives that nothing joins.
     pub name: String,
@@ -24,7 +24,8 @@ impl Layout {
     /// drive.
     ///
     /// # Errors
-    /// Returns the reason why nothing is known about it.
+    /// Returns the reason why the layout is not known: members that are files, drives that are
+    /// joined twice or in an unknown way, or an array that is rebuilt.
     pub fn from_stack(stack: &Stack) -> Result<Layout, String> {
         let all = drives(&stack.medium)?;
         let Some((layer, join)) = known_join(stack) else {
@@ -71,12 +72,13 @@ pub fn is_joined(stack: &Stack) -> bool {
     known_join(stack).is_some() || (is_of_many(stack) && stack.loaded_at_once().is_none())
 }
 
-/// Returns the layer that joins the drives, if it is a known one.
+/// Returns the layer that joins the drives; `None` if there is none, or if its layout is not known.
 pub fn joining(stack: &Stack) -> Option<&LayerSpec> {
     known_join(stack).map(|(layer, _)| layer)
 }
 
-/// Returns the bytes on one drive before the next drive follows, and the option that sets them.
+/// Returns the option that sets the stripe unit, and the unit in bytes: what is on one drive before
+/// the next one follows. `None` if the layout is not known or has no such unit.
 pub fn stripe_unit(stack: &Stack) -> Option<(&'static str, u64)> {
     let layout = Layout::from_stack(stack).ok()?;
     let (layer, join) = known_join(stack)?;
@@ -101,7 +103,8 @@ fn lost_drives(stack: &Stack) -> Result<u64, String> {
     lost.map(u64::from).ok_or_else(|| "what a rebuild takes of its drives is not known".to_owned())
 }
 
-/// Returns the number of drives. Several member files may be on one drive, and nobody says so.
+/// Returns the number of drives. Fails for several members with files among them, since these may
+/// be on one drive.
 fn drives(medium: &Medium) -> Result<u64, String> {
     let is_file = |member: &Medium| matches!(member, Medium::File { .. });
     match medium {

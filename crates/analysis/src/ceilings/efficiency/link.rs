@@ -1,5 +1,5 @@
-//! Bounds by the links between drives and memory, as negotiated: no payload exceeds what the
-//! largest packets of its link carry.
+//! Bounds by the negotiated links between drives and memory: no payload exceeds what a link carries
+//! in its largest packets.
 
 use super::hardware::{Hardware, MatchedDrive};
 use super::{Efficiency, EfficiencyCase, FigureOrigin, Layout, ReachedBound};
@@ -8,19 +8,19 @@ use iotax_facts::machine::{Cable as Settled, PcieLink};
 use iotax_hardware::{HardwareLink, Rate, rate_text};
 use iotax_load::Job;
 
-/// Path that the data of a drive cross, in one direction.
+/// Link that the data of a drive cross, with its rate in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LinkPath {
     /// Name such as `PCIe 4.0 x4`, `SAS 12 Gb/s x2`, `PCIe 3.0 x8 of 4 drives`.
     name: String,
     rate: Rate,
-    /// True if reads and writes share it; else each has that much.
+    /// True if reads and writes share the rate; otherwise each has all of it.
     shared: bool,
 }
 
 impl EfficiencyCase<'_> {
-    /// Compares the stack with what the links of its drives carry; `None` where they are not known,
-    /// or differ.
+    /// Compares the stack with what the links of its drives carry. `None` if the links are not
+    /// known or differ, or if they give no bound for this load.
     pub(super) fn link_efficiency(&self) -> Option<Efficiency> {
         let way = narrowest(self.hardware.as_ref()?)?;
         let found = self
@@ -62,15 +62,15 @@ impl EfficiencyCase<'_> {
     }
 }
 
-/// Returns the narrowest part of the path of each drive, if it is the same for all.
+/// Returns the slowest link of each drive, if it is the same for all drives.
 fn narrowest(hardware: &Hardware) -> Option<LinkPath> {
     let mut all = hardware.drives().iter().map(|drive| link_path(hardware, drive));
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// Returns the path of a drive, only on a machine that is known to be a physical one: an emulated
-/// drive reports links that nothing crosses.
+/// Returns the slowest link of a drive. `None` unless the machine is known to be a physical one: an
+/// emulated drive reports links that nothing crosses.
 fn link_path(hardware: &Hardware, drive: &MatchedDrive) -> Option<LinkPath> {
     if drive.place.facts.cpu.under_hypervisor != Some(false) {
         return None;
@@ -100,7 +100,7 @@ fn cable(settled: &Settled) -> Option<LinkPath> {
     Some(LinkPath { name: link.name() + &lanes, rate, shared: link.is_half_duplex() })
 }
 
-/// Returns a drive's part of a link that `drives` drives share: that of a controller.
+/// Returns a drive's part of a PCIe link that `drives` drives share, which is that of a controller.
 fn pcie(settled: &PcieLink, drives: usize) -> Option<LinkPath> {
     let speed: f64 = settled.speed.as_ref()?.split(' ').next()?.parse().ok()?;
     let link = HardwareLink::of_speed("pcie", speed)?.lanes(u8::try_from(settled.width?).ok()?)?;

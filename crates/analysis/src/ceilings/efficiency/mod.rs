@@ -1,7 +1,7 @@
-//! A stack against the most that its drives allow. The bound is measured where `each([..])` of the
-//! same drives ran in the same run. Else it comes from the maker's rating, where the scenario has
-//! one or the model is known, and from the links and networks that the data cross. A result that no
-//! drive explains is reported as a doubt (`doubts`), not hidden here.
+//! A stack against the most that its drives allow: what `each([..])` of the same drives reached in
+//! the same run, the maker's rating where the scenario has one or the model is known, and what the
+//! links and networks carry that the data cross. A result that no drive explains is reported as a
+//! doubt (`doubts`), not hidden here.
 
 mod bound;
 #[cfg(test)]
@@ -38,12 +38,13 @@ use iotax_model::stack::Medium;
 use iotax_stats::{Digits, unpaired};
 use std::path::PathBuf;
 
-/// Share of a link's bandwidth below which the link does not limit a load, unless the load is one
-/// of bytes.
+/// Share of the bandwidth of a link or network below which its bound is left out, unless the load's
+/// rates are in bytes.
 const OF_LINK: f64 = 0.5;
 
-/// Returns the efficiency of every stack of a workload. Loads with a rate of their own have none,
-/// since they ask for no more than that. Neither have trims, which no layout accounts for.
+/// Returns the efficiencies of the stacks of workload `at`, for each bound that is known. Loads
+/// with a set rate have none, since they ask for no more than that. Neither have trims, which no
+/// layout accounts for, nor probes.
 pub fn efficiencies(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> Vec<Efficiency> {
     let reading = &readings[at];
     if reading.workload.probe.is_some()
@@ -101,9 +102,9 @@ struct ReachedBound {
     could: MeasuredFigure,
     share: MeasuredFigure,
     of_all: Option<MeasuredFigure>,
-    /// Further limits that hold the bound down.
+    /// What else limits the bound, in words.
     also: Option<String>,
-    /// Factor up to which exceeding the bound raises no doubt yet.
+    /// Share of the bound up to which a figure raises no doubt.
     scatter: f64,
 }
 
@@ -112,7 +113,8 @@ impl EfficiencyCase<'_> {
         &self.reading.run.start.scenario.stacks[self.stack]
     }
 
-    /// Compares the stack with all of its drives at once, if the run loaded them so.
+    /// Compares the stack with its drives, if the run also loaded all of them at once, without
+    /// layers. `None` also if nothing joins the drives.
     fn measured_efficiency(&self) -> Option<Efficiency> {
         is_joined(self.stack()).then_some(())?;
         let stacks = &self.reading.run.start.scenario.stacks;
@@ -125,8 +127,8 @@ impl EfficiencyCase<'_> {
         Some(self.finding(by, |case, layout, job| case.against_each(each, layout, job)))
     }
 
-    /// Builds the finding for the whole load, and for a mix also for its reads and writes
-    /// separately.
+    /// Returns the finding by the bound that `held` computes: for the whole load, and for a mix
+    /// also for its reads and writes separately.
     fn finding(
         &self,
         by: FigureOrigin,
@@ -193,7 +195,7 @@ impl EfficiencyCase<'_> {
         found
     }
 
-    /// Returns the need if every I/O were one I/O of a drive.
+    /// Returns the need of the load if every I/O were one I/O of a drive.
     fn plain_need(&self, layout: &Layout, job: &Job) -> Result<LoadNeed, String> {
         self.need(&Layout::without_join(layout.all_drives()), job)
     }
@@ -211,18 +213,18 @@ impl EfficiencyCase<'_> {
         LoadNeed::for_load(layout, &ask)
     }
 
-    /// Returns the targets that every job of the load has at the same time.
+    /// Returns the number of targets that every job of the load has at the same time.
     fn at_once(&self) -> u64 {
         self.stack().target_count()
     }
 
-    /// Returns the part of these targets that is on one of several arrays.
+    /// Returns the number of targets that are on one array, at least 1.
     fn of_an_array(&self, layout: &Layout) -> u64 {
         (self.at_once() / layout.arrays).max(1)
     }
 
-    /// Returns the part of concatenated drives that the load is on; `None` if nobody recorded their
-    /// sizes.
+    /// Returns the part of concatenated drives that the load is on; `None` for other layouts, and
+    /// if the size of a drive is not recorded.
     fn covered_part(&self, layout: &Layout, job: &Job) -> Option<CoveredPart> {
         let members = self.stack().medium.members();
         let smallest =
@@ -265,9 +267,9 @@ impl EfficiencyCase<'_> {
         turning.next() == Some(false) && !turning.any(|turns| turns)
     }
 
-    /// Compares the stack with `each`, which gives the rates of its drives under this load. Where
-    /// the layout reads in order to write, it also uses the rates under the same load of reads
-    /// alone and of writes alone, if the run has them.
+    /// Compares the stack with stack `each`, its bare drives. If the layout changes the mix of
+    /// reads and writes, the bound is from the drives' rates with reads alone and with writes
+    /// alone; it fails if the run does not have these.
     fn against_each(
         &self,
         each: usize,
@@ -319,7 +321,8 @@ impl EfficiencyCase<'_> {
         })
     }
 
-    /// Returns the workload with the same load of only reads, or only writes.
+    /// Returns the workload with the same load of only reads, or only writes. Fails if the run has
+    /// none.
     fn one_way_workload(&self, reads: bool, job: &Job) -> Result<&WorkloadView<'_>, String> {
         let like = |other: &Job| Job {
             name: String::new(),
@@ -427,7 +430,8 @@ impl EfficiencyCase<'_> {
         rate.map("1", |rate| rate / bound)
     }
 
-    /// Converts I/Os a second to the unit that people use for this load.
+    /// Converts I/Os per second to bytes per second, if the rates of this workload are given in
+    /// bytes.
     fn in_unit(&self, figure: MeasuredFigure, job: &Job) -> MeasuredFigure {
         match subject::rate_unit(self.reading.workload) {
             "B/s" => figure.map("B/s", |ios| ios * job.bs as f64),
@@ -436,7 +440,7 @@ impl EfficiencyCase<'_> {
     }
 }
 
-/// Returns the same load with one direction of a mix.
+/// Returns the job with only the reads, or only the writes, of a mix.
 fn one_way_job(job: &Job, way: IoDirection) -> Job {
     let rw = match (way == IoDirection::Read, job.rw.random()) {
         (true, true) => Rw::RandRead,
@@ -466,8 +470,8 @@ fn reads_of(job: &Job) -> f64 {
     }
 }
 
-/// Returns the number of drive I/Os that one I/O of the whole takes, if their mix equals that of
-/// the load. The drives' result under the same load then suffices.
+/// Returns the number of drive I/Os that one I/O of the load takes, if the share of reads among
+/// them is `reads`, that of the load. The drives' result under the same load then suffices.
 fn same_mix(cost: IoCost, reads: f64) -> Option<f64> {
     let all = cost.reads + cost.writes;
     ((cost.reads - reads * all).abs() < 1e-9 * all).then_some(all)
@@ -486,7 +490,7 @@ fn sum(parts: impl Iterator<Item = MeasuredFigure>) -> MeasuredFigure {
     parts.reduce(add_figures).unwrap_or_else(|| MeasuredFigure::missing("nothing was measured"))
 }
 
-/// Adds two figures that may move together: the interval is no wider than theirs end to end.
+/// Adds two figures whose errors may be correlated: the bounds of the intervals add up.
 fn add_figures(one: MeasuredFigure, other: MeasuredFigure) -> MeasuredFigure {
     let (n, caution) = match (&one, &other) {
         (
@@ -511,7 +515,8 @@ fn add_figures(one: MeasuredFigure, other: MeasuredFigure) -> MeasuredFigure {
     MeasuredFigure::Known { value: value + more, unit, n, of, interval, caution }
 }
 
-/// Returns the time between the starts of two loads, in lengths of a load's measurement.
+/// Returns the time between the starts of two loads, in lengths of the shorter one; 1 if a load has
+/// no slices.
 fn separation(pair: [&WorkloadView; 2]) -> f64 {
     let span = |reading: &WorkloadView| {
         let slices =
@@ -589,8 +594,8 @@ fn describe_directions(directions: &[DirectionEfficiency]) -> String {
     directions.iter().map(said).collect()
 }
 
-/// Returns the reason why a share above the whole bound is no share of the drives; `None` if it
-/// does not surely exceed the bound.
+/// Returns the reason why a share of a bound cannot be that of the drives alone, with possible
+/// causes. `None` if the share is not surely above the bound.
 pub fn excess_reason(found: &Efficiency) -> Option<String> {
     let (low, _) = found.share.bounds()?;
     let share = found.share.value().filter(|_| low > found.scatter)?;

@@ -82,8 +82,8 @@ impl EfficiencyCase<'_> {
         })
     }
 
-    /// Returns the most bytes a second that TCP carried to the place where the probe runs, or from
-    /// there, and the number of streams.
+    /// Returns the most bytes per second that TCP carried to the place where the probe runs if it
+    /// `receives`, else from there, and the number of streams. `None` if this was not measured.
     fn tcp(&self, net: usize, receives: bool) -> Option<(MeasuredFigure, u32)> {
         let way = if receives { IoDirection::Read } else { IoDirection::Write };
         let of = |reading: &WorkloadView| {
@@ -98,8 +98,8 @@ impl EfficiencyCase<'_> {
     }
 }
 
-/// Returns the added latency of loads with one I/O in flight, in round trips of the network that
-/// their stacks cross, as sentences.
+/// Returns a sentence for each stack that crosses a network: the latency that it adds, in round
+/// trips of that network. Empty unless the workload is one job with one I/O in flight.
 pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<String> {
     let scenario = &readings[at].run.start.scenario;
     let [job] = readings[at].workload.jobs.as_slice() else { return Vec::new() };
@@ -130,8 +130,9 @@ pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<S
     charges.iter().filter(|_| is_shallow).filter_map(of_one).collect()
 }
 
-/// Returns the stack that is the network between the two ends of a stack's only layer with two
-/// ends, and these ends: where the drive is, where it is used.
+/// Returns the index of the network that a stack crosses, measured as a stack of its own, and the
+/// places of its ends: where the drive is, and where it is used. `None` unless exactly one layer of
+/// the stack crosses a network.
 fn network_between(stacks: &[Stack], stack: &Stack) -> Option<(usize, Place, Place)> {
     let mut crossed = crossed_layers(stack);
     let (layer, near, far) = crossed.next().filter(|_| crossed.next().is_none())?;
@@ -172,8 +173,8 @@ pub(super) fn network_words(who: &str, between: &str, streams: u32, found: &Effi
     )
 }
 
-/// Returns true if a medium is the network between these places, at the address of the layer if it
-/// names one.
+/// Returns true if a medium is the network between these places. If both the medium and the layer
+/// name an address, these must be equal.
 fn is_between(medium: &Medium, ends: [&Place; 2], layer: &LayerSpec) -> bool {
     let Medium::Net { place, to, address, .. } = medium else { return false };
     let of_layer = layer.option("address");
@@ -182,7 +183,8 @@ fn is_between(medium: &Medium, ends: [&Place; 2], layer: &LayerSpec) -> bool {
     is_same && (ends == [place, to] || ends == [to, place])
 }
 
-/// Returns the layers whose two ends are in two places: where the drive is, where it is used.
+/// Returns the layers whose two ends are in different places, each with these: where the drive is,
+/// and where it is used.
 fn crossed_layers(stack: &Stack) -> impl Iterator<Item = (&LayerSpec, Place, Place)> {
     stack.layers_in_places().filter_map(|(layer, near)| {
         let far = layer.far.clone().filter(|far| *far != near)?;
@@ -198,7 +200,7 @@ fn slowest(run: &RunData, stack: &Stack) -> Option<HardwareLink> {
 }
 
 /// Returns the card by which a place reaches the address of a layer, or the card that has it.
-/// Emulated cards report speeds that do not exist.
+/// `None` if the machine may be a virtual one: emulated cards report speeds that do not exist.
 fn card(run: &RunData, place: &Place, layer: &LayerSpec) -> Option<HardwareLink> {
     let address = layer.option("address")?;
     let facts = &run.places.iter().rfind(|known| known.place == *place)?.facts;

@@ -15,7 +15,7 @@ use iotax_model::scenario::{DriveRatings, Metric, PublishedFigure, Rating};
 use std::collections::BTreeMap;
 
 struct DriveSheet {
-    /// Rated I/Os a second, bytes a second, nanoseconds.
+    /// Ratings in I/Os per second, bytes per second or nanoseconds.
     figures: BTreeMap<DriveRatings, f64>,
     /// True if the rating of writes is for an SLC cache.
     burst: bool,
@@ -31,9 +31,9 @@ impl DriveSheet {
         DriveSheet { figures, burst: false }
     }
 
-    /// Takes the figures of a known drive: the best over its sizes, so that no size exceeds them.
-    /// I/Os at random places of a rotating disk depend on how far apart they are, and give no
-    /// bound.
+    /// Returns the figures of a known drive: the best over the sizes that it may have, so that no
+    /// size exceeds them. I/Os at random places of a rotating disk depend on how far apart they
+    /// are, and give no bound.
     fn of_known(drive: &DriveMatch) -> DriveSheet {
         let turns = drive.drive.media == Medium::Hdd;
         let value = |rated: DriveRatings| match rated {
@@ -49,8 +49,8 @@ impl DriveSheet {
 }
 
 impl EfficiencyCase<'_> {
-    /// Compares the stack with the rating of its drives. If only the model is known and says
-    /// nothing about this load, there is no bound.
+    /// Compares the stack with the rating of its drives: the scenario's, else that of their model.
+    /// `None` if there is none, or if that of the model gives no bound for this load.
     pub(super) fn rated_efficiency(&self) -> Option<Efficiency> {
         if let Some(rating) = &self.reading.run.start.scenario.rating {
             let by = FigureOrigin::Rated { source: rating.source.clone(), drive: None };
@@ -75,7 +75,8 @@ impl EfficiencyCase<'_> {
         found.could.value().is_some().then_some(found)
     }
 
-    /// Adds the published share of the same bound, if the rate was published.
+    /// Adds the published rate of this stack and workload as a share of the same bound, if there is
+    /// one.
     fn beside_published(&self, found: Efficiency) -> Efficiency {
         let scenario = &self.reading.run.start.scenario;
         let is_it = |figure: &&PublishedFigure| {
@@ -140,7 +141,8 @@ impl EfficiencyCase<'_> {
     }
 }
 
-/// Returns the I/Os a second of all drives at their rated figures.
+/// Returns the I/Os per second at which all drives are busy by their rating. Fails if a part of the
+/// load is not rated.
 fn rated_most(sheet: &DriveSheet, need: &LoadNeed, job: &Job) -> Result<f64, String> {
     let places = [(need.random, need.share, true), (need.sequential, 1.0 - need.share, false)];
     let mut parts = Vec::new();
@@ -155,10 +157,11 @@ fn rated_most(sheet: &DriveSheet, need: &LoadNeed, job: &Job) -> Result<f64, Str
     Ok(bounded_rate(&parts))
 }
 
-/// Bytes of a rated random I/O.
+/// Bytes of a random I/O that a rating is of.
 const RATED_BS: u64 = 4 << 10;
 
-/// Returns the I/Os a second of one drive at this size.
+/// Returns the rated I/Os per second of one drive at this block size, for reads or for writes.
+/// Fails if these are not rated.
 fn rated_rate(sheet: &DriveSheet, bs: u64, reads: bool, random: bool) -> Result<f64, String> {
     let (ios, bytes) = if reads {
         (DriveRatings::RandreadIops, DriveRatings::Read)
@@ -177,8 +180,9 @@ fn rated_rate(sheet: &DriveSheet, bs: u64, reads: bool, random: bool) -> Result<
     }
 }
 
-/// Returns the least time in ns that an I/O of the whole waits, if all of it is rated. A write of a
-/// part of a stripe first waits for what it reads.
+/// Returns the least mean time in ns that an I/O of the load takes at the rated latencies. A write
+/// of a part of a stripe first waits for what it reads. `None` for loads with sequential or larger
+/// I/Os, and if a latency is not rated.
 fn rated_latency(sheet: &DriveSheet, need: &LoadNeed, job: &Job) -> Option<f64> {
     if need.share < 1.0 || job.bs > RATED_BS {
         return None;

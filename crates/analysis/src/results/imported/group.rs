@@ -1,5 +1,5 @@
 //! Imported results, grouped by load and direction, and within these by system. Several results of
-//! one system are separate runs, each as good as a visit. The spread of a single one is unknown.
+//! one system are separate runs, which count like visits. The spread of a single one is unknown.
 
 use iotax_model::record::Better;
 use iotax_model::record::imported::{
@@ -11,7 +11,8 @@ use iotax_stats::unpaired::{self, Level, UnpairedChange};
 use iotax_stats::visits::LEAST;
 use std::collections::HashMap;
 
-/// Distance of runs without recorded times, in their own lengths: drift grows with its logarithm.
+/// Assumed time between runs without recorded times, in lengths of a run. Drift grows only with its
+/// logarithm.
 pub(crate) const UNKNOWN_APART: f64 = 1e6;
 
 pub(crate) struct LoadResults<'a> {
@@ -30,8 +31,8 @@ pub(crate) struct SystemGroup<'a> {
 type TableKey = (String, ImportedDirection, Option<ImportedPart>);
 type TableIndices<'a> = (usize, HashMap<&'a str, usize>);
 
-/// Groups results by load and direction, in their order. Results without any I/O, and those that do
-/// not count as a run, are left out.
+/// Groups results by load and direction, in their order. Results without figures of I/O, and those
+/// that do not count as a run, are left out.
 pub(crate) fn loads(results: &[ImportedResult]) -> Vec<LoadResults<'_>> {
     let mut all: Vec<LoadResults> = Vec::new();
     let mut known: HashMap<TableKey, TableIndices> = HashMap::new();
@@ -90,7 +91,7 @@ impl<'a> SystemRuns<'a> {
         (self.len() > 0).then(|| self.values().sum::<f64>() / self.len() as f64)
     }
 
-    /// Returns the range that the mean may have by the printed digits.
+    /// Returns the range that the mean may have by the printed digits; `None` without runs.
     pub(crate) fn rounded(&self) -> Option<[f64; 2]> {
         let ends: Vec<[f64; 2]> =
             self.samples.iter().filter_map(|sample| sample.rounded()).collect();
@@ -98,7 +99,7 @@ impl<'a> SystemRuns<'a> {
         (!ends.is_empty()).then(|| [mean(0), mean(1)])
     }
 
-    /// Returns the level as printed, whichever direction is better.
+    /// Returns the level of the values as printed, whether more or less is better.
     pub(crate) fn plain_level(&self) -> Result<Level, Refusal> {
         Level::of_visits(
             &self.values().map(|value| Total { sum: value, items: 1.0 }).collect::<Vec<_>>(),
@@ -117,7 +118,8 @@ impl<'a> SystemRuns<'a> {
         Level::of_visits(&self.samples.iter().map(total).collect::<Vec<_>>())
     }
 
-    /// Returns the 95 % interval of the mean, including what rounding leaves open.
+    /// Returns the 95 % interval of the mean, widened by what rounding leaves open; `None` if the
+    /// runs are too few.
     pub(crate) fn interval(&self) -> Option<(f64, f64)> {
         let (low, high) = self.level().ok()?.interval();
         let (below, above) = self.slack()?;
@@ -132,14 +134,15 @@ impl<'a> SystemRuns<'a> {
         self.samples.first().is_some_and(|sample| sample.better == Better::Lower)
     }
 
-    /// Returns the factors from the mean to the ends of the range that rounding leaves open.
+    /// Returns the ends of the range that rounding leaves open, over the mean; `None` if a value is
+    /// not positive.
     pub(crate) fn slack(&self) -> Option<(f64, f64)> {
         let (mean, [low, high]) = (self.mean()?, self.rounded()?);
         (mean > 0.0 && low > 0.0).then(|| (low / mean, high / mean))
     }
 
-    /// Returns the mean time at which the runs ended, and the seconds from the first start to the
-    /// last end; `None` if a run does not report its end.
+    /// Returns the mean time at which the runs ended, in seconds since 2000, and the seconds from
+    /// the first start to the last end; `None` if a run does not report its end.
     fn run_times(&self) -> Option<(f64, f64)> {
         let ends: Vec<f64> =
             self.results.iter().map(|result| ended_s(result)).collect::<Option<_>>()?;
@@ -152,7 +155,8 @@ impl<'a> SystemRuns<'a> {
     }
 }
 
-/// Returns the seconds on the calendar of the result's machine.
+/// Returns when a result ended, in seconds since 2000 by the calendar of its machine; `None` if it
+/// does not say.
 fn ended_s(result: &ImportedResult) -> Option<f64> {
     let time: jiff::civil::DateTime = result.ended.as_ref()?.parse().ok()?;
     let since = time.since(jiff::civil::date(2000, 1, 1).at(0, 0, 0, 0)).ok()?;
@@ -167,8 +171,8 @@ pub(crate) fn separation(a: &SystemRuns, b: &SystemRuns) -> f64 {
     apart().unwrap_or(UNKNOWN_APART)
 }
 
-/// Returns the second system over the first, so that more is better: the ratio, and its interval
-/// where the runs of both show their spread.
+/// Returns the second system over the first, so that more is better: the ratio, and its interval if
+/// the runs of both show their spread. `None` if there is no ratio.
 pub(crate) fn system_ratio(
     base: &SystemRuns,
     other: &SystemRuns,
@@ -197,7 +201,8 @@ fn unpaired_change(base: &SystemRuns, other: &SystemRuns) -> Result<UnpairedChan
     Ok(UnpairedChange { low: found.low * below, high: found.high * above, ..found })
 }
 
-/// Returns the least and the greatest ratio that the printed digits allow.
+/// Returns the least and the greatest ratio that the printed digits allow; `None` if one is not
+/// finite or has no digits.
 pub(crate) fn rounding(base: &SystemRuns, other: &SystemRuns) -> Option<[f64; 2]> {
     let ([a_low, a_high], [b_low, b_high]) = (base.rounded()?, other.rounded()?);
     let ends = match base.is_time() {

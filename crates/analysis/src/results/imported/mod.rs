@@ -1,6 +1,6 @@
-//! Contents of an imported run: figures as others printed them, one row per system and load.
-//! Systems are compared only where the runs of both show their spread. Percentiles are shown as
-//! printed and never averaged.
+//! Contents of an imported run: figures as others printed them, one row per system and load. A
+//! comparison of systems has a verdict only if the runs of both show their spread. Percentiles are
+//! printed ones or from merged histograms, and never averaged.
 
 pub(crate) mod group;
 pub(crate) mod others;
@@ -121,7 +121,8 @@ fn spread_unknown(runs: u64) -> String {
     }
 }
 
-/// Compares I/Os where both sides report them, else bytes.
+/// Compares the IOPS of two systems if both report them, else their bandwidths; `None` if one of
+/// them reports neither.
 fn of_rates(
     loaded: &LoadResults,
     base: &SystemGroup,
@@ -165,7 +166,8 @@ fn comparison(
 /// Most names that a sentence lists.
 const MOST_NAMES: usize = 6;
 
-/// Returns the conclusion about each; those without a conclusion share one sentence per reason.
+/// Returns a sentence for each comparison with a conclusion; the others share a sentence per
+/// reason.
 fn comparison_sentences(compared: &[(&str, &ImportedComparison)]) -> Vec<String> {
     let mut all = Vec::new();
     let mut open: Vec<(String, Vec<&str>, &ImportedComparison)> = Vec::new();
@@ -197,7 +199,8 @@ fn comparison_sentences(compared: &[(&str, &ImportedComparison)]) -> Vec<String>
     all
 }
 
-/// Returns what would settle the verdict. Results of others cannot be measured for longer here.
+/// Returns a clause on what would settle the verdict, empty if nothing would. Imported runs cannot
+/// be made longer here, so it never advises that.
 pub(crate) fn remedy(verdict: &Verdict) -> String {
     let words = verdict.reason().and_then(|reason| match reason {
         Refusal::NoSpread { .. } => reason.remedy(),

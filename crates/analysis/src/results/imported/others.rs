@@ -23,7 +23,8 @@ pub(super) fn others(results: &[ImportedResult], base: &str, zone: f64) -> Vec<O
     kinds(results).iter().map(|kind| result(kind, base, zone)).collect()
 }
 
-/// Groups results by name, unit and load, in the order in which they appear.
+/// Groups results by name, unit and load, in the order in which they appear. Those that do not
+/// count as a run are left out.
 pub(crate) fn kinds(results: &[ImportedResult]) -> Vec<ResultKind<'_>> {
     let mut kinds: Vec<ResultKind> = Vec::new();
     let mut known: HashMap<(&str, &str, String, Option<ImportedPart>), usize> = HashMap::new();

@@ -45,7 +45,8 @@ fn of_file(file: &ImportedFile) -> Vec<WarningReport> {
     all
 }
 
-/// Warns of files with the same bytes under two names: they are at most the figures of one system.
+/// Warns of equal files that are given for several systems: they have the figures of one of these
+/// at most.
 fn copied_files(run: &RunData) -> Vec<WarningReport> {
     let mut systems: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
     for result in &run.imported {
@@ -136,7 +137,7 @@ fn unlike_loads(run: &RunData, loads: &[LoadResults]) -> Vec<WarningReport> {
     all.into_iter().map(said).collect()
 }
 
-/// Warns of other settings that differ between a system and the one that it is compared with.
+/// Warns of settings in which a system and the baseline differ under one load.
 fn setting_warnings(run: &RunData, loaded: &LoadResults) -> Vec<WarningReport> {
     let named = run.start.imported.as_ref().and_then(|import| import.baseline.as_deref());
     let first = run.imported.first().map(|result| result.system.as_str());
