@@ -206,15 +206,32 @@ fn still_there(other: &Stack, operator: &Operator) -> Option<String> {
         }
         Medium::Remote { host, .. } => {
             let serials = agentless::serials_on(host)?;
-            serials.contains(serial).then(|| format!("the drive {serial} is still on {host}"))
+            has_word(&serials, serial).then(|| format!("the drive {serial} is still on {host}"))
         }
         _ => None,
     }
 }
 
+/// Returns true if the text has the word with neither letters nor digits around it: a drive `S12`
+/// is not the drive `S1`.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_edge = |next: Option<char>| next.is_none_or(|next| !next.is_alphanumeric());
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        is_edge(before.chars().next_back()) && is_edge(after.chars().next())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_serial_is_not_the_beginning_of_another() {
+        let serials = "==> /sys/block/sda/serial <==\nS12\nt10.ATA  DISK  S3 \n";
+        let found = ["S12", "S3", "S1", "2"].map(|serial| has_word(serials, serial));
+        assert_eq!(found, [true, true, false, false]);
+    }
 
     #[test]
     fn a_drive_is_there_by_its_serial_and_not_by_its_path() {

@@ -80,8 +80,9 @@ impl Writer {
     /// Stores lines of records made by [`line_of`] or [`imported_line`], all or none.
     ///
     /// # Errors
-    /// [`StoreError::Full`], [`StoreError::System`]; the index is then as it was before.
+    /// [`StoreError::Removed`], [`StoreError::Full`], [`StoreError::System`]; the index is then as it was before.
     pub fn append_lines(&mut self, lines: &[u8]) -> Result<(), StoreError> {
+        self.check_present()?;
         self.index.append(lines).map(|_| ())
     }
 

@@ -232,9 +232,10 @@ impl<'a> WorkloadView<'a> {
         self.unlike_clocks(pair).filter(|_| self.has_schedule())
     }
 
-    /// Returns true if a thread of any job has more than one I/O in flight.
+    /// Returns true if more than one I/O is to be in flight on a target.
     pub fn is_deep(&self) -> bool {
-        self.workload.jobs.iter().any(|job| job.iodepth > 1)
+        self.workload.jobs.iter().map(|job| job.iodepth.saturating_mul(job.numjobs)).sum::<u32>()
+            > 1
     }
 
     /// Returns the I/Os that are to be in flight on a stack; `None` where a schedule says when each

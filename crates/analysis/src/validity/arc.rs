@@ -22,7 +22,11 @@ pub fn has_room(reading: &WorkloadView, at: usize) -> Option<String> {
         None => {
             let places = reading.run.places.iter().filter(|known| known.place == place);
             let memory = places.filter_map(|known| known.facts.memory_bytes).next_back();
-            let of_what = memory.map(|memory| format!("half of {}", show_bytes(memory)));
+            let share = match cache.usual_share {
+                2 => "half".to_owned(),
+                share => format!("1/{share}"),
+            };
+            let of_what = memory.map(|memory| format!("{share} of {}", show_bytes(memory)));
             (memory.map(|memory| memory / cache.usual_share), of_what.unwrap_or_default())
         }
     };

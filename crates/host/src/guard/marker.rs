@@ -407,7 +407,8 @@ fn give_name(file: &File, path: &Path) -> Result<()> {
     let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
     match rustix::fs::linkat(CWD, unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW) {
         Ok(()) => Ok(()),
-        Err(rustix::io::Errno::EXIST) => refuse_existing(path),
+        // The other file may be gone by now: then this one still has no name.
+        Err(rustix::io::Errno::EXIST) => refuse_existing(path).and_then(|()| Err(not_ours(path))),
         Err(error) => Err(error).with_context(|| format!("cannot create {}", path.display())),
     }
 }

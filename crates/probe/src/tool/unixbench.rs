@@ -47,8 +47,8 @@ pub(super) const DEFINITION: Definition = Definition {
     ]),
     unit: ProbeUnit::Count("loops"),
     subject: "UnixBench's program",
-    about: "Runs one of UnixBench's programs. UnixBench's index is the geometric mean without the worst third of the passes. Figures \
-            and depends on the compiler that built it.",
+    about: "Runs one of UnixBench's programs. UnixBench's index is the geometric mean without the worst third of the passes. The figure \
+            depends on the compiler that built it.",
     relative: "integer, float, exec, pipe, switch, fork, syscall: in slices",
     program: None,
     shortest_slice_ns: 2_000_000_000,

@@ -32,7 +32,7 @@ use std::time::Duration;
 const QUICK: Duration = Duration::from_secs(60);
 
 /// Prints the serials of all drives of a Linux host.
-const SERIALS: &str = "cat /sys/block/*/serial /sys/block/*/device/serial /sys/block/*/device/vpd_pg80 /sys/block/*/wwid \
+const SERIALS: &str = "head -c 4096 /sys/block/*/serial /sys/block/*/device/serial /sys/block/*/device/vpd_pg80 /sys/block/*/wwid \
                        /sys/block/*/device/wwid 2>/dev/null | tr -c '[:print:]\\n' ' '";
 
 /// Limits how long to wait for a host that may be off. It is not waited for as long as one that is
