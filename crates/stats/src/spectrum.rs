@@ -13,7 +13,7 @@ const LEAST_CYCLES: usize = 5;
 /// Number of values below which no spectrum is computed.
 const LEAST: usize = 32;
 
-/// A line of the spectrum.
+/// A periodic disturbance: a line of the spectrum that exceeds the noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpectralLine {
     /// Period, in values of the series.
@@ -22,10 +22,10 @@ pub struct SpectralLine {
     pub over_noise: f64,
 }
 
-/// Returns the line that exceeds the noise most, if one does. Noise with memory has more power at
-/// low frequencies. The part of each value that follows from the one before is therefore removed
-/// first. A line is then compared with its neighbours, whose power is exponentially distributed
-/// under noise.
+/// Returns the line that exceeds the noise most; `None` if none does significantly, or below 32
+/// values. Noise with memory has more power at low frequencies. The part of each value that follows
+/// from the one before is therefore removed first. A line is then compared with its neighbours,
+/// whose power is exponentially distributed under noise.
 pub fn find_line(values: &[f64]) -> Option<SpectralLine> {
     if values.len() < LEAST {
         return None;
