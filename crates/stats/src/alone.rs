@@ -10,7 +10,7 @@ use super::spread::BATCHES;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decision {
     /// The others do not disturb the baseline by more than the precision: the interval lies within
-    /// it, or the estimate does and the interval excludes no change.
+    /// it, or the estimate does although the disturbance is significant.
     Fine,
     /// The others significantly disturb the baseline, by more than the precision: measure the
     /// stacks apart.
@@ -35,8 +35,8 @@ pub fn beside_over_alone(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
 /// is a fraction. Below 16 rounds it is [`Decision::Undecided`].
 ///
 /// It may be called after every round. An estimate within the precision is never
-/// [`Decision::Disturbed`]. Repeated calls find one beyond it too early now and then; the run is
-/// then measured in visits, which cost time and hide nothing.
+/// [`Decision::Disturbed`]. If repeated calls find one beyond it by chance, the run is measured in
+/// visits, which cost time and hide nothing.
 pub fn decide(rounds: &[(f64, f64)], precision: f64) -> Decision {
     let Some(found) = beside_over_alone(rounds).ok().filter(|found| found.spread.n >= BATCHES)
     else {

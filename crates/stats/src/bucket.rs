@@ -33,8 +33,8 @@ const LEVEL: f64 = 0.05;
 const VERY_LEVEL: f64 = 0.005;
 /// Smallest ratio of the rate during the burst to the rate after it.
 const FASTER: f64 = 1.1;
-/// Smallest burst that counts, in seconds at the rate after it. The depth of a queue looks like a
-/// smaller one.
+/// Smallest burst that counts, in seconds at the rate after it. A deep queue looks like a smaller
+/// burst.
 const LEAST_BURST_S: f64 = 0.05;
 /// Multiple of the points' median distance from a line beyond which a point is far off it.
 const FAR: f64 = 6.0;

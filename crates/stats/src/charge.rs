@@ -1,5 +1,6 @@
 //! Words the conclusion of a comparison for a figure of which less is better: latency, CPU time per
-//! I/O. It is a separate kind, since `costs` and `gains` would not say which way a latency went.
+//! I/O. It is a separate kind, since `costs` and `gains` would not say whether a latency rose or
+//! fell.
 
 use super::conclusion::{Concludes, Conclusion, RatioChange, differs, size_words};
 use super::phrase::Phrase;

@@ -37,7 +37,7 @@ impl RatioChange {
         (self.value - self.low).max(self.high - self.value)
     }
 
-    /// Formats the change in digits, with its sign.
+    /// Formats the change and its interval in percent, with signs.
     pub fn digits(&self) -> Digits {
         Digits::format_change(self.value, Some((self.low, self.high)))
     }
@@ -89,18 +89,18 @@ pub trait Concludes: From<Conclusion> {
         }
     }
 
-    /// Returns the unresolved conclusion of a comparison without an estimate.
+    /// Returns an unresolved conclusion, for this reason, without an estimate.
     fn from_refusal(reason: Refusal) -> Self {
         Conclusion::Unresolved { change: None, reason }.into()
     }
 
-    /// Returns the unresolved conclusion of a comparison with an estimate.
+    /// Returns an unresolved conclusion, for this reason, with the estimated change.
     fn unresolved(change: RatioChange, reason: Refusal) -> Self {
         Conclusion::Unresolved { change: Some(change), reason }.into()
     }
 
-    /// Returns the unresolved conclusion of an estimate, if there is one, that `reason` makes
-    /// unfit.
+    /// Returns an unresolved conclusion, for this reason, with the estimated change if there is an
+    /// estimate.
     fn withheld_for(found: &Result<Ratio, Refusal>, reason: Refusal) -> Self {
         let change = |found: &Ratio| RatioChange::of_ratio(found.ratio, found.low, found.high);
         Conclusion::Unresolved { change: found.as_ref().ok().map(change), reason }.into()

@@ -96,7 +96,7 @@ fn merge_buckets(one: &[(u32, u64)], other: impl Iterator<Item = (u32, u64)>) ->
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
     bucket: usize,
-    /// Part of the bucket that lies beyond.
+    /// Part of the bucket that lies beyond the threshold, from 0 to 1.
     part: f64,
 }
 
@@ -236,7 +236,7 @@ impl ServiceVerdict {
 /// Share of a stack's I/Os beyond a threshold with its interval, which may begin at zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TailShare {
-    /// Estimated share.
+    /// Share of the I/Os beyond the threshold.
     pub share: f64,
     /// Lower bound of the interval.
     pub low: f64,

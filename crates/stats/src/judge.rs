@@ -6,7 +6,7 @@ use super::ratio;
 use super::rounds::{Round, SliceValue, pairs_by_stratum};
 use super::{Concludes, Ratio, Refusal, Verdict, carry, length, level};
 
-/// Question for the judge: two stacks and the demands on their comparison.
+/// Question that [`judge`] answers: two stacks, and what is demanded of their comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
     /// Index of the baseline.
@@ -28,12 +28,12 @@ pub struct JudgedRatio {
     /// Rate of B over rate of A with its interval, or the reason why there is none.
     pub ratio: Result<Ratio, Refusal>,
     /// Estimate of the ratio without an interval, for which one round of each stratum is enough;
-    /// `None` if a stack has no rate.
+    /// `None` if there are no rounds or a stack completed nothing.
     pub point: Option<f64>,
     /// Conclusion from this comparison alone: its interval does not hold simultaneously with
     /// others.
     pub verdict: Verdict,
-    /// Break of the level, if one was found; not looked for in several strata.
+    /// Break of the level, if one was found. Rounds of several strata are not searched.
     pub split: Option<LevelSplit>,
     /// Carry-over of the baseline and of the stack; `None` if there are too few rounds to estimate
     /// it.

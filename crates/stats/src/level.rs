@@ -18,10 +18,10 @@ const SHIFT: f64 = 0.1;
 const DEVIATIONS: f64 = 3.0;
 /// Significance level at which the ratios of the sides differ.
 const ALPHA: f64 = 0.01;
-/// Largest scatter of the rounds' ratios after a break that means a rate limit, relative to the
-/// scatter before it.
+/// Largest standard deviation of the rounds' ratios after a break that is taken for a rate limit,
+/// as a multiple of that before the break.
 const STEADIER: f64 = 1.0 / 3.0;
-/// Largest |ln R| after a break that means a rate limit: both stacks run alike.
+/// Largest |ln R| after a break that is taken for a rate limit, under which both stacks run alike.
 const ALIKE: f64 = 0.005;
 
 /// Looks for one break in rounds `(A, B)` in order of time; `None` if there is no break, or too

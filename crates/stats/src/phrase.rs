@@ -17,9 +17,10 @@ enum PhrasePiece {
     Words(String),
     /// Figure of the phrase's own, with the size by which figures are ordered.
     Figure(String, f64),
-    /// Bound. The one of the largest phrase holds for all phrases of the kind.
+    /// Bound (`1.5 %` in `no difference above 1.5 %`). That of the largest phrase holds for all
+    /// phrases of the kind.
     Bound(String),
-    /// Interval from which nothing follows, with its size. The widest one is enough.
+    /// Interval of an unresolved conclusion, with its size. Of several, the widest is enough.
     Width(String, f64),
 }
 
@@ -45,7 +46,7 @@ impl Phrase {
         self.size
     }
 
-    /// Appends words to the phrase.
+    /// Appends words, which are the same in all phrases of a kind, except for numbers.
     pub fn with_words(self, words: impl Into<String>) -> Phrase {
         self.with_piece(PhrasePiece::Words(words.into()))
     }

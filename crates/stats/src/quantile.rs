@@ -105,9 +105,9 @@ impl InvertedPair {
         Ok(InvertedPair { sides, correlation, gate: apart.gate })
     }
 
-    /// Returns the quantile of B minus that of A, both in the scale of `map`. The error has three
-    /// independent parts: one that both sides share, and one of each alone. Their distances add up
-    /// in squares, lower and upper ends apart (Zou and Donner 2008, "MOVER").
+    /// Returns the quantile of B minus that of A, both as logarithms converted by `map`. The error
+    /// has three independent parts: one that both sides share, and one of each alone. Their
+    /// distances add up in squares, lower and upper ends apart (Zou and Donner 2008, "MOVER").
     fn difference(&self, map: fn(f64) -> f64) -> Estimate {
         let [a, b] = &self.sides;
         let off = |side: &Inverted, part: f64| map(side.quantile_end(part)) - map(side.value);
@@ -310,8 +310,8 @@ pub fn curve(side: &RoundHistograms) -> Vec<(f64, u64)> {
         .collect()
 }
 
-/// Returns the number of `count` I/Os that lie beyond the `q` quantile. A tiny amount is added
-/// since 1 - 0.999 is a little below 0.001.
+/// Returns how many of `count` I/Os lie beyond the `q` quantile. A tiny amount is added since 1 -
+/// 0.999 is a little below 0.001.
 fn samples_beyond(count: u64, q: f64) -> u64 {
     (count as f64 * (1.0 - q) + 1e-6) as u64
 }

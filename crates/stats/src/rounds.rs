@@ -89,8 +89,8 @@ pub fn pairs(
 }
 
 /// Returns the values `(A, B)` of the stacks `a` and `b` in each plain round in which both ran: one
-/// list per stratum, by its number. The effect of a set-up is common to all rounds of a stratum and
-/// absent from the others.
+/// list per stratum, in the order of the strata's numbers. The effect of a set-up is common to all
+/// rounds of a stratum and absent from the others.
 pub fn pairs_by_stratum(
     rounds: &[Round],
     a: usize,

@@ -86,9 +86,8 @@ fn without_trend(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the mean power of the noise around a frequency, from the median of its neighbours (a
-/// line's own neighbour does not move it). The median of an exponential distribution is ln 2 of its
-/// mean.
+/// Returns the mean power of the noise around a frequency, from the median of its neighbours, which
+/// a line next to it hardly moves. The median of an exponential distribution is ln 2 of its mean.
 fn noise_around(power: &[f64], at: usize) -> f64 {
     let from = at.saturating_sub(NEIGHBOURS);
     let to = (at + NEIGHBOURS + 1).min(power.len());

@@ -90,9 +90,9 @@ impl MeanSpread {
 
     /// Returns the distances that the interval of that confidence reaches below and above the mean.
     ///
-    /// Student's t, transformed by Hall's (1992) cubic transformation for the skewness: with few
-    /// rare stalls the true mean more likely lies on the side of more of them. Without skewness
-    /// both sides are t standard errors.
+    /// They are Student's t after Hall's (1992) cubic transformation for the skewness: if the
+    /// values have a few large losses, the true mean may lie farther below the estimate than above
+    /// it. Without skewness both distances are t standard errors.
     pub fn reach(&self, confidence: f64) -> (f64, f64) {
         let t = t_quantile(0.5 + confidence / 2.0, self.freedom) * self.stretch();
         let error = self.standard_error();

@@ -151,8 +151,8 @@ pub struct Steady {
     pub changes: Vec<LastingFall>,
 }
 
-/// Returns the visits of a run in order of time: the range of each one's rounds, and the findings
-/// from them.
+/// Returns the visits of a run in order of time: for each the range of its rounds, and the findings
+/// from these.
 pub fn by_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Vec<(Range<usize>, Steady)> {
     let mut start = 0;
     let visit = |rounds: &[WrittenRound]| {
@@ -227,10 +227,10 @@ pub fn preconditioned(rounds: &[WrittenRound], stack: usize) -> Option<Window> {
     Window::from_paces(&paces[paces.len().checked_sub(STRETCHES)?..])
 }
 
-/// What the rounds of a visit show of one stack.
+/// Findings about one stack from the rounds of a visit.
 struct StackCourse {
-    /// Bytes that each drive below it has received by the end of each round of the visit, through
-    /// any stack.
+    /// Bytes that each drive below the stack had received, through any stack, by the end of each
+    /// round of the visit.
     got: Vec<f64>,
     change: Option<LastingFall>,
     /// Number of preconditioning rounds at the start of the visit, if the stack was level after
@@ -390,7 +390,7 @@ impl FittedLine {
     }
 }
 
-/// How steady the paces of a window of rounds are, by SNIA's two measures, as fractions of the mean
+/// Steadiness of the paces of a window of rounds, by SNIA's two measures, as fractions of the mean
 /// pace. For rounds that are compared it is only a warning: ratios of neighbouring slices are not
 /// affected.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -1,6 +1,6 @@
-//! Decides when to stop: on precision, never on significance, and only at looks that were fixed
-//! beforehand. Stopping as soon as an interval excludes zero would find a false cost in half of all
-//! runs.
+//! Decides when to stop: on precision, never on significance, and only at numbers of rounds (looks)
+//! that were fixed beforehand. Stopping as soon as an interval excludes zero would find a false
+//! cost in half of all runs.
 
 use super::checks::Meaning;
 use super::level;

@@ -3,7 +3,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::sync::OnceLock;
 
-/// One minus the confidence of every interval.
+/// One minus the confidence of every interval; intervals that hold simultaneously share it.
 pub const ALPHA: f64 = 0.05;
 
 /// Returns the 97.5 % quantile of Student's t with `freedom` degrees of freedom (at least 1).

@@ -43,7 +43,7 @@ pub struct Planned {
     pub order: Vec<usize>,
 }
 
-/// A stack with the values `(baseline, stack)` of its rounds.
+/// Index of a stack, and the values `(baseline, stack)` of its rounds.
 pub type Compared = (usize, Vec<(f64, f64)>);
 
 /// A comparison in progress: its rounds so far, and the schedule of the next.

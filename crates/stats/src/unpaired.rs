@@ -257,7 +257,8 @@ fn half_width(parts: &[VariancePart]) -> f64 {
     whole.map_or(0.0, |whole| t975((whole.freedom + 1e-9) as usize) * whole.error)
 }
 
-/// Result of holding a change of a rate against the largest loss that is accepted.
+/// Outcome of comparing the change of a rate with the limit, the largest loss that is accepted. A
+/// larger loss is beyond the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitOutcome {
     /// The whole interval lies beyond the limit.

@@ -21,8 +21,8 @@ pub struct SimulatedCell {
     pub costs: Vec<f64>,
     /// Rule that ends the measurement.
     pub stop: StopSpec,
-    /// Seconds that each stack runs to be measured one after the other, too, for comparison; `None`
-    /// if that is not done.
+    /// Seconds that each stack runs when the stacks are also measured one after the other, for
+    /// comparison; `None` if they are not.
     pub naive_s: Option<f64>,
 }
 
@@ -39,8 +39,8 @@ pub struct Repetition {
     pub design: Design,
     /// Share of the windows' time that ran at a limit.
     pub limited: f64,
-    /// ln of the estimate by measuring one after the other over the truth; `None` if that was not
-    /// done.
+    /// ln of the ratio that measuring one after the other found, over the truth; `None` if that was
+    /// not done.
     pub naive_error: Option<f64>,
 }
 
@@ -59,7 +59,8 @@ pub struct Concluded {
     pub p: f64,
     /// Word of the refusal that withheld the verdict; `None` if the interval was merely too wide.
     pub refused: Option<&'static str>,
-    /// Time added to each I/O; `None` unless one I/O is in flight at a time.
+    /// Estimated time added to each I/O, against the truth; `None` unless one I/O is in flight at a
+    /// time.
     pub added: Option<AddedTime>,
 }
 

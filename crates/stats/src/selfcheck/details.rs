@@ -19,11 +19,11 @@ pub struct Detail {
     pub cost: f64,
     /// Number of repetitions of the cell.
     pub n: usize,
-    /// Mean machine time, in seconds.
+    /// Mean machine time of a repetition, in seconds.
     pub mean_s: f64,
     /// Mean part of that time before the first round (warm-up and pilot), in seconds.
     pub pilot_s: f64,
-    /// Mean half-width of ln R.
+    /// Mean half-width of the interval of ln R.
     pub half_width: f64,
     /// Mean of ln R minus its true value.
     pub bias: f64,
@@ -39,7 +39,7 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Summarizes the outcomes of a cell.
+    /// Averages the outcomes of a cell's repetitions.
     pub fn from_cell(
         cell: &SimulatedCell,
         purpose: &'static str,

@@ -45,7 +45,7 @@ pub enum LineUnit {
     Micros,
 }
 
-/// One line of the table.
+/// One line of the table of requirements.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SelfcheckLine {
     /// Name of the measured figure.

@@ -19,7 +19,7 @@ pub struct Findings {
     pub allowance: f64,
     /// True if every line holds.
     pub holds: bool,
-    /// Series of this machine that were replayed beside the shipped ones.
+    /// Names of the user's own series, which were replayed beside those that come with iotax.
     pub local: Vec<String>,
     /// Requirements, one per line.
     #[serde(skip)]

@@ -236,7 +236,7 @@ impl Series {
 }
 
 impl Replay {
-    /// Finds the level that holds at a time within the series.
+    /// Moves on to the level that holds at a time within the series.
     fn seek(&mut self, at: f64) {
         let ends = &self.series.ends;
         if self.at > 0 && ends[self.at - 1] > at {

@@ -37,9 +37,10 @@ type ShortTurns = (f64, f64, f64);
 const HELPER: ShortTurns = (0.095, 0.005, 0.6);
 /// Mean time between stalls and the length of a stall, in seconds.
 const STALLS: (f64, f64) = (1.0, 0.005);
-/// Standard deviation of a cost that drifts, as a fraction.
+/// Standard deviation of B's level when its cost drifts, as a fraction.
 const DRIFT: f64 = 0.008;
-/// Standard deviations of a level that remembers 20 ms, and of one that remembers a second.
+/// Standard deviations of B's level: of one that remembers 20 ms, and of one that remembers a
+/// second.
 const WANDER: [f64; 2] = [0.05, 0.015];
 /// Standard deviation of a level that affects all stacks.
 const SHARED: f64 = 0.25;

@@ -215,7 +215,8 @@ const MOST_S: &[(&str, f64)] = &[
 /// Largest allowed bias where it is known to be larger: rounds have equal weight, and those in
 /// which B stalls last longer.
 const MOST_BIAS: &[(&str, f64)] = &[("short stalls of B", 0.003), ("short memory 1 s of B", 0.003)];
-/// Kinds whose added time follows the machine's level, of which a run of seconds sees one value.
+/// Kinds whose added time follows the machine's level, which hardly changes during a run of some
+/// seconds.
 const FOLLOWS_LEVEL: [&str; 3] = ["short memory 1 s", "short memory 60 s", "short busy neighbour"];
 
 /// Returns the requirement on coverage. Where the usual bound cannot be met,

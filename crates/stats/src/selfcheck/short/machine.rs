@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 
 /// Service time of a lone I/O without cost and noise, in seconds.
 pub const BASE_S: f64 = 100e-6;
-/// Time from the end of a window at depth 1 to the next slice, in seconds: threads are shared, and
-/// none is woken.
+/// Time from the end of a window at depth 1 to the next slice, in seconds: all stacks share the
+/// threads, so none has to be woken.
 const SWITCH_S: f64 = 10e-6;
 /// I/Os per second of a queue without cost and noise.
 const QUEUE_RATE: f64 = 100_000.0;
@@ -112,7 +112,7 @@ pub struct ShortMachine {
     pub own: Option<BinnedSignal>,
     /// Service times of the baseline and of stack 1.
     pub service: [Service; 2],
-    /// Slow start of stack 1.
+    /// Slow start of stack 1, if it has one.
     pub start: Option<SlowStart>,
     /// Cost of each stack, as a fraction.
     pub costs: Vec<f64>,
