@@ -150,10 +150,10 @@ fn of_visits(log: f64, residuals: &[f64]) -> Result<Level, Refusal> {
 ///
 /// Independent noise adds as much to `s2`, the variance of the `m` batch means, as to `a`, half the
 /// mean squared difference of neighbours. 1/f noise adds `m ln m / (2 (m - 1) ln 2)` times as much
-/// to `s2` as to `a` (Barnes, "Tables of bias functions", NBS Technical Note 375, 1969: B1). So `s2
-/// - a` is free of independent noise. One standard deviation that `s2 - a` has among independent
-/// batches is added (von Neumann 1941), since 16 batches that show no drift do not prove that there
-/// is none.
+/// to `s2` as to `a` (Barnes, "Tables of bias functions", NBS Technical Note 375, 1969: B1). So
+/// their difference is free of independent noise. The standard deviation that it has among
+/// independent batches is added (von Neumann 1941), since 16 batches that show no drift do not
+/// prove that there is none.
 fn flicker(means: &[f64]) -> f64 {
     let m = means.len() as f64;
     let centre = mean(means);

@@ -20,7 +20,7 @@ const WHITE_AT_S: f64 = 0.05;
 pub struct Bucket {
     /// Number of I/Os that may still run above the limit.
     pub credit: f64,
-    /// Limit on the rate, as a share of [`BASE_RATE`].
+    /// Limit on the rate, as a share of the rate without cost and noise.
     pub limit: f64,
 }
 
