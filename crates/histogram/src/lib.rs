@@ -1,6 +1,6 @@
 //! Latency histogram: log-linear over all 64 bits, 128 sub-buckets per octave, mergeable without
-//! loss. It keeps counts and nothing else, so merging is addition. Bytes of another layout, or that
-//! do not add up, are refused.
+//! loss. It keeps counts and nothing else, so merging is addition. Encoded bytes that have another
+//! layout, are cut short or hold impossible buckets are refused.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ pub struct Histogram {
     counts: Vec<u64>,
 }
 
-/// Identity of the bucket layout in records (fio's, HDR's and ours differ).
+/// Name of the bucket layout, stored with encoded buckets; fio's and HdrHistogram's layouts differ.
 pub const LAYOUT: &str = "loglin128";
 
 /// Number of buckets of the layout: 128 exact ones and 128 for each of the octaves 2^7 to 2^63.
@@ -25,10 +25,12 @@ pub enum DecodeError {
     /// The buckets are another program's, or a later version's.
     #[error("histogram has another bucket layout than {LAYOUT}")]
     Layout,
-    /// The bytes end in the middle, or go on after the end.
+    /// The bytes end too early, or go on after the last bucket.
     #[error("histogram is cut short or followed by other bytes")]
     Length,
-    /// An index out of order or range, a zero count, or a total beyond 64 bits.
+    /// A bucket is impossible, as the text says: its index is out of order or range, its count is
+    /// zero, a number or the total does not fit 64 bits, or there are more buckets than
+    /// [`BUCKETS`].
     #[error("histogram has an impossible bucket: {0}")]
     Bucket(&'static str),
 }
@@ -50,7 +52,7 @@ impl Histogram {
         self.record_many(ns, 1);
     }
 
-    /// Adds one latency `number` times.
+    /// Adds one latency, in nanoseconds, `number` times.
     #[inline]
     pub fn record_many(&mut self, ns: u64, number: u64) {
         let bucket = bucket_of(ns);
@@ -87,19 +89,22 @@ impl Histogram {
         self.used().is_empty()
     }
 
-    /// Returns the lower bound of the lowest bucket in use: no value was smaller.
+    /// Returns the lower bound, in nanoseconds, of the lowest bucket in use: no value was smaller.
+    /// `None` if the histogram is empty.
     pub fn min(&self) -> Option<u64> {
         let lowest = self.counts.iter().position(|count| *count > 0)?;
         Some(bounds(lowest).0)
     }
 
-    /// Returns the upper bound (inclusive) of the highest bucket in use: no value was larger.
+    /// Returns the upper bound (inclusive), in nanoseconds, of the highest bucket in use: no value
+    /// was larger. `None` if the histogram is empty.
     pub fn max(&self) -> Option<u64> {
         let highest = self.used().len().checked_sub(1)?;
         Some(bounds(highest).1)
     }
 
-    /// Returns the mean of the buckets' middles, within 1/256 of the true mean.
+    /// Returns the mean in nanoseconds, computed from the middles of the buckets: within 1/256 of
+    /// the true mean. `None` if the histogram is empty.
     pub fn mean(&self) -> Option<f64> {
         let total = self.count();
         let sum =
@@ -108,9 +113,9 @@ impl Histogram {
     }
 
     /// Returns the value below or at which a share `q` (0 ..= 1; outside is clamped) of all values
-    /// lies: the middle of the first bucket where the running count reaches `ceil(q * count)`, at
-    /// least 1. It is within 1/256 of the value of that rank. Returns `None` if the histogram is
-    /// empty or `q` is not a number.
+    /// lies: the middle of the first bucket where the running count reaches `ceil(q * count)`, or 1
+    /// if `q` is 0. It is within 1/256 of the value of that rank. Returns `None` if the histogram
+    /// is empty or `q` is not a number.
     pub fn percentile(&self, q: f64) -> Option<u64> {
         let total = self.count();
         if total == 0 || q.is_nan() {
@@ -125,7 +130,7 @@ impl Histogram {
         self.sparse().find(reached).map(|(bucket, _)| middle(bucket as usize))
     }
 
-    /// Returns (bucket, count) of every bucket in use, in rising order; [`bounds`] returns the
+    /// Returns `(bucket, count)` of every bucket in use, in rising order; [`bounds`] returns the
     /// values of a bucket.
     pub fn sparse(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let numbered = self.counts.iter().enumerate();
@@ -135,7 +140,8 @@ impl Histogram {
     /// Builds a histogram from its buckets, as the inverse of [`Histogram::sparse`].
     ///
     /// # Errors
-    /// When buckets do not rise, are out of range, are empty, or add up beyond 64 bits.
+    /// [`DecodeError::Bucket`] if indices do not rise or are out of range, a count is zero, or the
+    /// counts add up beyond 64 bits.
     pub fn from_sparse(
         buckets: impl IntoIterator<Item = (u32, u64)>,
     ) -> Result<Histogram, DecodeError> {
@@ -155,9 +161,9 @@ impl Histogram {
         Ok(histogram)
     }
 
-    /// Encodes the histogram in compact bytes: the length of the layout's name and the name, the
-    /// number of buckets in use, then for each the distance from the one before and the count. All
-    /// numbers are LEB128 varints.
+    /// Encodes the histogram in compact bytes: the length of [`LAYOUT`] and its text, the number of
+    /// buckets in use, then for each of them the number of empty buckets since the one before, and
+    /// its count. All numbers are LEB128 varints.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_varint(&mut bytes, LAYOUT.len() as u64);
@@ -175,7 +181,8 @@ impl Histogram {
     /// Decodes the bytes of [`Histogram::encode`]; never panics, whatever the bytes.
     ///
     /// # Errors
-    /// Another layout, bytes missing or left over, impossible buckets.
+    /// [`DecodeError`] for another layout, for bytes that are missing or left over, or for an
+    /// impossible bucket.
     pub fn decode(bytes: &[u8]) -> Result<Histogram, DecodeError> {
         let mut rest = bytes;
         let name_length = take_varint(&mut rest)?;
@@ -240,7 +247,7 @@ fn middle(bucket: usize) -> u64 {
     low + (high - low) / 2
 }
 
-/// Returns the bucket that a value belongs to.
+/// Returns the index of the bucket that a value in nanoseconds belongs to.
 #[inline]
 pub fn bucket_of(ns: u64) -> usize {
     if ns < 128 {

@@ -14,11 +14,11 @@ use iotax_units::median;
 const COST: f64 = 0.02;
 const ZONE: f64 = 0.02;
 const STOP: StopSpec = StopSpec { precision: 0.01, min_time_s: 6.0, budget_s: 30.0 };
-/// Four seconds of load.
+/// Ends a run after four seconds of load.
 const FOUR: StopSpec = StopSpec { precision: 0.0, min_time_s: 4.0, budget_s: 4.0 };
 
-/// What came of repetitions: ln of each estimate over the truth, whether the interval covers it,
-/// its half-width.
+/// Results of repetitions: ln of each estimate over the truth, in how many the interval covers it,
+/// the half-width of each, the machine time of all together, and the number of refusals.
 #[derive(Default)]
 struct Tally {
     errors: Vec<f64>,
@@ -57,7 +57,7 @@ fn source(name: &str) -> ShortSource {
     ShortSource::MadeUp(kind)
 }
 
-/// Runs repetitions; `read` puts what a run says into the tally.
+/// Runs repetitions; `read` adds each run, with the true ratio, to the tally.
 fn repeat(
     reps: u64,
     (source, start, cost): (&ShortSource, Option<SlowStart>, f64),
@@ -77,7 +77,7 @@ fn repeat(
     tally
 }
 
-/// By the interval over rounds, as runs have it today.
+/// Adds a run by the interval over its rounds, as real runs have it.
 fn by_rounds(run: &SeriesRun, truth: f64, tally: &mut Tally) {
     let judged = run.judge_stack(1, &STOP, ZONE);
     tally.refused +=
@@ -88,7 +88,7 @@ fn by_rounds(run: &SeriesRun, truth: f64, tally: &mut Tally) {
     }
 }
 
-/// With blocks as units, as visits are.
+/// Adds a run by an interval with the blocks between rests as units, as visits have it.
 fn by_blocks(run: &SeriesRun, truth: f64, tally: &mut Tally) {
     let rate = |visit: u32, stack: usize| {
         let rounds =

@@ -11,7 +11,8 @@ pub fn is_alike(one: &str, other: &str) -> bool {
     one.clone().count() == other.clone().count() && one.zip(other).all(same)
 }
 
-/// Joins all texts into one: `it moves by +- 24 to 38 % from batch to batch`. They must be alike.
+/// Joins texts that are alike ([`is_alike`]) into one, with the range of each number: `it moves by
+/// +- 24 to 38 % from batch to batch`.
 pub fn merge_texts(texts: &[&str]) -> String {
     let Some(first) = texts.first() else { return String::new() };
     let words: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();

@@ -6,10 +6,11 @@ use super::Refusal;
 use super::ratio::{self, Ratio};
 use super::spread::BATCHES;
 
-/// Decision from the rounds so far.
+/// Conclusion from the rounds so far on whether the other stacks slow the baseline down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decision {
-    /// Any disturbance by the others is smaller than the precision.
+    /// The others do not disturb the baseline by more than the precision: the interval lies within
+    /// it, or the estimate does although the disturbance is significant.
     Fine,
     /// The others significantly disturb the baseline, by more than the precision: measure the
     /// stacks apart.
@@ -30,12 +31,12 @@ pub fn beside_over_alone(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
     ratio::estimate(rounds)
 }
 
-/// Decides after so many rounds of `(alone, beside)` work per second, at least 16; `precision` is a
-/// fraction.
+/// Decides from the baseline's work per second `(alone, beside)` in each round so far; `precision`
+/// is a fraction. Below 16 rounds it is [`Decision::Undecided`].
 ///
-/// It may be called after every round from the sixteenth on. A difference below the precision is
-/// never *disturbed*. One above it that is found too early sends the run into visits, which cost
-/// time and hide nothing.
+/// It may be called after every round. An estimate within the precision is never
+/// [`Decision::Disturbed`]. If repeated calls find one beyond it by chance, the run is measured in
+/// visits, which cost time and hide nothing.
 pub fn decide(rounds: &[(f64, f64)], precision: f64) -> Decision {
     let Some(found) = beside_over_alone(rounds).ok().filter(|found| found.spread.n >= BATCHES)
     else {

@@ -10,54 +10,57 @@
 use serde::Serialize;
 use std::fmt;
 
-/// Relative difference up to which two rates are the same limit's.
+/// Largest relative difference of two rates that count as one limit.
 pub const SAME_RATE: f64 = 0.03;
 /// Smallest number of points that a course may have.
 pub const LEAST_POINTS: usize = 48;
-/// Smallest number of points after the knee, and at least one in [`TAIL_SHARE`] of all points.
+/// Smallest number of points after the knee; at least one in [`TAIL_SHARE`] of all points, too.
 const LEAST_TAIL: usize = 40;
 const TAIL_SHARE: usize = 5;
-/// Bound on the mean squared distance from the line, divided by the number of points and the mean
-/// square of a step's deviation. The quotient is 1/15 for a sum of independent deviations, is below
-/// this bound in less than 1 % of such sums, and is 1 / (2 points) where every delay is made up
-/// for.
+/// Bound below which an amount counts as held to its line: mean squared distance from the line,
+/// divided by the number of points and by the mean squared deviation of a step. The quotient is
+/// 1/15 for a sum of independent deviations, is below this bound in less than 1 % of such sums, and
+/// is 1 / (2 x points) if every delay is made up for.
 const PINNED: f64 = 0.014;
 /// Distance from a line, as a fraction of the whole amount, that counts as zero.
 const EXACT: f64 = 1e-5;
-/// Number of parts of the tail whose rates are compared.
+/// Number of equal parts of the course after the knee whose rates are compared.
 const PARTS: usize = 8;
-/// Largest coefficient of variation (standard deviation by mean) of the rates of the parts where
-/// the amount is near its line.
+/// Largest coefficient of variation (standard deviation over mean) of the parts' rates after a
+/// burst, if they are a limiter's.
 const LEVEL: f64 = 0.05;
-/// Largest coefficient of variation for a cap without a burst before it.
+/// Largest coefficient of variation of the parts' rates under a cap without a burst.
 const VERY_LEVEL: f64 = 0.005;
-/// Smallest ratio of the burst's speed to the rate.
+/// Smallest ratio of the rate during the burst to the rate after it.
 const FASTER: f64 = 1.1;
-/// Smallest burst that counts, in seconds of the rate: the depth of a queue makes a smaller one.
+/// Smallest burst that counts, in seconds at the rate after it. A deep queue looks like a smaller
+/// burst.
 const LEAST_BURST_S: f64 = 0.05;
-/// Multiple of the median distance from which a point is far off a line.
+/// Multiple of the points' median distance from a line beyond which a point is far off it.
 const FAR: f64 = 6.0;
 /// Number of standard errors by which a burst must exceed 0.
 const SURE: f64 = 3.0;
-/// Multiple of the median step's deviation within which a point lies on a line that bounds the
-/// amount from above. That line must meet this and the next five bounds.
+/// Multiple of the median deviation of a step within which a point lies on a line. A line that
+/// bounds the amount from above must meet this constant and the next five.
 const ON_LINE: f64 = 2.0;
-/// Smallest share of the points that must lie on the line, in [`ON_LINE_PARTS`] of its eight parts.
+/// Smallest share of the points that must lie on the line, in at least [`ON_LINE_PARTS`] of its
+/// eight parts.
 const ON_LINE_SHARE: f64 = 0.25;
 const ON_LINE_PARTS: usize = 4;
 /// Largest share of the points that may lie above the line.
 const ABOVE: f64 = 0.02;
-/// Smallest part of the course that the line must last for.
+/// Shortest duration of the line, as a share of the course's duration.
 const LONG: f64 = 0.5;
-/// Smallest depth to which the amount falls below the line, in units of a step's deviation
-/// (standard deviation) times the square root of the number of points. A sum of independent
-/// deviations that stays below a line is farther off in one of ten million.
+/// Smallest depth to which the amount must fall below the line, in standard deviations of a step
+/// times the square root of the number of points. A sum of independent deviations that stays below
+/// a line falls that deep in one of ten million cases.
 const DEEP: f64 = 3.0;
-/// Length below which an edge of the hull does not belong to a limiter.
+/// Shortest edge of the hull that may be a limiter's, as a share of the course's duration.
 const SHORT_EDGE: f64 = 0.1;
 /// Standard deviation of a normal distribution divided by its median absolute deviation.
 const DEVIATION: f64 = 1.48;
-/// Smallest slowdown that is reported where no limiter was found.
+/// Smallest slowdown that is reported where no limiter was found, as the rate before over the rate
+/// after.
 const FALLS: f64 = 1.25;
 
 /// Shape that was found in a course.
@@ -66,19 +69,20 @@ const FALLS: f64 = 1.25;
 pub enum CourseShape {
     /// A burst, then a rate that is held.
     Bucket(Bucket),
-    /// One rate from the start, as steady as limiters hold theirs: a flat cap, or the layer below
-    /// has that rate.
+    /// One rate from the start that is as steady as a limiter's: that of a cap without a burst, or
+    /// simply that of the layer below.
     Cap {
-        /// Amount per second, with its error.
+        /// Amount per second, with its standard error.
         rate: UncertainValue,
     },
-    /// No limit up to the whole amount.
+    /// No limit was found up to the whole amount.
     Open {
         /// Amount that came through in total.
         amount: f64,
         /// Mean amount per second over the whole course.
         mean: f64,
-        /// Fall of the rate, to a level that is not held as limiters do.
+        /// Fall of the rate that is not a limiter's, because the rate after it is not held; `None`
+        /// if there was none.
         fell: Option<Fall>,
     },
 }
@@ -109,12 +113,12 @@ pub struct Bucket {
     pub peak: f64,
     /// Time at which the bucket was empty, in seconds from the start.
     pub knee_s: f64,
-    /// Seconds from then to the end.
+    /// Seconds from `knee_s` to the end of the course.
     pub tail_s: f64,
 }
 
 impl Bucket {
-    /// Returns the seconds that the empty bucket takes to be full again.
+    /// Returns the seconds in which the empty bucket fills again if no load runs.
     pub fn refill_s(&self) -> f64 {
         self.burst.value / self.rate.value
     }
@@ -136,11 +140,11 @@ pub struct Fall {
 pub enum Unfit {
     /// The course has too few points; this is their number.
     Short(usize),
-    /// A number of the point of this index is infinite or not a number.
+    /// The time or the amount of the point with this index is not finite.
     NotANumber(usize),
-    /// The point of this index is not later than the one before it.
+    /// The point with this index is not later than the one before it.
     TimeGoesBack(usize),
-    /// The amount of the point of this index is less than that of the one before it.
+    /// The amount of the point with this index is less than that of the one before it.
     AmountFalls(usize),
     /// No amount came through.
     Nothing,
@@ -171,7 +175,8 @@ impl fmt::Display for Unfit {
 /// had come through by then.
 ///
 /// # Errors
-/// A course that is too short, or that is not a course: see [`Unfit`].
+/// [`Unfit`] for a course that is too short, holds a number that is not finite, goes back in time
+/// or amount, or has no amount at all.
 pub fn find_bucket(course: &[(f64, f64)]) -> Result<CourseShape, Unfit> {
     check_course(course)?;
     let (seconds, amount) = course[course.len() - 1];
@@ -247,7 +252,8 @@ fn check_course(course: &[(f64, f64)]) -> Result<(), Unfit> {
 /// Finds a limit on a machine that is busy with other work. For a while the machine gives less than
 /// the limit, and the amount drops below burst + rate x t. Tokens gather meanwhile. When there is
 /// time again the amount comes back to that very line and stays on it, never above. A course that
-/// keeps to no line for long has a line above it too, but touches it at its ends only.
+/// keeps to no line for long has a line above it too, but touches it at its ends only. Times and
+/// amounts, of the result too, are shares of the whole course.
 fn under_a_line(course: &[(f64, f64)]) -> Option<Bucket> {
     let found = edges(course)
         .filter_map(|edge| Under::below_edge(course, edge))
@@ -264,7 +270,8 @@ fn under_a_line(course: &[(f64, f64)]) -> Option<Bucket> {
     })
 }
 
-/// Returns the edges of the upper hull of a course, from the start on.
+/// Returns the edges of the upper convex hull of a course in order of time, without the edge from
+/// the origin and those shorter than [`SHORT_EDGE`].
 fn edges(course: &[(f64, f64)]) -> impl Iterator<Item = [(f64, f64); 2]> {
     let mut hull: Vec<(f64, f64)> = vec![(0.0, 0.0)];
     for point in course.iter().filter(|point| point.0 > 0.0) {
@@ -335,7 +342,7 @@ impl Under {
     }
 }
 
-/// Sums over the first points of a course.
+/// Sums over points (t, a) of a course: their number, and the sums of times, amounts and products.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     n: f64,
@@ -373,7 +380,8 @@ impl Sums {
         }
     }
 
-    /// Returns the slope of the line through the start, and the residual sum of squares.
+    /// Returns the slope of the least-squares line through the origin, and the residual sum of
+    /// squares.
     fn line_through_start(self) -> (f64, f64) {
         if self.tt <= 0.0 {
             return (0.0, self.aa);
@@ -392,8 +400,8 @@ impl Sums {
     }
 }
 
-/// Returns the last point of the first line, and the slope of that line, which starts at the
-/// origin. Every possible knee is tried.
+/// Returns the knee at which two lines fit best, as the index of the last point of the first line,
+/// and the slope of that line, which starts at the origin.
 fn best_knee(course: &[(f64, f64)]) -> (usize, f64) {
     let mut sums = vec![Sums::default()];
     for point in course {
@@ -430,10 +438,10 @@ fn after_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
 struct Tail {
     slope: UncertainValue,
     intercept: UncertainValue,
-    /// Mean squared distance from the line, divided by the number of points and the mean square of
-    /// a step's deviation.
+    /// Mean squared distance from the line, divided by the number of points and by the mean squared
+    /// deviation of a step.
     drift: f64,
-    /// Coefficient of variation of the rates of its parts (standard deviation by mean).
+    /// Coefficient of variation (standard deviation over mean) of the rates of its parts.
     level: f64,
     /// Highest rate among its parts.
     fastest: f64,

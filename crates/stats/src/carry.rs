@@ -1,6 +1,6 @@
-//! Finds carry-over: a slice of a stack that depends on the slice that ran before it. If it does,
-//! switching itself changes the measurement (a cache that one stack fills for the other, debts that
-//! it leaves), and the cost is not the stack's own.
+//! Finds carry-over: the rate of a stack's slices depends on the stack that ran before. Switching
+//! then changes the measurement itself (one stack fills a cache for the other, or leaves work
+//! behind), and the cost is not the stack's own.
 
 use super::checks::CarryOver;
 use super::rounds::{Round, RoundKind, RoundPart, SliceValue};
@@ -11,8 +11,9 @@ use super::student::Uncertain;
 /// trigger it.
 const CONFIDENCE: f64 = 0.999;
 
-/// Estimates the carry-over of one stack over its rounds. Returns `None` below 16 rounds in which
-/// it ran once after itself and once after another.
+/// Estimates the carry-over of one stack over its plain rounds. `None` below 16 rounds in which it
+/// ran both after itself and after another stack; those of [`super::pilot::Pattern::Double`] do not
+/// count.
 pub fn carry_over(rounds: &[Round], stack: usize, value: SliceValue) -> Option<CarryOver> {
     let contrasts = contrasts(rounds, stack, value);
     let centre = mean(&contrasts);
@@ -24,9 +25,9 @@ pub fn carry_over(rounds: &[Round], stack: usize, value: SliceValue) -> Option<C
     Some(CarryOver { effect: centre, half_width: found.half_width(CONFIDENCE), rounds: spread.n })
 }
 
-/// Returns for each round the mean after another minus the mean after itself, over the stack's mean
-/// of all rounds. In random order each comes first almost as often as last, and drift over one
-/// round is far below the effects of interest.
+/// Returns for each round that counts the stack's mean rate after another stack minus that after
+/// itself, divided by its mean rate in all plain rounds. In random order either comes first about
+/// equally often, and drift over one round is far below the effects of interest.
 fn contrasts(rounds: &[Round], stack: usize, value: SliceValue) -> Vec<f64> {
     let mut before: Option<(u32, usize)> = None;
     let (mut contrasts, mut all) = (Vec::new(), Vec::new());
@@ -56,8 +57,8 @@ fn contrasts(rounds: &[Round], stack: usize, value: SliceValue) -> Vec<f64> {
     contrasts.into_iter().map(|one| one / level).collect()
 }
 
-/// Returns a rate, of which higher is better in both cases, so that the effect's sign has one
-/// meaning.
+/// Returns the rate of a slice for either kind of value, so that a positive effect always means a
+/// higher rate.
 fn part_rate(part: &RoundPart, value: SliceValue) -> f64 {
     match value {
         SliceValue::Rate => part.amount / part.seconds,

@@ -1,5 +1,6 @@
 //! Words the conclusion of a comparison for a figure of which less is better: latency, CPU time per
-//! I/O. It is a separate kind, since `costs` and `gains` would not say which way a latency went.
+//! I/O. It is a separate kind, since `costs` and `gains` would not say whether a latency rose or
+//! fell.
 
 use super::conclusion::{Concludes, Conclusion, RatioChange, differs, size_words};
 use super::phrase::Phrase;
@@ -8,8 +9,8 @@ use super::shown::Digits;
 use super::verdict::Verdict;
 use serde::{Serialize, Serializer};
 
-/// Conclusion of a comparison, in fractions of the baseline. An increase is a cost, a decrease a
-/// gain.
+/// Conclusion of a comparison of a figure of which less is better, in fractions of the baseline: an
+/// increase is a cost, a decrease a gain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Charge(Verdict);
 
@@ -63,7 +64,7 @@ impl Charge {
     }
 
     /// Returns the conclusion as a phrase: `adds 12.3 % +- 2.1 % to the mean latency of 4k random
-    /// reads`. `subject` is a figure with its article.
+    /// reads`. `subject` is the figure, with its article.
     pub fn phrase_about(&self, subject: &str) -> Phrase {
         match self.0 {
             Verdict::Costs { cost: value, low, high, .. } => {
@@ -79,9 +80,9 @@ impl Charge {
     }
 
     /// Returns the conclusion about CPU time as a phrase: `takes 2.31 us +- 0.20 us more CPU per
-    /// I/O (x 1.80) for 4k random reads`, from the difference in nanoseconds and the ratio of the
-    /// verdict. If the ratio is significant but the difference by itself is not, only the ratio is
-    /// given: `takes 840 % +- 190 % more CPU per I/O`.
+    /// I/O (x 1.80) for 4k random reads`. `found` is the difference in nanoseconds, `ratio` the
+    /// stack's time over the baseline's. If the conclusion is significant but the difference by
+    /// itself is not, only the change is given: `takes 840 % +- 190 % more CPU per I/O`.
     pub fn about_cpu(
         &self,
         found: Option<&Difference>,
@@ -124,7 +125,8 @@ impl Charge {
 }
 
 impl Difference {
-    /// Returns true if the whole interval has the expected sign.
+    /// Returns true if the whole interval has the expected sign: negative if `less`, otherwise
+    /// positive.
     fn is_sure(&self, less: bool) -> bool {
         self.half_width < self.value.abs() && (self.value < 0.0) == less
     }

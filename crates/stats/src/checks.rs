@@ -1,23 +1,25 @@
-//! Results of the checks beside a ratio that may withhold its verdict: a carry-over, an effect of
-//! the slices' length, a break of the level. [`super::carry`], [`super::length`] and
+//! Results of the checks that may withhold the verdict on a ratio: for carry-over, for an effect of
+//! the slices' length, and for a break of the level. [`super::carry`], [`super::length`] and
 //! [`super::level`] do the checks.
 
 use serde::Serialize;
 
-/// Factor by which long slices are longer.
+/// Factor by which the slices of a long round are longer than those of other rounds (except in
+/// series of short slices).
 pub const TIMES: u64 = 4;
-/// Significance level at which the two ratios must differ. The check withholds verdicts, so chance
-/// must hardly ever trigger it.
+/// Significance level at which the ratio in long slices must differ from that in the others. The
+/// check withholds verdicts, so chance must hardly ever trigger it.
 const ALPHA: f64 = 0.001;
 
 /// Effect of a preceding slice of another stack on a stack's own rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CarryOver {
-    /// Rate after another stack minus rate after itself, as a fraction of its mean.
+    /// The stack's rate right after another stack minus its rate right after itself, as a fraction
+    /// of its mean rate.
     pub effect: f64,
-    /// Half-width of its interval at 99.9 %.
+    /// Half-width of the 99.9 % interval of `effect`.
     pub half_width: f64,
-    /// Number of rounds in which both were seen.
+    /// Number of rounds in the estimate: those with slices of both kinds.
     pub rounds: usize,
 }
 
@@ -33,16 +35,16 @@ impl CarryOver {
 pub struct LengthCheck {
     /// Ratio over the long rounds.
     pub ratio: f64,
-    /// ln of it minus ln of the ordinary ratio.
+    /// ln of `ratio` minus ln of the ratio in plain rounds.
     pub difference: f64,
-    /// Probability of such a difference by chance.
+    /// p value: probability of so large a difference by chance.
     pub p: f64,
     /// Number of long rounds.
     pub rounds: usize,
 }
 
 impl LengthCheck {
-    /// Converts a result found in times to rates.
+    /// Converts a result about times to one about rates: the ratio is inverted.
     pub fn inverted(self) -> LengthCheck {
         LengthCheck { ratio: 1.0 / self.ratio, difference: -self.difference, ..self }
     }
@@ -53,16 +55,17 @@ impl LengthCheck {
     }
 }
 
-/// One side of a break.
+/// Rounds on one side of a break of the level, without the one next to it, whose slices may be on
+/// both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Regime {
-    /// Number of its rounds.
+    /// Number of rounds.
     pub rounds: usize,
-    /// Mean level, in the baseline's unit.
+    /// Mean of the baseline's values: work per second, or seconds per unit of work.
     pub level: f64,
-    /// Ratio B / A of totals.
+    /// Ratio of totals, stack over baseline.
     pub ratio: f64,
-    /// Half-width of the 95 % interval of its logarithm.
+    /// Half-width of the 95 % interval of the ratio's logarithm.
     pub half_width: f64,
 }
 
@@ -78,21 +81,21 @@ pub enum Meaning {
     RateLimited,
 }
 
-/// The best single break of the level.
+/// Break that divides a series of rounds best in two levels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LevelSplit {
-    /// First round after the break.
+    /// Index of the first round after the break, among the pairs of rounds.
     pub at: usize,
     /// Effect of the break on the ratio.
     pub meaning: Meaning,
-    /// Rounds before the break.
+    /// Rounds before the break, without the last.
     pub before: Regime,
-    /// Rounds from `at` on.
+    /// Rounds after the break, without the one at `at`.
     pub after: Regime,
 }
 
 impl LevelSplit {
-    /// Converts a break found in times to rates: level and ratio of both sides are inverted.
+    /// Converts a break about times to one about rates: level and ratio of both sides are inverted.
     pub fn inverted(self) -> LevelSplit {
         let turned =
             |side: Regime| Regime { level: 1.0 / side.level, ratio: 1.0 / side.ratio, ..side };

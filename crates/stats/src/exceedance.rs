@@ -7,7 +7,7 @@ use super::{ALPHA, Refusal};
 use iotax_histogram::{Histogram, bounds, bucket_of};
 use serde::Serialize;
 
-/// Smallest number of I/Os that must lie beyond a threshold.
+/// Smallest number of I/Os beyond a threshold for which their share is estimated.
 pub const LEAST_BEYOND: u64 = 20;
 
 /// Largest number of groups of consecutive rounds that are kept apart; this bounds the memory of
@@ -18,18 +18,19 @@ const MOST_GROUPS: usize = 256;
 /// consecutive ones.
 #[derive(Clone, Debug, Default)]
 pub struct RoundHistograms {
-    /// `(bucket, count)` of each group, in rising order.
+    /// Buckets in use of each group, as `(bucket, count)` with rising buckets.
     groups: Vec<Vec<(u32, u64)>>,
     rounds: usize,
 }
 
 impl RoundHistograms {
-    /// Makes room for so many rounds.
+    /// Returns empty histograms for a known number of rounds.
     pub fn new(rounds: usize) -> RoundHistograms {
         RoundHistograms { groups: vec![Vec::new(); rounds.min(MOST_GROUPS)], rounds }
     }
 
-    /// Adds the histogram of a slice of round `index` (position among the rounds, from 0).
+    /// Adds the histogram of a slice of round `index`, counted from 0. A round beyond the number
+    /// given to [`Self::new`] is ignored.
     pub fn add(&mut self, index: usize, slice: &Histogram) {
         let count = self.groups.len();
         if let Some(group) =
@@ -44,8 +45,9 @@ impl RoundHistograms {
         pool_groups(&self.groups)
     }
 
-    /// Merges consecutive rounds into about `most` histograms, or returns each round by itself if
-    /// there are fewer.
+    /// Merges equal numbers of consecutive rounds into at least `most` histograms, and fewer than
+    /// twice as many; rounds left over at the end are dropped. Fewer rounds than `most` are
+    /// returned one by one.
     pub(super) fn batches(&self, most: usize) -> Vec<Histogram> {
         self.groups.chunks_exact((self.groups.len() / most).max(1)).map(pool_groups).collect()
     }
@@ -55,7 +57,7 @@ impl RoundHistograms {
         self.groups.iter().flatten().map(|(_, count)| count).sum()
     }
 
-    /// Returns the number of latencies in each group, and the result of `of` for the group.
+    /// Returns for each group the number of latencies, and the result of `of` for its buckets.
     pub(super) fn totals(&self, of: impl Fn(&[(u32, u64)]) -> f64) -> Vec<(f64, f64)> {
         let items = |group: &[(u32, u64)]| group.iter().map(|(_, count)| *count as f64).sum();
         self.groups.iter().map(|group| (items(group), of(group))).collect()
@@ -70,7 +72,7 @@ fn pool_groups(groups: &[Vec<(u32, u64)>]) -> Histogram {
     pooled
 }
 
-/// Merges two lists of rising buckets.
+/// Adds up two lists of `(bucket, count)` with rising buckets.
 fn merge_buckets(one: &[(u32, u64)], other: impl Iterator<Item = (u32, u64)>) -> Vec<(u32, u64)> {
     let (mut all, mut rest) = (Vec::with_capacity(one.len()), one);
     for (bucket, count) in other {
@@ -94,7 +96,7 @@ fn merge_buckets(one: &[(u32, u64)], other: impl Iterator<Item = (u32, u64)>) ->
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
     bucket: usize,
-    /// Part of the bucket that lies beyond.
+    /// Part of the bucket that lies beyond the threshold, from 0 to 1.
     part: f64,
 }
 
@@ -126,7 +128,7 @@ impl Threshold {
         high as f64 + 1.0 - self.part * ((high - low) as f64 + 1.0)
     }
 
-    /// Returns the number of latencies beyond it.
+    /// Returns the number of latencies beyond the threshold.
     fn count_beyond(self, counts: &[(u32, u64)]) -> f64 {
         let from = counts.partition_point(|(bucket, _)| (*bucket as usize) < self.bucket);
         let weighed = |(bucket, count): &(u32, u64)| match *bucket as usize == self.bucket {
@@ -136,7 +138,8 @@ impl Threshold {
         counts[from..].iter().map(weighed).sum()
     }
 
-    /// Returns the I/Os of each round, and the number of them beyond.
+    /// Returns for each group of rounds the number of I/Os, and the number of those beyond the
+    /// threshold.
     fn series(self, side: &RoundHistograms) -> Vec<(f64, f64)> {
         side.totals(|counts| self.count_beyond(counts))
     }
@@ -151,15 +154,16 @@ pub fn number_beyond(side: &RoundHistograms, threshold: Threshold) -> f64 {
 /// mean of their shares, each with residuals of its own.
 ///
 /// # Errors
-/// [`Refusal`] below 16 rounds, or with fewer than [`LEAST_BEYOND`] I/Os beyond it.
+/// [`Refusal`] below 16 rounds or with fewer than [`LEAST_BEYOND`] I/Os beyond the threshold, both
+/// over all strata, or if a stratum has no I/O beyond it.
 pub fn share_beyond(strata: &[&RoundHistograms], threshold: Threshold) -> Result<Ratio, Refusal> {
     let series: Vec<Vec<(f64, f64)>> = strata.iter().map(|side| threshold.series(side)).collect();
     enough(&series)?;
     ratio::stratified(&series).map_err(|reason| thin(reason, &series))
 }
 
-/// Estimates the share of B's I/Os beyond one threshold over the share of A's beyond another
-/// (mostly the same one), paired by rounds.
+/// Estimates the share of B's I/Os beyond the second threshold over the share of A's beyond the
+/// first (mostly the same one), paired by rounds. Each stratum holds A and B.
 ///
 /// # Errors
 /// As [`share_beyond`], of either side.
@@ -190,8 +194,8 @@ fn enough(series: &[Vec<(f64, f64)>]) -> Result<(), Refusal> {
     }
 }
 
-/// Returns the number of I/Os beyond. A tiny amount is added, since a threshold that 20 I/Os exceed
-/// may lie within a bucket.
+/// Returns the number of I/Os beyond the threshold over all strata. A tiny amount is added, since a
+/// threshold that 20 I/Os exceed may lie within a bucket.
 fn total_beyond(series: &[Vec<(f64, f64)>]) -> u64 {
     (series.iter().flatten().map(|(_, beyond)| beyond).sum::<f64>() + 1e-6) as u64
 }
@@ -229,7 +233,7 @@ impl ServiceVerdict {
     }
 }
 
-/// A share with its interval, which may begin at zero.
+/// Share of a stack's I/Os beyond a threshold with its interval, which may begin at zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TailShare {
     /// Share of the I/Os beyond the threshold.
@@ -240,20 +244,23 @@ pub struct TailShare {
     pub high: f64,
     /// Number of I/Os beyond the threshold.
     pub beyond: f64,
-    /// Number of I/Os in all.
+    /// Number of I/Os, beyond the threshold or not.
     pub ios: u64,
 }
 
 impl TailShare {
     /// Estimates the share beyond a threshold, with an interval that holds simultaneously with
-    /// those of all `many` of its kind. If far fewer I/Os than `allowed` lie beyond, the upper
-    /// bound also uses a lower threshold, since the share is no larger than the share beyond that:
-    /// the threshold which half of the allowed share exceeds, or a sixteenth of it (and at least
-    /// [`LEAST_BEYOND`] I/Os). A single stall then decides nothing. If no I/O lies beyond, the
-    /// share is also no larger than a binomial share of so many rounds with none.
+    /// those of all `many` of its kind.
+    ///
+    /// If less than half of `allowed` lies beyond, the share is also bounded by that beyond a lower
+    /// threshold: the one that half of `allowed` exceeds, and, if less than a sixteenth lies
+    /// beyond, the one that a sixteenth exceeds (at least [`LEAST_BEYOND`] I/Os each). A single
+    /// stall then decides nothing. If no I/O lies beyond, the share is also at most the binomial
+    /// bound for none in as many trials as there are rounds.
     ///
     /// # Errors
-    /// [`Refusal`] below 16 rounds, or with fewer than [`LEAST_BEYOND`] I/Os.
+    /// Only if some I/O lies beyond, or there are no I/Os at all: [`Refusal`] below 16 rounds, or
+    /// with fewer than [`LEAST_BEYOND`] I/Os in all.
     pub fn estimate(
         side: &RoundHistograms,
         threshold: Threshold,

@@ -20,17 +20,17 @@ pub struct Fairness {
     pub freedom: f64,
 }
 
-/// Computes Jain's index (Jain, Chiu, Hawe 1984) of rates: (sum x)^2 / (n sum x^2). If nobody gets
-/// anything, all get the same.
+/// Computes Jain's index (Jain, Chiu, Hawe 1984) of rates: (sum x)^2 / (n sum x^2). It is 1 if all
+/// rates are zero.
 pub fn jain(rates: &[f64]) -> f64 {
     let (sum, squares) =
         rates.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 1.0 }
 }
 
-/// Estimates Jain's index of the rates over all rounds. The interval is the jackknife's over 16
-/// batches of rounds in order of time (Tukey 1958). Noise alone makes n equal rates unequal, and
-/// the index smaller by as much as the variance of a rate.
+/// Estimates Jain's index of the parties' rates over all rounds. The interval is the jackknife's
+/// over 16 batches of rounds in order of time (Tukey 1958). Noise alone makes equal rates differ,
+/// and the index smaller by about the relative variance of a rate.
 ///
 /// # Errors
 /// [`Refusal::TooFewRounds`] below 16 rounds.
@@ -59,7 +59,7 @@ pub fn of_rounds(rounds: &[Shares]) -> Result<Fairness, Refusal> {
     })
 }
 
-/// Returns the rate of each: its work over its seconds.
+/// Returns the rate of each party over all rounds: its work over its seconds, or 0 without time.
 fn rates<'a>(rounds: impl Iterator<Item = &'a Shares>) -> Vec<f64> {
     let mut sums: Shares = Vec::new();
     for round in rounds {

@@ -1,6 +1,6 @@
-//! Many comparisons at once. If 24 comparisons cost nothing, chance shows a cost in at least one of
-//! them in two runs out of three. Simultaneous intervals (Bonferroni) keep the chance of any false
-//! cost at 5 %.
+//! Many comparisons at once. If none of 24 comparisons has a difference, chance still shows one in
+//! at least one of them in two runs out of three. Simultaneous intervals (Bonferroni) keep the
+//! chance of any false difference at 5 %.
 
 use super::visits::VisitRatio;
 use super::{ALPHA, Ratio, Uncertain, t_quantile};
@@ -11,7 +11,7 @@ use super::{ALPHA, Ratio, Uncertain, t_quantile};
 pub struct Family {
     /// Number of comparisons of this kind.
     pub many: usize,
-    /// Part of the 5 % that they share, from 0 to 1.
+    /// Part of the 5 % that falls to this kind, from 0 to 1.
     pub share: f64,
 }
 
@@ -22,7 +22,7 @@ impl Family {
     }
 
     /// Returns families that share the 5 % by weight; one without comparisons takes nothing.
-    /// `kinds` has the number of comparisons and the weight of each.
+    /// `kinds` holds the number of comparisons and the weight of each.
     pub fn weighted<const N: usize>(kinds: [(usize, f64); N]) -> [Family; N] {
         let all: f64 = kinds.iter().filter(|(many, _)| *many > 0).map(|(_, weight)| weight).sum();
         kinds
@@ -48,18 +48,20 @@ pub fn stretch(family: Family, freedom: f64) -> f64 {
     t_quantile(1.0 - family.level() / 2.0, freedom) / t_quantile(1.0 - ALPHA / 2.0, freedom)
 }
 
-/// Returns the half-width of one of the intervals that hold simultaneously with 95 % (Bonferroni).
+/// Returns the half-width of `one`'s interval that holds simultaneously with the others of its
+/// family (Bonferroni).
 pub fn simultaneous(one: Uncertain, family: Family) -> f64 {
     one.half_width(1.0 - family.level())
 }
 
-/// Returns the bounds of a ratio that hold simultaneously with those of all comparisons. Skewness
-/// is as in its own interval, so they are never narrower.
+/// Returns the bounds of a ratio that hold simultaneously with the others of its family. They
+/// follow the skewness as the ratio's own interval does, and are never narrower than that.
 pub fn bounds(found: &Ratio, family: Family) -> (f64, f64) {
     found.bounds_at(1.0 - family.level())
 }
 
-/// Returns the simultaneous bounds of a ratio from visits.
+/// Returns the bounds of a ratio from visits that hold simultaneously with the others of its
+/// family.
 pub fn visit_bounds(found: &VisitRatio, family: Family) -> (f64, f64) {
     let factor = simultaneous(found.log, family).exp();
     (found.ratio / factor, found.ratio * factor)

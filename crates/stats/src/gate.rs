@@ -1,6 +1,6 @@
 //! The batch gate: batches must be long enough that one gives no information about the next. While
 //! they are still correlated, the interval is too narrow and measuring goes on. Batches that
-//! see-saw make it wider than needed, which is no reason to go on.
+//! alternate make the interval wider than needed, which is no reason to go on.
 
 use serde::Serialize;
 

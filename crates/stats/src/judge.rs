@@ -1,12 +1,12 @@
-//! The judge turns the rounds of two stacks into a verdict, or into the reason why there is no
-//! verdict. Real runs and the simulations of `selfcheck stats` both use it.
+//! Turns the rounds of two stacks into a verdict, or into the reason why there is no verdict. Real
+//! runs and the simulations of `selfcheck stats` both use it.
 
 use super::checks::{CarryOver, LengthCheck, LevelSplit, Meaning};
 use super::ratio;
 use super::rounds::{Round, SliceValue, pairs_by_stratum};
 use super::{Concludes, Ratio, Refusal, Verdict, carry, length, level};
 
-/// Question for the judge: two stacks and the demands on their comparison.
+/// Question that [`judge`] answers: two stacks, and what is demanded of their comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
     /// Index of the baseline.
@@ -17,28 +17,32 @@ pub struct Question {
     pub value: SliceValue,
     /// Zone within which "no difference" may be said, as a fraction.
     pub zone: f64,
-    /// Desired half-width, as a fraction; smaller disturbances are tolerated.
+    /// Desired half-width of ln R. Smaller disturbances are tolerated, and so are those below a
+    /// third of |ln R|.
     pub precision: f64,
 }
 
 /// The verdict with everything that it rests on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedRatio {
-    /// Rate of B over rate of A.
+    /// Rate of B over rate of A with its interval, or the reason why there is none.
     pub ratio: Result<Ratio, Refusal>,
-    /// Estimate of the same ratio without an interval, for which one round is enough.
+    /// Estimate of the ratio without an interval, for which one round of each stratum is enough;
+    /// `None` if there are no rounds or a stack completed nothing.
     pub point: Option<f64>,
-    /// Conclusion of this comparison by itself.
+    /// Conclusion from this comparison alone: its interval does not hold simultaneously with
+    /// others.
     pub verdict: Verdict,
-    /// Break of the level, if one was found.
+    /// Break of the level, if one was found. Rounds of several strata are not searched.
     pub split: Option<LevelSplit>,
-    /// Carry-over of the baseline and of the stack.
+    /// Carry-over of the baseline and of the stack; `None` if there are too few rounds to estimate
+    /// it.
     pub carry_over: [Option<CarryOver>; 2],
-    /// Comparison of long slices with the others.
+    /// Comparison of long slices with the others; `None` if there are too few long rounds.
     pub length: Option<LengthCheck>,
 }
 
-/// Judges a stack against the baseline.
+/// Compares a stack with the baseline: estimates the ratio, looks for disturbances, and concludes.
 pub fn judge(rounds: &[Round], question: &Question) -> JudgedRatio {
     let Question { a, b, value, zone, .. } = *question;
     let strata = pairs_by_stratum(rounds, a, b, value);
@@ -67,7 +71,9 @@ pub fn judge(rounds: &[Round], question: &Question) -> JudgedRatio {
     JudgedRatio { ratio: found, point, verdict, split, carry_over, length }
 }
 
-/// Returns the refusal for a disturbance that spoils a comparison however narrow its interval.
+/// Returns the refusal for a break of the level, carry-over or effect of the slices' length that
+/// spoils a comparison, however narrow its interval is. `allowed` is the largest carry-over, or
+/// difference of ln R between lengths, that is tolerated.
 fn withhold(
     split: Option<LevelSplit>,
     carry_over: [Option<CarryOver>; 2],

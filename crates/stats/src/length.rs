@@ -10,7 +10,8 @@ use super::student::Uncertain;
 
 /// Number of long rounds below which nothing is concluded.
 pub const LEAST: usize = 6;
-/// Compares the long rounds with the plain ratio; `None` below six long rounds.
+/// Compares the ratio of the stacks `a` and `b` in long rounds with `plain`, that in plain rounds.
+/// `None` if fewer than six long rounds have both, or if one of the two completed nothing in them.
 pub fn check_length(
     rounds: &[Round],
     a: usize,
@@ -36,15 +37,16 @@ pub fn check_length(
     })
 }
 
-/// Returns true if the round of this number is a long one: one of 32. The first 128 have no long
-/// rounds, since a comparison that ends so soon could not use them.
+/// Returns true if the round of this number (from 0) is a long one: one of every 32, chosen at
+/// random by `seed`. The first 128 rounds have none, since a comparison that ends so soon could not
+/// use them.
 pub fn is_long(seed: u64, number: u32) -> bool {
     const ONE_OF: u32 = 32;
     number >= 4 * ONE_OF && is_chosen(seed, number, ONE_OF)
 }
 
-/// Returns true if this number is the one chosen at random from its group of `one_of`, so that
-/// nothing periodic keeps step with the choice.
+/// Returns true if `number` is the one that is chosen at random, by `seed`, from its group of
+/// `one_of` consecutive numbers. Nothing periodic can keep step with the choice.
 pub fn is_chosen(seed: u64, number: u32, one_of: u32) -> bool {
     let turn = u64::from(number / one_of).wrapping_mul(0x9e37_79b9);
     u64::from(number % one_of) == Noise::new(seed ^ turn).bits() % u64::from(one_of)

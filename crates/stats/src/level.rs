@@ -8,7 +8,7 @@ use super::ratio::{ratio_of_totals, residuals};
 use super::spread::{MeanSpread, mean};
 use super::student::Uncertain;
 
-/// Number of batches in which a step is compared with the noise.
+/// Largest number of batches into which a series is divided to compare a step with the noise.
 const BATCHES: usize = 48;
 /// Smallest number of rounds on each side of a break; each side also has at least two batches.
 const LEAST_SIDE: usize = 8;
@@ -18,9 +18,10 @@ const SHIFT: f64 = 0.1;
 const DEVIATIONS: f64 = 3.0;
 /// Significance level at which the ratios of the sides differ.
 const ALPHA: f64 = 0.01;
-/// Largest standard deviation of the ratios under a limit, relative to that before it.
+/// Largest standard deviation of the rounds' ratios after a break that is taken for a rate limit,
+/// as a multiple of that before the break.
 const STEADIER: f64 = 1.0 / 3.0;
-/// Largest difference of the stacks under a limit, as ln R.
+/// Largest |ln R| after a break that is taken for a rate limit, under which both stacks run alike.
 const ALIKE: f64 = 0.005;
 
 /// Looks for one break in rounds `(A, B)` in order of time; `None` if there is no break, or too
@@ -40,9 +41,9 @@ pub fn split(rounds: &[(f64, f64)]) -> Option<LevelSplit> {
     })
 }
 
-/// Returns the first value after the best break of a series, by least squares. Returns `None`
-/// unless the step is large against the level and against the scatter of batch means around their
-/// side's. It also finds a drive's change of pace in writes.
+/// Returns the index of the first value after the best break of a series, by least squares. Returns
+/// `None` unless the step is large against the level and against the scatter of batch means around
+/// the mean of their side. [`super::steady`] finds changes of pace with it, too.
 pub fn best_break(levels: &[f64]) -> Option<usize> {
     let n = levels.len();
     let batch = n.div_ceil(BATCHES).max(1);
@@ -74,15 +75,15 @@ fn is_step(one: &[f64], two: &[f64], batch: usize) -> bool {
     high - low >= SHIFT * high && high - low >= DEVIATIONS * deviation
 }
 
-/// Ratio of a side, and the scatter of its rounds.
+/// ln R on one side of a break, and the standard deviation of the rounds' residuals.
 struct LevelSide {
     log: Uncertain,
     deviation: f64,
 }
 
 impl LevelSide {
-    /// Estimates with batch means if there are enough rounds for them; a short side takes its
-    /// rounds as independent.
+    /// Estimates one side with [`MeanSpread`]; fewer than 16 rounds are taken as independent.
+    /// `None` if a stack completed nothing.
     fn from_rounds(rounds: &[(f64, f64)]) -> Option<LevelSide> {
         let ratio = ratio_of_totals(rounds).ok()?;
         let residuals = residuals(rounds, ratio);

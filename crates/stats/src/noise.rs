@@ -33,7 +33,7 @@ impl Noise {
         -mean * (1.0 - self.uniform()).ln()
     }
 
-    /// Returns a separate stream that follows from this one.
+    /// Returns a separate stream, whose seed is drawn from this one.
     pub fn fork(&mut self) -> Noise {
         Noise::new(self.bits())
     }

@@ -1,10 +1,10 @@
-//! A conclusion in words with its figures separate, so that many of one kind can be said in one
+//! A conclusion in words with its figures separate, so that several of one kind become one
 //! sentence. No conclusion is refused: one that differs in more than figures is of another kind.
 
 use super::alike;
 use std::fmt::{Display, Formatter, Result};
 
-/// A sentence in pieces, without its subject.
+/// A sentence in pieces: words, and figures that may differ between phrases of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phrase {
     pieces: Vec<PhrasePiece>,
@@ -17,9 +17,10 @@ enum PhrasePiece {
     Words(String),
     /// Figure of the phrase's own, with the size by which figures are ordered.
     Figure(String, f64),
-    /// Bound; the largest one holds for all phrases of the kind.
+    /// Bound (`1.5 %` in `no difference above 1.5 %`). That of the largest phrase holds for all
+    /// phrases of the kind.
     Bound(String),
-    /// Interval from which nothing follows, with its size. The widest one is enough.
+    /// Interval of an unresolved conclusion, with its size. Of several, the widest is enough.
     Width(String, f64),
 }
 
@@ -45,28 +46,29 @@ impl Phrase {
         self.size
     }
 
-    /// Appends words to the phrase.
+    /// Appends words, which are the same in all phrases of a kind, except for numbers.
     pub fn with_words(self, words: impl Into<String>) -> Phrase {
         self.with_piece(PhrasePiece::Words(words.into()))
     }
 
-    /// Appends the figure by which the phrase is ordered.
+    /// Appends a figure whose size is the size of the phrase.
     pub fn with_figure(self, figure: impl Into<String>) -> Phrase {
         let size = self.size;
         self.with_piece(PhrasePiece::Figure(figure.into(), size))
     }
 
-    /// Appends another figure of its own, of that size.
+    /// Appends a figure that is compared by `size`, not by the size of the phrase.
     pub fn figure_of(self, figure: impl Into<String>, size: f64) -> Phrase {
         self.with_piece(PhrasePiece::Figure(figure.into(), size))
     }
 
-    /// Appends a bound to the phrase.
+    /// Appends a bound. Of phrases that are joined, only the bound of the largest is printed.
     pub fn bound(self, bound: impl Into<String>) -> Phrase {
         self.with_piece(PhrasePiece::Bound(bound.into()))
     }
 
-    /// Appends an interval of the size by which the phrase is ordered.
+    /// Appends an interval. Of phrases that are joined, only that of the largest is printed, with
+    /// `at the widest`.
     pub fn widest(self, interval: impl Into<String>) -> Phrase {
         let size = self.size;
         self.with_piece(PhrasePiece::Width(interval.into(), size))
@@ -81,7 +83,7 @@ impl Phrase {
         self
     }
 
-    /// Replaces some words by others.
+    /// Replaces `from` by `to` in the words of the phrase; figures stay.
     pub fn reworded(mut self, from: &str, to: &str) -> Phrase {
         for piece in &mut self.pieces {
             if let PhrasePiece::Words(words) = piece {
@@ -91,7 +93,7 @@ impl Phrase {
         self
     }
 
-    /// Returns true if both phrases are equal except for their figures.
+    /// Returns true if both phrases are equal except for figures, and for numbers among the words.
     pub fn is_of_kind(&self, other: &Phrase) -> bool {
         let alike = |(one, other): (&PhrasePiece, &PhrasePiece)| match (one, other) {
             (PhrasePiece::Words(one), PhrasePiece::Words(other)) => alike::is_alike(one, other),
@@ -103,8 +105,9 @@ impl Phrase {
         self.pieces.len() == other.pieces.len() && self.pieces.iter().zip(&other.pieces).all(alike)
     }
 
-    /// Joins all phrases of one kind, each with its name: `costs 3.1 % +- 0.2 % (a) to 9.2 % +- 0.3
-    /// % (c) of ...`.
+    /// Joins phrases of one kind, each given with its name, into one sentence. Where figures differ
+    /// it gives the least and the largest, the first time with their names: `costs 3.1 % +- 0.2 %
+    /// (a) to 9.2 % +- 0.3 % (c) of ...`.
     pub fn joint(all: &[(&str, &Phrase)]) -> String {
         let Some((_, first)) = all.first() else { return String::new() };
         let most = all.iter().max_by(|one, other| one.1.size.total_cmp(&other.1.size));
@@ -121,8 +124,9 @@ impl Phrase {
     }
 }
 
-/// Joins one piece of all phrases. The first figure names the least and the largest. `of_most` is
-/// the piece of the largest phrase.
+/// Joins the pieces at one position of all phrases, each given with its phrase's name. `of_most` is
+/// the piece of the largest phrase. Figures that differ are printed with names unless `named` is
+/// already true; it then becomes true.
 fn join_pieces(
     pieces: &[(&str, &PhrasePiece)],
     of_most: Option<&PhrasePiece>,

@@ -12,18 +12,18 @@ pub const SLICE_S: f64 = 0.05;
 pub const LEAST_S: f64 = 4.0;
 /// Longest duration of a pilot, in seconds.
 pub const MOST_S: f64 = 10.0;
-/// Number of completions that a slice should have of every stack.
+/// Number of completions that a slice of the slowest stack should have.
 const COMPLETIONS: f64 = 200.0;
 /// Longest slice that a slow stack is given, in seconds.
 const LONGEST_S: f64 = 30.0;
-/// Lengths that a pilot can choose, as multiples of its own.
+/// Lengths of a slice that a pilot can choose, as multiples of [`SLICE_S`].
 const MULTIPLES: [usize; 6] = [1, 2, 4, 8, 12, 20];
-/// Number of its own standard errors by which another choice must be better. Longer slices gain a
-/// tenth where switching is cheap, and lose much where the noise is not white; a few long rounds
-/// give little evidence of it.
+/// Number of standard errors of its own price by which a longer design must be cheaper. Longer
+/// slices gain a tenth where switching is cheap and lose much where the noise is not white, of
+/// which the few long rounds of a pilot say little.
 const SURE: f64 = 2.0;
 
-/// Share of the chosen price below which another length is worth a longer look.
+/// Share of the chosen price below which the price of another length makes the pilot go on.
 const MUCH: f64 = 0.45;
 
 /// One slice of the pilot.
@@ -42,8 +42,8 @@ pub enum Pattern {
     /// A random permutation and its mirror image: ABBA or BAAB.
     #[default]
     Mirror,
-    /// The mirror image followed by its reverse: ABBABAAB or BAABABBA, in which a period of a
-    /// round's length cancels.
+    /// The order of [`Pattern::Mirror`], then the same with its halves exchanged: ABBABAAB or
+    /// BAABABBA. A disturbance whose period is a mirrored round cancels in it.
     Double,
 }
 
@@ -64,7 +64,8 @@ pub struct Design {
     pub slice_s: f64,
     /// Order of slices within a round.
     pub pattern: Pattern,
-    /// Period of a recurring disturbance on the machine, in seconds, if that decided the pattern.
+    /// Period of a recurring disturbance on the machine, in seconds, if that decided the pattern;
+    /// otherwise `None`.
     pub period_s: Option<f64>,
 }
 
@@ -75,18 +76,20 @@ pub struct DesignBounds {
     pub stacks: usize,
     /// I/Os per second of the slowest stack.
     pub slowest: f64,
-    /// Seconds into which 16 rounds must fit.
+    /// Budget in seconds; 16 rounds must fit into three quarters of it.
     pub budget_s: f64,
 }
 
-/// Returns true if the pilot should go on because its choice is not clear yet.
+/// Returns true if the pilot should go on: until [`LEAST_S`], and then while its choice is not
+/// clear, until [`MOST_S`].
 pub fn goes_on(slices: &[PilotSlice]) -> bool {
     let lasted: f64 = slices.iter().map(|slice| slice.took_s).sum();
     lasted < LEAST_S || (lasted < MOST_S && !is_clear(slices))
 }
 
-/// Chooses the design for the pilot's data. Without data it gives the shortest slices that have
-/// enough completions.
+/// Chooses length and pattern by their prices in the pilot's slices. The slices are then made
+/// longer if the slowest stack has too few completions, and shorter if 16 rounds do not fit into
+/// the budget.
 pub fn design(slices: &[PilotSlice], bounds: &DesignBounds) -> Design {
     let line = spectrum::find_line(&slices.iter().map(|slice| slice.rate).collect::<Vec<_>>());
     let (multiple, pattern) = best(&prices(slices, line.is_some()));
@@ -96,15 +99,15 @@ pub fn design(slices: &[PilotSlice], bounds: &DesignBounds) -> Design {
     Design { slice_s, pattern, period_s }
 }
 
-/// Returns the length of slices that hold some hundred completions of a stack with so many per
-/// second, in seconds, in steps of 10 ms.
+/// Returns the length of a slice, in seconds, in which a stack with `slowest` completions per
+/// second has 200 of them: rounded up to 10 ms, at least [`SLICE_S`] and at most 30 s.
 pub fn length_for(slowest: f64) -> f64 {
     let wanted = if slowest > 0.0 { COMPLETIONS / slowest } else { LONGEST_S };
     ((wanted * 100.0).ceil() / 100.0).clamp(SLICE_S, LONGEST_S)
 }
 
-/// Returns the longest slice, in seconds, with which 16 rounds fit into three quarters of the time:
-/// better few completions than no interval.
+/// Returns the longest slice, in seconds, with which 16 rounds fit into three quarters of the
+/// budget (at least 1 ms): better few completions than no interval.
 fn longest_within(bounds: &DesignBounds, pattern: Pattern) -> f64 {
     let slices = (16 * pattern.slices() * bounds.stacks) as f64;
     (0.75 * bounds.budget_s / slices * 1000.0).floor().max(1.0) / 1000.0
@@ -114,7 +117,7 @@ fn period(line: &SpectralLine, slices: &[PilotSlice]) -> f64 {
     line.period * mean(&slices.iter().map(|slice| slice.took_s).collect::<Vec<_>>())
 }
 
-/// Returns the part of a slice outside its window, in seconds.
+/// Returns the mean time of a slice outside its window, in seconds.
 fn overhead(slices: &[PilotSlice]) -> f64 {
     if slices.is_empty() {
         return 0.0;
@@ -122,8 +125,8 @@ fn overhead(slices: &[PilotSlice]) -> f64 {
     (mean(&slices.iter().map(|slice| slice.took_s).collect::<Vec<_>>()) - SLICE_S).max(0.0)
 }
 
-/// Price of a design: variance of a round made of the baseline alone, times the duration of the
-/// round.
+/// Price of a design: variance of a round in which the baseline takes the place of all stacks,
+/// times the duration of the round.
 #[derive(Clone, Copy, Debug)]
 struct Price {
     multiple: usize,
@@ -133,7 +136,8 @@ struct Price {
     error: f64,
 }
 
-/// Returns the prices of every length, and of both patterns if there is a periodic disturbance.
+/// Returns the price of each length and pattern of which the pilot holds at least three rounds.
+/// [`Pattern::Double`] is tried only if there is a periodic disturbance.
 fn prices(slices: &[PilotSlice], periodic: bool) -> Vec<Price> {
     let rates: Vec<f64> = slices.iter().map(|slice| slice.rate).collect();
     let patterns: &[Pattern] =
@@ -145,8 +149,9 @@ fn prices(slices: &[PilotSlice], periodic: bool) -> Vec<Price> {
         .collect()
 }
 
-/// Computes a price from rounds of the baseline's own slices, at every start. Rounds that overlap
-/// are not independent, so only whole ones side by side count for the error.
+/// Computes the price of a design from the baseline's rates, with a round at every possible start.
+/// Rounds that overlap are not independent, so only those side by side count for the error. `None`
+/// if fewer than three fit side by side.
 fn price(rates: &[f64], multiple: usize, pattern: Pattern, overhead_s: f64) -> Option<Price> {
     let signs: &[f64] = match pattern {
         Pattern::Mirror => &[1.0, -1.0, -1.0, 1.0],
@@ -166,7 +171,8 @@ fn price(rates: &[f64], multiple: usize, pattern: Pattern, overhead_s: f64) -> O
     Some(Price { multiple, pattern, price: variance * seconds, error: (2.0 / whole as f64).sqrt() })
 }
 
-/// Returns the shortest design, unless another one is significantly better.
+/// Returns the length (a multiple of [`SLICE_S`]) and the pattern of the shortest design, unless a
+/// longer one is significantly cheaper. Without prices it is the pilot's own length, mirrored.
 fn best(prices: &[Price]) -> (usize, Pattern) {
     let mut best: Option<&Price> = None;
     for price in prices {

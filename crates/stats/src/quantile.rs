@@ -30,27 +30,28 @@ pub struct Estimate {
     pub low: f64,
     /// Upper bound of the interval.
     pub high: f64,
-    /// Number of samples pooled (of the poorer side).
+    /// Number of I/Os pooled; of a comparison, on the side that has fewer.
     pub samples: u64,
     /// Gate that shows if the rounds depend on each other for longer than a batch.
     pub gate: BatchGate,
 }
 
 impl Estimate {
-    /// Converts figures that are logarithms of latencies, or of their ratio, to plain ones.
+    /// Converts the estimate of a logarithm, of a latency or a ratio of latencies, to a plain one.
+    /// The interval is widened by the histogram's resolution.
     fn unlogged(self) -> Estimate {
         let (low, high) = ((self.low - RESOLUTION).exp(), (self.high + RESOLUTION).exp());
         Estimate { value: self.value.exp(), low, high, ..self }
     }
 }
 
-/// Returns the sum of the latencies in a histogram and their number.
+/// Returns the sum of the latencies in a histogram, in nanoseconds, and their number.
 pub fn total(histogram: &Histogram) -> (f64, f64) {
     let items = histogram.count() as f64;
     (histogram.mean().map_or(0.0, |mean| mean * items), items)
 }
 
-/// A quantile of one side, with its logarithm as a function of the share of I/Os beyond it.
+/// Quantile of one side over the pooled histogram, with the spread of the share of I/Os beyond it.
 struct Inverted {
     value: f64,
     pooled: Histogram,
@@ -60,7 +61,8 @@ struct Inverted {
 }
 
 impl Inverted {
-    /// Inverts the strata of one side together.
+    /// Estimates the `q` quantile of one side, all strata pooled. Refuses a tail that came in so
+    /// few rounds that the lower bound of its share is less than one I/O.
     fn invert(strata: &[&RoundHistograms], q: f64) -> Result<Inverted, Refusal> {
         let mut pooled = Histogram::new();
         strata.iter().for_each(|side| pooled.merge(&side.pooled_histogram()));
@@ -74,8 +76,8 @@ impl Inverted {
         Ok(Inverted { value: log_quantile(&pooled, q)?, pooled, beyond, at, spread })
     }
 
-    /// Returns the logarithm of the quantile if the true share is off by `part` of the interval: -1
-    /// is the lower end.
+    /// Returns the logarithm of the quantile at a point of its interval: -1 is the lower end, 0 the
+    /// estimate, 1 the upper end.
     fn quantile_end(&self, part: f64) -> f64 {
         let (below, above) = self.spread.reach(1.0 - ALPHA);
         let off = if part < 0.0 { -part * above } else { -part * below };
@@ -103,9 +105,9 @@ impl InvertedPair {
         Ok(InvertedPair { sides, correlation, gate: apart.gate })
     }
 
-    /// Returns the quantile of B minus that of A, both in the scale of `map`. The error has three
-    /// independent parts: one that both sides share, and one of each alone. Their distances add up
-    /// in squares, lower and upper ends apart (Zou and Donner 2008, "MOVER").
+    /// Returns the quantile of B minus that of A, both as logarithms converted by `map`. The error
+    /// has three independent parts: one that both sides share, and one of each alone. Their
+    /// distances add up in squares, lower and upper ends apart (Zou and Donner 2008, "MOVER").
     fn difference(&self, map: fn(f64) -> f64) -> Estimate {
         let [a, b] = &self.sides;
         let off = |side: &Inverted, part: f64| map(side.quantile_end(part)) - map(side.value);
@@ -127,7 +129,8 @@ impl InvertedPair {
 /// Estimates the `q` quantile (0.99) of one stack in nanoseconds.
 ///
 /// # Errors
-/// [`Refusal`] below 16 rounds or with a thin tail.
+/// [`Refusal`] below 16 rounds, with fewer than 20 I/Os beyond the quantile, or if those came in
+/// too few rounds.
 pub fn of_one(side: &RoundHistograms, q: f64) -> Result<Estimate, Refusal> {
     let by_batches = of_batches(side, q, |log| log).and_then(|each| {
         over_batches(&each, log_quantile(&side.pooled_histogram(), q).ok()?, side.count())
@@ -144,10 +147,11 @@ pub fn of_one(side: &RoundHistograms, q: f64) -> Result<Estimate, Refusal> {
     Ok(log.unlogged())
 }
 
-/// Returns the pooled `q` quantile alone, for runs too short for an interval.
+/// Returns the `q` quantile over all rounds in nanoseconds, without an interval, for runs too short
+/// for one.
 ///
 /// # Errors
-/// [`Refusal::ThinTail`] with fewer than ten samples beyond it.
+/// [`Refusal::ThinTail`] with fewer than ten I/Os beyond it.
 pub fn pooled_of_one(side: &RoundHistograms, q: f64) -> Result<f64, Refusal> {
     match samples_beyond(side.count(), q) {
         have if have < LEAST_FOR_VALUE => Err(Refusal::ThinTail { have }),
@@ -155,7 +159,7 @@ pub fn pooled_of_one(side: &RoundHistograms, q: f64) -> Result<f64, Refusal> {
     }
 }
 
-/// Returns the pooled mean alone.
+/// Returns the mean latency over all rounds in nanoseconds, without an interval.
 ///
 /// # Errors
 /// [`Refusal::IdleStack`] when nothing completed.
@@ -163,8 +167,8 @@ pub fn pooled_mean_of_one(side: &RoundHistograms) -> Result<f64, Refusal> {
     side.pooled_histogram().mean().ok_or(Refusal::IdleStack)
 }
 
-/// Returns the quantiles of batches of rounds, in the scale of `map`; `None` if one has fewer than
-/// ten I/Os beyond.
+/// Returns the `q` quantile of each batch of rounds: its logarithm, converted by `map`. `None` if a
+/// batch has fewer than ten I/Os beyond it.
 fn of_batches(side: &RoundHistograms, q: f64, map: fn(f64) -> f64) -> Option<Vec<f64>> {
     let enough = |histogram: &Histogram| samples_beyond(histogram.count(), q) >= LEAST_FOR_VALUE;
     let quantile = |histogram: Histogram| {
@@ -173,9 +177,9 @@ fn of_batches(side: &RoundHistograms, q: f64, map: fn(f64) -> f64) -> Option<Vec
     side.batches(BATCHES).into_iter().map(quantile).collect()
 }
 
-/// Builds the interval around `value`, the pooled figure of the batches: Student's t over batches,
-/// stretched where needed to hold the pooled figure (a percentile between two modes may lie
-/// outside).
+/// Builds the interval around `value`, the figure of all batches pooled: Student's t over the
+/// batches' figures, `each`, stretched where needed to hold `value` (a percentile between two modes
+/// may lie outside). `None` below 16 batches.
 fn over_batches(each: &[f64], value: f64, samples: u64) -> Option<Estimate> {
     let number = each.len() as f64;
     let mean = each.iter().sum::<f64>() / number;
@@ -197,9 +201,9 @@ fn over_batches(each: &[f64], value: f64, samples: u64) -> Option<Estimate> {
     })
 }
 
-/// Estimates the quantile of B minus that of A in the scale of `map`, batch by batch: the machine's
-/// effect on both in a batch cancels, however far its level drifts. Returns `None` if some batch
-/// has too few I/Os, or if there are several strata.
+/// Estimates the quantile of B minus that of A, both as logarithms converted by `map`, batch by
+/// batch: the machine's effect on both in a batch cancels, however far its level drifts. Returns
+/// `None` if some batch has too few I/Os, or unless there is exactly one stratum.
 fn by_batches(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> Option<Estimate> {
     let [[a, b]] = strata else { return None };
     let each = of_batches(b, q, map)?.into_iter().zip(of_batches(a, q, map)?).map(|(b, a)| b - a);
@@ -207,7 +211,8 @@ fn by_batches(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> O
     over_batches(&each.collect::<Vec<_>>(), of_b? - of_a?, a.count().min(b.count()))
 }
 
-/// Estimates by batches where they suffice, otherwise by counting.
+/// Estimates the quantile of B minus that of A, both as logarithms converted by `map`: by batches
+/// if each has enough I/Os, otherwise from the shares of I/Os beyond the quantiles.
 fn paired(
     strata: &[[RoundHistograms; 2]],
     q: f64,
@@ -222,7 +227,7 @@ fn paired(
 /// Estimates the ratio of the `q` quantiles, B to A, paired by rounds, over one or more strata.
 ///
 /// # Errors
-/// [`Refusal`] below 16 rounds or with a thin tail on either side.
+/// As [`of_one`], for either side.
 pub fn of_ratio(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Refusal> {
     Ok(paired(strata, q, |log| log)?.unlogged())
 }
@@ -245,7 +250,7 @@ pub fn of_difference(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate
 /// whole and counts once.
 ///
 /// # Errors
-/// [`Refusal`] below `least` pairs, or with a thin tail in any visit.
+/// [`Refusal`] below `least` pairs, or with fewer than ten I/Os beyond the quantile in any visit.
 pub fn of_visits(
     pairs: &[[RoundHistograms; 2]],
     q: f64,
@@ -291,8 +296,8 @@ pub fn mean_of_one(side: &RoundHistograms) -> Result<Estimate, Refusal> {
     })
 }
 
-/// Returns points of the pooled distribution, `(quantile, nanoseconds)`, as long as ten samples lie
-/// beyond; for drawing.
+/// Returns points `(quantile, nanoseconds)` of the distribution over all rounds, for drawing.
+/// Quantiles with fewer than ten I/Os beyond are left out.
 pub fn curve(side: &RoundHistograms) -> Vec<(f64, u64)> {
     const AT: [f64; 19] = [
         0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998,
@@ -305,8 +310,8 @@ pub fn curve(side: &RoundHistograms) -> Vec<(f64, u64)> {
         .collect()
 }
 
-/// Returns the number of samples beyond a quantile. A tiny amount is added since 1 - 0.999 is a
-/// little below 0.001.
+/// Returns how many of `count` I/Os lie beyond the `q` quantile. A tiny amount is added since 1 -
+/// 0.999 is a little below 0.001.
 fn samples_beyond(count: u64, q: f64) -> u64 {
     (count as f64 * (1.0 - q) + 1e-6) as u64
 }

@@ -1,5 +1,6 @@
-//! The estimator: a ratio of totals over paired rounds with an interval from batch means. Rounds
-//! without a completion are legal; a side without any is refused.
+//! Estimates the ratio of two stacks from totals over paired rounds, with an interval
+//! ([`super::spread`]). A round without a completion is allowed; a stack that completes nothing in
+//! any round is refused.
 
 use super::gate::BatchGate;
 use super::refusal::Refusal;
@@ -9,13 +10,13 @@ use super::student::Uncertain;
 /// An estimated ratio with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// Sum over B divided by sum over A.
+    /// Estimate of B over A.
     pub ratio: f64,
     /// Lower bound of the interval.
     pub low: f64,
     /// Upper bound of the interval.
     pub high: f64,
-    /// Spread of the relative residuals.
+    /// Spread of the mean of the relative residuals: that of ln R.
     pub spread: MeanSpread,
 }
 
@@ -25,7 +26,8 @@ impl Ratio {
         Ratio { ratio, low: ratio * (-below).exp(), high: ratio * above.exp(), spread }
     }
 
-    /// Returns the half-width of the interval of the logarithm, about the relative half-width.
+    /// Returns half the length of the 95 % interval of ln R, about the relative half-width of the
+    /// interval of R.
     pub fn half_width(&self) -> f64 {
         self.spread.half_width()
     }
@@ -45,13 +47,13 @@ impl Ratio {
         (self.ratio * (-below).exp(), self.ratio * above.exp())
     }
 
-    /// Returns the batch gate of the residuals.
+    /// Returns the check whether batches of rounds are long enough to be independent.
     pub fn gate(&self) -> BatchGate {
         self.spread.gate
     }
 
-    /// Returns the estimate of the reciprocal: a ratio of times becomes one of rates, and the
-    /// longer side of its interval the other one.
+    /// Returns the estimate of 1 / R: a ratio of times becomes one of rates. The longer side of its
+    /// interval becomes the shorter one.
     pub fn inverted(self) -> Ratio {
         let spread = MeanSpread { skewness: -self.spread.skewness, ..self.spread };
         Ratio { ratio: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low, spread }
@@ -60,24 +62,26 @@ impl Ratio {
 
 /// Estimates sum B / sum A from the rates `(A, B)` of each round in order of time.
 ///
-/// The interval is that of `Spread` over the residuals `(B - R A) / (R mean A)`. It uses totals
-/// since the mean of logarithms is drawn down by dips.
+/// The interval is that of [`MeanSpread`] over the residuals `(B - R A) / (R mean A)`. The estimate
+/// uses totals because dips pull down a mean of logarithms.
 ///
 /// # Errors
-/// [`Refusal`] below 16 rounds, when a side completed nothing, or for a rate below zero.
+/// [`Refusal`] below 16 rounds, if a side completed nothing, or for a rate that is negative or not
+/// finite.
 pub fn estimate(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
     let ratio = ratio_of_totals(rounds)?;
     let spread = MeanSpread::from_residuals(&residuals(rounds, ratio))?;
     Ok(Ratio::around(ratio, spread))
 }
 
-/// Estimates the common ratio of several strata, each with a ratio of its own (files swapped
-/// between the stacks, say). It is the exponential of the mean of their logarithms, so that an
-/// advantage that one stratum gives to a side and the next to the other cancels. Residuals are
-/// taken within each stratum.
+/// Estimates the common ratio of several strata: groups of rounds that each have a ratio of their
+/// own, such as those before and after files were swapped between the stacks. It is the geometric
+/// mean of the strata's ratios with equal weights, so an advantage that changes sides between
+/// strata cancels. Residuals are taken within each stratum.
 ///
 /// # Errors
-/// As [`estimate`], of any stratum; rounds are counted over all of them.
+/// As [`estimate`], for each stratum, but the 16 rounds are counted over all of them; each stratum
+/// needs one.
 pub fn stratified(strata: &[Vec<(f64, f64)>]) -> Result<Ratio, Refusal> {
     let each = strata.iter().map(|rounds| {
         let ratio = ratio_of_totals(rounds)?;
@@ -90,7 +94,7 @@ pub fn stratified(strata: &[Vec<(f64, f64)>]) -> Result<Ratio, Refusal> {
 /// Returns the estimate of [`stratified`] without an interval: one round of each stratum is enough.
 ///
 /// # Errors
-/// As [`ratio_of_totals`].
+/// As [`ratio_of_totals`], for any stratum, or if there is no stratum.
 pub fn point(strata: &[Vec<(f64, f64)>]) -> Result<f64, Refusal> {
     centre(strata, |rounds| Ok(ratio_of_totals(rounds)?.ln())).map(f64::exp)
 }
@@ -98,7 +102,7 @@ pub fn point(strata: &[Vec<(f64, f64)>]) -> Result<f64, Refusal> {
 /// Returns the estimate of [`of_means`] without an interval.
 ///
 /// # Errors
-/// As [`difference`], but for the number of rounds.
+/// As [`difference`], but one round of each stratum is enough.
 pub fn point_of_means(strata: &[Vec<(Total, Total)>]) -> Result<f64, Refusal> {
     let of = |rounds: &Vec<(Total, Total)>| means(rounds).map(|[a, b]| (b.mean / a.mean).ln());
     centre(strata, of).map(f64::exp)
@@ -107,7 +111,7 @@ pub fn point_of_means(strata: &[Vec<(Total, Total)>]) -> Result<f64, Refusal> {
 /// Returns the estimate of [`difference`] without an interval.
 ///
 /// # Errors
-/// As [`point_of_means`].
+/// As [`difference`], but one round of each stratum is enough.
 pub fn point_of_difference(strata: &[Vec<(Total, Total)>]) -> Result<f64, Refusal> {
     centre(strata, |rounds| means(rounds).map(|[a, b]| b.mean - a.mean))
 }
@@ -119,13 +123,13 @@ fn centre<T>(strata: &[T], of: impl Fn(&T) -> Result<f64, Refusal>) -> Result<f6
     }
 }
 
-/// Estimate of one stratum, and the residuals of its rounds around it.
+/// Estimate of one stratum (a logarithm or a difference), and the residuals of its rounds.
 struct Stratum {
     value: f64,
     residuals: Vec<f64>,
 }
 
-/// Returns the mean of the strata with the spread of their rounds.
+/// Returns the mean of the strata's values, and its spread by the residuals of all rounds.
 fn pool_strata(strata: &[Stratum]) -> Result<(f64, MeanSpread), Refusal> {
     if strata.is_empty() {
         return Err(Refusal::TooFewRounds { have: 0 });
@@ -140,10 +144,10 @@ fn pool_strata(strata: &[Stratum]) -> Result<(f64, MeanSpread), Refusal> {
     Ok((mean(&strata.iter().map(|visit| visit.value).collect::<Vec<_>>()), spread))
 }
 
-/// Returns sum B / sum A, without an interval.
+/// Returns sum B / sum A over rounds `(A, B)`, without an interval.
 ///
 /// # Errors
-/// As [`estimate`], but for the number of rounds: one is enough.
+/// As [`estimate`], but one round is enough.
 pub fn ratio_of_totals(rounds: &[(f64, f64)]) -> Result<f64, Refusal> {
     if rounds.is_empty() {
         return Err(Refusal::TooFewRounds { have: 0 });
@@ -160,24 +164,25 @@ pub fn ratio_of_totals(rounds: &[(f64, f64)]) -> Result<f64, Refusal> {
     }
 }
 
-/// Returns the relative residual of each round; their mean is zero.
+/// Returns the residual `(B - R A) / (R mean A)` of each round `(A, B)`, with R the `ratio`. If
+/// that is sum B / sum A, their mean is zero.
 pub fn residuals(rounds: &[(f64, f64)], ratio: f64) -> Vec<f64> {
     let mean_a = mean(&rounds.iter().map(|round| round.0).collect::<Vec<_>>());
     rounds.iter().map(|(a, b)| (b - ratio * a) / (ratio * mean_a)).collect()
 }
 
-/// A difference of two means per item with its 95 % interval.
+/// A difference, B minus A, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Mean of B minus mean of A.
+    /// Estimate of the difference, in the unit of the values or as a share of a base.
     pub value: f64,
     /// Half-width of the interval.
     pub half_width: f64,
-    /// Number of rounds in the estimate.
+    /// Number of rounds, or of pairs of visits, in the estimate.
     pub rounds: usize,
 }
 
-/// Total of one side of a round, and the number of its items.
+/// Sum over one stack's items in a round or a visit, and their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {
     /// Sum, for instance of latencies.
@@ -187,7 +192,7 @@ pub struct Total {
 }
 
 impl Total {
-    /// Returns the sum of both totals.
+    /// Returns both totals added: their sums and their items.
     #[must_use]
     pub fn plus(self, other: Total) -> Total {
         Total { sum: self.sum + other.sum, items: self.items + other.items }
@@ -200,7 +205,8 @@ impl Total {
 /// differences.
 ///
 /// # Errors
-/// [`Refusal`] below 16 rounds or when a side has no item in a stratum.
+/// [`Refusal`] below 16 rounds in all, or if in a stratum a side has no items, a sum of zero, or a
+/// value that is negative or not finite.
 pub fn difference(visits: &[Vec<(Total, Total)>]) -> Result<Difference, Refusal> {
     let strata = visits.iter().map(|rounds| {
         let [a, b] = means(rounds)?;
@@ -215,11 +221,12 @@ pub fn difference(visits: &[Vec<(Total, Total)>]) -> Result<Difference, Refusal>
     Ok(Difference { value, half_width: spread.half_width(), rounds: spread.n })
 }
 
-/// Estimates the difference of B and A as a share of a base, over rounds `(base, A, B)` of one or
-/// more strata: (sum B - sum A) / sum base. Differences of neighbours add up to that of the ends.
+/// Estimates the difference of B and A as a share of a base, over rounds `(base, A, B)`: (sum B -
+/// sum A) / sum base. For several strata it is the mean of their shares. Such shares add up: that
+/// of A to B and that of B to C make that of A to C.
 ///
 /// # Errors
-/// As [`estimate`], for each of the three.
+/// As [`stratified`], for the ratios of A and of B to the base.
 pub fn share_of_base(strata: &[Vec<[f64; 3]>]) -> Result<Difference, Refusal> {
     let each = strata.iter().map(|rounds| {
         let against =
@@ -234,7 +241,7 @@ pub fn share_of_base(strata: &[Vec<[f64; 3]>]) -> Result<Difference, Refusal> {
 }
 
 /// Estimates the mean per item of B over that of A, paired as in [`difference`]: the factor by
-/// which an I/O takes longer.
+/// which an I/O takes longer. For several strata it is the geometric mean of their ratios.
 ///
 /// # Errors
 /// As [`difference`].
@@ -248,7 +255,7 @@ pub fn of_means(visits: &[Vec<(Total, Total)>]) -> Result<Ratio, Refusal> {
     Ok(Ratio::around(log.exp(), spread))
 }
 
-/// One side of some rounds: its mean per item and the relative residuals.
+/// Mean per item of one side over some rounds, and the relative residual of each round.
 struct Mean {
     mean: f64,
     residuals: Vec<f64>,

@@ -20,18 +20,18 @@ pub enum Refusal {
         /// Number of pairs at hand.
         have: usize,
     },
-    /// Results of others that were not repeated often enough for their spread to be known.
+    /// Imported results of runs that were repeated too rarely for their spread to be known.
     NoSpread {
         /// Number of runs of the baseline.
         baseline: usize,
-        /// Number of runs of the other.
+        /// Number of runs of the stack that is compared with it.
         other: usize,
     },
     /// The baseline completed nothing, so nothing can be divided by it.
     IdleBaseline,
     /// The stack completed no I/O.
     IdleStack,
-    /// A rate that is negative or not a number was handed in.
+    /// A rate is negative or not a finite number.
     NotARate,
     /// Batches still depend on each other: the interval cannot be trusted.
     DependentBatches {
@@ -42,10 +42,11 @@ pub enum Refusal {
     },
     /// The interval includes zero and reaches beyond the zone of no difference.
     TooWide {
-        /// The zone, as a fraction.
+        /// Zone of no difference, as a fraction of the baseline.
         zone: f64,
     },
-    /// The level broke and the ratio with it: there are two regimes, and the mean is neither.
+    /// The level broke in two and the ratio with it: there are two regimes, and their mean
+    /// describes neither.
     Regimes {
         /// The break between the regimes.
         split: LevelSplit,
@@ -62,9 +63,9 @@ pub enum Refusal {
         /// Description of the limit in words: its size, and where it is set.
         limit: String,
     },
-    /// A slice depends on the slice that ran before it.
+    /// The rate of a slice depends on the stack that ran before it, by more than is tolerated.
     CarryOver {
-        /// True if the baseline's slices depend on it, false if the other stack's do.
+        /// True if this holds for the baseline's slices, false if for the stack's.
         of_baseline: bool,
         /// Carry-over that was found.
         found: CarryOver,
@@ -84,12 +85,13 @@ pub enum Refusal {
     SteadyNotShown {
         /// Bytes that the least written drive got in the visit that wrote most.
         written: u64,
-        /// Size of the largest known write cache on the path, in bytes.
+        /// Size of the largest known write cache on the path, in bytes; `None` if no cache is
+        /// known.
         known_cache: Option<u64>,
     },
     /// Too few I/Os lie beyond the percentile or threshold.
     ThinTail {
-        /// Number of I/Os beyond it.
+        /// Number of I/Os beyond it, over all rounds.
         have: u64,
     },
     /// The slow I/Os came in so few rounds that their share has no lower bound above zero.
@@ -241,7 +243,8 @@ impl fmt::Display for Refusal {
 /// Smallest share of the offered rate that counts as keeping up.
 pub const KEPT_UP: f64 = 0.98;
 
-/// Formats a share below [`KEPT_UP`], with enough digits to be printed below it.
+/// Formats a share as a percentage with one decimal, or with two, rounded down, if one below
+/// [`KEPT_UP`] would otherwise be printed as keeping up.
 fn short_of(share: f64) -> String {
     let percent = 100.0 * share;
     let rounded = format!("{percent:.1}");
@@ -273,7 +276,7 @@ impl Refusal {
         )
     }
 
-    /// Returns one stable word for the refusal.
+    /// Returns the name under which the refusal is stored: `too_few_rounds`.
     pub fn word(&self) -> &'static str {
         match self {
             Refusal::TooFewRounds { .. } => "too_few_rounds",
@@ -299,7 +302,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the remedy that would settle the question, if there is one.
+    /// Returns what the user can do to get a verdict: `raise --budget`. `None` if there is nothing.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Refusal::TooFewRounds { .. } => Some("raise --budget"),

@@ -4,13 +4,14 @@
 /// A value and its half-width, ready to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rounded {
-    /// The value, to the same digit as the half-width.
+    /// The value, rounded to the last digit of the half-width.
     pub value: String,
     /// The half-width, rounded up.
     pub half_width: String,
 }
 
-/// Rounds to the second significant digit of the half-width, never finer than `decimals`.
+/// Rounds a value and its half-width at the second significant digit of the half-width, to no more
+/// than `decimals` decimals.
 pub fn rounded(value: f64, half_width: f64, decimals: i32) -> Rounded {
     let step = step_of(half_width, decimals);
     Rounded { value: fixed(to_step(value, step), step), half_width: up_to(half_width, step) }
@@ -41,11 +42,14 @@ impl Margin {
     }
 }
 
-/// Rounds a value with its interval: `+-` to the farther bound if that is true as printed,
-/// otherwise both bounds. `edges` are values that a figure cannot pass or that a conclusion depends
-/// on (no change, nothing at all): an interval that does not reach one is not printed as if it did.
-/// The digits follow the width of the whole interval, and bounds are rounded outwards. They are
-/// never finer than `decimals`, except where an edge requires it.
+/// Formats a value and its interval, and returns the texts of both. The margin is the distance to
+/// the farther bound, or both bounds if one half-width would mislead: if one side is much longer,
+/// or if the printed interval would reach one of `edges` that the interval does not reach.
+///
+/// Edges are values that a figure cannot pass or that a conclusion depends on, such as no change.
+/// The digits follow the width of the whole interval, and bounds are rounded outwards. There are at
+/// most `decimals` decimals, unless more are needed to keep clear of an edge or to print the value
+/// between its bounds.
 pub fn print_figure(
     value: f64,
     low: f64,
@@ -83,13 +87,13 @@ pub fn print_figure(
     (fixed(to_step(value, step), step), Margin::Bounds(low_text, high_text))
 }
 
-/// Returns true if an interval lies on one side of an edge.
+/// Returns true if an interval lies on one side of an edge and does not touch it.
 fn clear(edge: f64, low: f64, high: f64) -> bool {
     low > edge || high < edge
 }
 
-/// Formats one bound of an interval, rounded outwards and as coarsely as the edges it keeps clear
-/// of allow.
+/// Formats one bound of an interval, rounded by `outwards` to `step`, or to a finer step if the
+/// printed bound would otherwise touch or cross an edge that the bound keeps clear of.
 fn print_bound(
     bound: f64,
     step: f64,
@@ -110,7 +114,7 @@ fn print_bound(
     }
 }
 
-/// Returns the step, and finer ones to choose from.
+/// Returns `step`, a tenth of it, a hundredth and so on, down to two decimals more than `decimals`.
 fn finer(step: f64, decimals: i32) -> impl Iterator<Item = f64> {
     let finest = power(-decimals - 2);
     std::iter::successors(Some(step), |step| Some(step / 10.0))
@@ -121,17 +125,18 @@ fn to_step(value: f64, step: f64) -> f64 {
     (value / step).round() * step
 }
 
-/// Rounds a bound up at two significant digits.
+/// Formats a bound rounded up at its second significant digit, with at most `decimals` decimals.
 pub fn rounded_up(bound: f64, decimals: i32) -> String {
     up_to(bound, step_of(bound, decimals))
 }
 
-/// Formats a fraction as a percentage, rounded up: `0.83 %`.
+/// Formats a fraction as a percentage, rounded up at its second significant digit: `0.83 %`.
 pub fn percent_up(fraction: f64) -> String {
     format!("{} %", rounded_up(100.0 * fraction, 2))
 }
 
-/// Formats three significant digits, for a value of unknown precision.
+/// Formats a value of unknown precision with three significant digits, but with at most two
+/// decimals and with all digits before the point.
 pub fn three_digits(value: f64) -> String {
     let decimals = match value.abs() {
         size if size >= 100.0 => 0,
@@ -151,7 +156,7 @@ fn step_of(half_width: f64, decimals: i32) -> f64 {
     if (half_width / step - SLACK).ceil() >= 100.0 { step * 10.0 } else { step }
 }
 
-/// Relative precision that a division by a power of ten may lose.
+/// Part of a step that a division by a power of ten may be off; it is not rounded up to a step.
 const SLACK: f64 = 1e-9;
 
 fn up_to(value: f64, step: f64) -> String {

@@ -1,6 +1,6 @@
 //! Measurements as the statistics see them: rounds of slices, with the work and the time of each
-//! slice. A round that only one side has makes no pair; a figure is never computed from half a
-//! round.
+//! slice. A round in which one of two stacks did not run makes no pair of them, and enters no
+//! figure that compares them.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub enum RoundKind {
 /// One slice of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundPart {
-    /// Index of the stack that ran.
+    /// Index of the stack that the slice ran on.
     pub stack: usize,
     /// Work done in the window: I/Os, or bytes where slices end on equal bytes.
     pub amount: f64,
@@ -30,12 +30,12 @@ pub struct RoundPart {
 pub struct Round {
     /// Purpose of the round.
     pub kind: RoundKind,
-    /// Set-up that the round belongs to: a visit, an attach.
+    /// Number of the set-up, a visit or an attach, that the round belongs to.
     pub visit: u32,
     /// Number of the stratum. Set-ups with the same number form one stratum; each stratum has a
     /// ratio of its own, and all have the same weight.
     pub stratum: u32,
-    /// True if its slices are a series, in which every stack ran many times.
+    /// True if the slices are a series of short ones, in which every stack ran many times.
     pub in_series: bool,
     /// Slices in order of time.
     pub parts: Vec<RoundPart>,
@@ -44,15 +44,16 @@ pub struct Round {
 /// Kind of value that a slice yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceValue {
-    /// Work per second: slices end on time.
+    /// Work per second, for slices that end after a set time.
     Rate,
-    /// Seconds per unit of work: slices end on equal work. Ratios are inverted at the end.
+    /// Seconds per unit of work, for slices that end on equal work. Ratios are inverted at the end,
+    /// so that they are always ratios of rates.
     Time,
 }
 
 impl SliceValue {
-    /// Computes the value from summed work and time. Without time, or without work where that is
-    /// the divisor, it gives a value that no estimate accepts.
+    /// Computes the value from the summed work (`amount`) and time. If the divisor is zero the
+    /// value is not finite, and no estimate accepts it.
     pub fn of_totals(self, amount: f64, seconds: f64) -> f64 {
         match self {
             SliceValue::Rate => amount / seconds,
@@ -72,7 +73,8 @@ impl Round {
     }
 }
 
-/// Returns the pairs `(A, B)` of one kind of rounds in order of time.
+/// Returns the values `(A, B)` of the stacks `a` and `b` in each round of one kind in which both
+/// ran, in order of time.
 pub fn pairs(
     rounds: &[Round],
     kind: RoundKind,
@@ -86,7 +88,8 @@ pub fn pairs(
         .collect()
 }
 
-/// Returns the pairs of plain rounds, split by stratum: the effect of a set-up is common to all
+/// Returns the values `(A, B)` of the stacks `a` and `b` in each plain round in which both ran: one
+/// list per stratum, in the order of the strata's numbers. The effect of a set-up is common to all
 /// rounds of a stratum and absent from the others.
 pub fn pairs_by_stratum(
     rounds: &[Round],

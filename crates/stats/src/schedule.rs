@@ -1,6 +1,6 @@
 //! The order of slices and visits: random and balanced. Every stack is at mirrored positions of a
-//! round, so a drift over the round meets all alike. The order is drawn again each round, so that
-//! no periodic noise can stay in step with it (a fixed ABBA finds false costs there).
+//! round, so a steady drift over the round affects all alike. The order is drawn again each round,
+//! so that no periodic noise can stay in step with it (a fixed ABBA finds false costs there).
 
 use super::pilot::Pattern;
 use iotax_units::random::Random;
@@ -12,7 +12,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Starts from the run's seed and a separate stream for each use (the index of the workload).
+    /// Starts from the run's seed. Every use, such as a workload, needs a `stream` of its own, or
+    /// its orders repeat another's.
     pub fn new(seed: u64, stream: u64) -> Schedule {
         let state = Random::from_state(seed)
             .next()
@@ -27,7 +28,7 @@ impl Schedule {
         order.iter().chain(order.iter().rev()).copied().collect()
     }
 
-    /// Draws one round of a pattern.
+    /// Draws one round in the order of a pattern: the stack, out of `0..stacks`, of each slice.
     pub fn patterned(&mut self, stacks: usize, pattern: Pattern) -> Vec<usize> {
         let mut order = self.round(stacks);
         if pattern == Pattern::Double {
@@ -39,8 +40,8 @@ impl Schedule {
         order
     }
 
-    /// Returns an order of visits to `0..sets`, each `visits` times: random orders, each followed
-    /// by its mirror image.
+    /// Draws an order of visits to the sets `0..sets`, `visits` to each: random orders, each
+    /// followed by its mirror image. If `visits` is odd, the last order has no mirror image.
     pub fn visits(&mut self, sets: usize, visits: usize) -> Vec<usize> {
         let mut order = Vec::with_capacity(sets * visits);
         while order.len() + 2 * sets <= sets * visits {

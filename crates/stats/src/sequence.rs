@@ -7,15 +7,16 @@ use super::Ratio;
 pub const LEAST: usize = 20;
 
 const ALPHA: f64 = 0.05;
-/// Number of rounds near which the width is tuned to be least.
+/// Number of rounds around which the interval is tuned to be narrowest.
 const TUNED_FOR: f64 = 60.0;
 
 /// Returns the half-width of ln R that may be watched while rounds come in; `None` below 20 rounds.
 ///
 /// It is an asymptotic confidence sequence (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
 /// "Time-uniform central limit theory and asymptotic confidence sequences"), for a normal
-/// distribution of known variance. It is widened by as much as the farther side of the single
-/// look's interval exceeds that of such a distribution: for memory, freedom and skewness.
+/// distribution of known variance. It is widened by the factor by which the farther side of the
+/// ordinary interval exceeds that of such a distribution, on account of memory, degrees of freedom
+/// and skewness.
 pub fn half_width(found: &Ratio) -> Option<f64> {
     let spread = &found.spread;
     if spread.n < LEAST {

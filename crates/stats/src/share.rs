@@ -5,7 +5,8 @@ use statrs::distribution::{Beta, ContinuousCDF};
 
 /// Returns the 95 % interval of Clopper and Pearson (1934) for `hits` of `trials`: never too
 /// narrow. If all or none hit, all of the error is on the one side that is left, which for none is
-/// the exact form of the rule of three. Returns `None` without trials.
+/// the exact form of the rule of three. Returns `None` without trials, or for more hits than
+/// trials.
 pub fn interval(hits: u64, trials: u64) -> Option<(f64, f64)> {
     let n = trials as f64;
     match hits {

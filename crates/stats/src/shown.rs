@@ -1,12 +1,12 @@
-//! Formats figures as text, for a sentence and for a table's cell alike, so that both say the same
-//! of one figure: scaled to a readable unit, with the digits that the interval allows.
+//! Formats figures as text, with the same digits in a sentence and in a table's cell: scaled to a
+//! readable unit, as precise as the interval allows.
 
 use super::round::{Margin, print_figure, three_digits};
 
-/// A figure formatted in digits.
+/// A figure as text: its value, margin and unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digits {
-    /// Value as printed, with its suffix.
+    /// Value as printed, with the suffix of its scale: `71.23k`.
     pub value: String,
     /// Margin printed beside the value.
     pub margin: Margin,
@@ -14,17 +14,19 @@ pub struct Digits {
     pub unit: &'static str,
 }
 
-/// Edges of a change: the loss of the whole baseline, which nothing can exceed, and no change.
+/// Edges of a change, in percent: the loss of the whole baseline, which nothing can exceed, and no
+/// change.
 const CHANGE: &[f64] = &[-100.0, 0.0];
 const SHARE: &[f64] = &[0.0, 100.0];
-/// Edges of a plain ratio.
+/// Edges of a ratio: it is not negative, and 1 is no change.
 const RATIO: &[f64] = &[0.0, 1.0];
 /// Edge of an amount: amounts are not negative, and a significant difference is not printed as
 /// zero.
 const AMOUNT: &[f64] = &[0.0];
 
 impl Digits {
-    /// Formats a value in `1/s`, `B/s`, `ns`, `1` (a ratio).
+    /// Formats a value in one of the units `1/s`, `B/s`, `1/s/ms`, `B/s/ms`, `ns` and `1` (a
+    /// ratio). `bounds` is its interval, if it has one.
     pub fn for_value(value: f64, bounds: Option<(f64, f64)>, unit: &str) -> Digits {
         let farther = bounds.map_or(0.0, |(low, high)| (value - low).max(high - value));
         let scale = Scale::for_size(value.abs().max(farther), unit);
@@ -43,7 +45,8 @@ impl Digits {
         Digits { value: suffixed(value), margin: margin.map(suffixed), unit: scale.unit }
     }
 
-    /// Formats a change in fractions of the baseline: `-6.12 +- 0.78 %`.
+    /// Formats a change, given as a fraction of the baseline: `-6.12 +- 0.78 %`. `bounds` is its
+    /// interval, if it has one.
     pub fn format_change(change: f64, bounds: Option<(f64, f64)>) -> Digits {
         let signed = |text: String| {
             let is_bare = text.starts_with('-') || text.parse() == Ok(0.0);
@@ -60,14 +63,15 @@ impl Digits {
         Digits { value: signed(shown.value), margin, unit: shown.unit }
     }
 
-    /// Formats the size of a change whose direction is given in words: `6.12 +- 0.78 %`. The digits
-    /// are those of the change.
+    /// Formats the size of a change whose direction is given in words: `6.12 +- 0.78 %`. A loss
+    /// (`is_less`) is not printed above 100 %. The digits are those of [`Self::format_change`].
     pub fn size(size: f64, bounds: (f64, f64), is_less: bool) -> Digits {
         let edges = if is_less { SHARE } else { CHANGE };
         Digits::percent(size, Some(bounds), edges)
     }
 
-    /// Formats a share of the baseline: `93.88 +- 0.78 %`.
+    /// Formats a share of the baseline, given as a fraction: `93.88 +- 0.78 %`. `bounds` is its
+    /// interval, if it has one.
     pub fn format_share(share: f64, bounds: Option<(f64, f64)>) -> Digits {
         Digits::percent(share, bounds, SHARE)
     }
@@ -119,7 +123,7 @@ impl Digits {
     }
 }
 
-/// Scale in which a quantity of some size is written.
+/// Scale in which a quantity is written.
 struct Scale {
     /// Divisor applied to the quantity.
     by: f64,

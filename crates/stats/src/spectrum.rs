@@ -13,7 +13,7 @@ const LEAST_CYCLES: usize = 5;
 /// Number of values below which no spectrum is computed.
 const LEAST: usize = 32;
 
-/// A line of the spectrum.
+/// A periodic disturbance: a line of the spectrum that exceeds the noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpectralLine {
     /// Period, in values of the series.
@@ -22,10 +22,10 @@ pub struct SpectralLine {
     pub over_noise: f64,
 }
 
-/// Returns the line that exceeds the noise most, if one does. Noise with memory has more power at
-/// low frequencies. The part of each value that follows from the one before is therefore removed
-/// first. A line is then compared with its neighbours, whose power is exponentially distributed
-/// under noise.
+/// Returns the line that exceeds the noise most; `None` if none does significantly, or below 32
+/// values. Noise with memory has more power at low frequencies. The part of each value that follows
+/// from the one before is therefore removed first. A line is then compared with its neighbours,
+/// whose power is exponentially distributed under noise.
 pub fn find_line(values: &[f64]) -> Option<SpectralLine> {
     if values.len() < LEAST {
         return None;
@@ -86,9 +86,8 @@ fn without_trend(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the mean power of the noise around a frequency, from the median of its neighbours (a
-/// line's own neighbour does not move it). The median of an exponential distribution is ln 2 of its
-/// mean.
+/// Returns the mean power of the noise around a frequency, from the median of its neighbours, which
+/// a line next to it hardly moves. The median of an exponential distribution is ln 2 of its mean.
 fn noise_around(power: &[f64], at: usize) -> f64 {
     let from = at.saturating_sub(NEIGHBOURS);
     let to = (at + NEIGHBOURS + 1).min(power.len());

@@ -25,7 +25,7 @@ pub struct MeanSpread {
     /// Skewness of the mean: that of the values divided by the square root of the effective sample
     /// size.
     pub skewness: f64,
-    /// Number of later values over which one value is still correlated.
+    /// Number of later values with which one value is still correlated; 0 if that is not clear.
     pub memory: usize,
     /// Gate that shows if batches are long enough.
     pub gate: BatchGate,
@@ -74,15 +74,15 @@ impl MeanSpread {
         (self.variance / self.n as f64).sqrt()
     }
 
-    /// Returns half of the length of the 95 % interval.
+    /// Returns half the length of the mean's 95 % interval.
     pub fn half_width(&self) -> f64 {
         let (below, above) = self.reach(0.95);
         (below + above) / 2.0
     }
 
-    /// Returns the factor by which a quantile must be larger. A memory that is a fair part of the
-    /// whole leaves the long-run variance uncertain and too small. The factor is the fixed-b law of
-    /// Kiefer and Vogelsang (2005) for the share of the memory.
+    /// Returns the factor by which quantiles of Student's t must be larger, since a memory that is
+    /// a fair part of the whole series leaves the long-run variance uncertain and too small. It is
+    /// the fixed-b law of Kiefer and Vogelsang (2005), with b the memory as a share of the series.
     fn stretch(&self) -> f64 {
         let b = self.memory as f64 / self.n as f64;
         1.0 + (2.9694 * b + 0.4160 * b * b - 0.5324 * b.powi(3)) / 1.96
@@ -90,9 +90,9 @@ impl MeanSpread {
 
     /// Returns the distances that the interval of that confidence reaches below and above the mean.
     ///
-    /// Student's t, transformed by Hall's (1992) cubic transformation for the skewness: with few
-    /// rare stalls the true mean more likely lies on the side of more of them. Without skewness
-    /// both sides are t standard errors.
+    /// They are Student's t after Hall's (1992) cubic transformation for the skewness: if the
+    /// values have a few large losses, the true mean may lie farther below the estimate than above
+    /// it. Without skewness both distances are t standard errors.
     pub fn reach(&self, confidence: f64) -> (f64, f64) {
         let t = t_quantile(0.5 + confidence / 2.0, self.freedom) * self.stretch();
         let error = self.standard_error();
@@ -107,9 +107,9 @@ struct LongRun {
 }
 
 impl LongRun {
-    /// Sums the autocovariances up to where their sums of neighbouring pairs are lost in noise,
-    /// made monotone (Geyer's initial monotone sequence, 1992). It sees a memory longer than a
-    /// batch.
+    /// Sums the autocovariances in pairs of neighbouring lags, up to the first pair whose sum is
+    /// not positive, and none larger than the pair before it (Geyer's initial monotone sequence,
+    /// 1992). Unlike batch means this sees a memory longer than a batch.
     fn from_residuals(residuals: &[f64]) -> LongRun {
         let n = residuals.len();
         let covariance = |lag: usize| {
@@ -146,9 +146,9 @@ struct MomentShape {
 }
 
 impl MomentShape {
-    /// Computes both for values with an effective sample size of `worth`. The variance of a
-    /// variance follows from the kurtosis, and with it the degrees of freedom (Satterthwaite): 2 n
-    /// / (kurtosis - 1).
+    /// Computes skewness and degrees of freedom from values whose mean is zero and whose effective
+    /// sample size is `worth`. The variance of a variance follows from the kurtosis, and with it
+    /// the degrees of freedom (Satterthwaite): `2 worth / (kurtosis - 1)`.
     fn from_values(values: &[f64], worth: f64) -> MomentShape {
         let n = values.len() as f64;
         let variance = power_sum(values, 2) / n;

@@ -1,8 +1,8 @@
-//! Decides when writes have come past the caches. A burst goes into any cache that takes it. A
-//! verdict on steady writes may rest only on rounds after the largest known cache on the path is
-//! full, or after the change of pace at which the drive showed its own cache. If neither was
-//! reached, no verdict is given. Every visit begins again: before it there was a pause, in which a
-//! cache may have emptied.
+//! Decides from which round on writes are steady, that is, past the caches. A verdict on steady
+//! writes may rest only on rounds after the largest known cache on the path is full, after a fall
+//! of the pace that shows the drive's own cache, or after preconditioning that ended with a level
+//! pace. Without any of these, no verdict is given. Every visit begins anew, since caches may have
+//! emptied in the pause before it.
 
 use super::Refusal;
 use super::level::best_break;
@@ -11,9 +11,10 @@ use super::spread::mean;
 use serde::Serialize;
 use std::ops::Range;
 
-/// A change of pace is a fall to at most this of the pace before it.
+/// Largest pace after a fall that counts, as a fraction of the pace before it.
 const FALLEN: f64 = 0.9;
-/// Number of stretches that are compared, as the five rounds of SNIA's measurement window.
+/// Number of equal stretches that a window is divided into, as SNIA's measurement window has five
+/// rounds.
 const STRETCHES: usize = 5;
 /// SNIA's bound on the range of a steady window, as a fraction of its mean: the largest minus the
 /// smallest value (Solid State Storage Performance Test Specification).
@@ -25,7 +26,7 @@ const SLOPE: f64 = 0.1;
 /// Facts about the write path that are known before the first write.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SteadySpec {
-    /// Size of the largest known write cache on the path, in bytes.
+    /// Size of the largest known write cache on the path, in bytes; `None` if no cache is known.
     pub known_cache: Option<f64>,
     /// `reaches[a][b]` is the number of bytes that reach each drive below stack a for each byte
     /// written through stack b.
@@ -39,17 +40,18 @@ pub struct Wrote {
     pub stack: usize,
     /// Number of bytes written.
     pub bytes: f64,
-    /// Seconds until the last of them was acknowledged.
+    /// Seconds that its slices took, until the last write was acknowledged.
     pub seconds: f64,
-    /// Seconds including the flush that followed, if there was one. This gives the drive's own
-    /// pace, whatever a cache above it reports.
+    /// `seconds` plus the time of the flush that followed; `None` without a flush. It gives the
+    /// drive's own pace, whatever a cache above it acknowledges.
     pub durable_s: Option<f64>,
 }
 
-/// Writes of one round, of any kind: everything that is written fills the caches.
+/// Writes of one round. Rounds of every kind count, since everything that is written fills the
+/// caches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WrittenRound {
-    /// Set-up that the round belongs to.
+    /// Number of the set-up, a visit or an attach, that the round belongs to.
     pub visit: u32,
     /// Amounts written, one per stack.
     pub stacks: Vec<Wrote>,
@@ -59,7 +61,8 @@ pub struct WrittenRound {
 }
 
 impl WrittenRound {
-    /// Converts a round whose amounts are bytes. Flushes are left out.
+    /// Sums up a round, whose amounts must be bytes, by stack. Flushes are not in it:
+    /// [`Wrote::durable_s`] is `None`.
     pub fn from_round(round: &Round) -> WrittenRound {
         let mut stacks: Vec<usize> = round.parts.iter().map(|part| part.stack).collect();
         stacks.sort_unstable();
@@ -78,8 +81,8 @@ impl WrittenRound {
         }
     }
 
-    /// Returns true if both rounds belong to one set-up: no pause between them, and the same stacks
-    /// up.
+    /// Returns true if `next` belongs to the same set-up: it is of the same visit and writes to the
+    /// same stacks.
     fn goes_on(&self, next: &WrittenRound) -> bool {
         let stacks = |writes: &WrittenRound| {
             writes.stacks.iter().map(|wrote| wrote.stack).collect::<Vec<_>>()
@@ -97,9 +100,9 @@ impl WrittenRound {
 pub struct LastingFall {
     /// Index of the stack.
     pub stack: usize,
-    /// First round after the fall, among those of its visit.
+    /// Index of the first round after the fall, from 0 within the visit.
     pub at: usize,
-    /// Bytes that its drive had received in the visit by then.
+    /// Bytes that each drive below the stack had received in the visit before that round.
     pub written: f64,
     /// Pace before the fall, in bytes per second.
     pub before: f64,
@@ -118,12 +121,14 @@ pub enum Why {
         /// Size of the cache, in bytes.
         cache: f64,
     },
-    /// The pace fell after so many bytes, and as many again have been written since.
+    /// The pace fell and stayed low: after the known cache was full, or, if none was filled, until
+    /// as many bytes had been written after the fall as before it.
     PastChange {
-        /// Bytes written up to the fall.
+        /// Bytes that each drive below the stack had received at the fall.
         written: f64,
     },
-    /// The load ran before the rounds of the visit until its pace was level, and no cache is known.
+    /// Preconditioning before the rounds of the visit ended with a level pace, which did not fall
+    /// later, and no cache is known.
     Preconditioned {
         /// Number of preconditioning rounds.
         rounds: usize,
@@ -135,18 +140,19 @@ pub enum Why {
 pub struct Steady {
     /// True if every stack has come past the caches.
     pub reached: bool,
-    /// The first round that a verdict on steady writes may rest on, counted from 0 within the
-    /// visit.
+    /// Index of the first round that a verdict on steady writes may rest on, from 0 within the
+    /// visit; the number of rounds if there is none yet.
     pub from_round: usize,
-    /// Reason that holds for the stack that got there last.
+    /// Reason for the stack that became steady last.
     pub why: Why,
-    /// Bytes that the least written drive received.
+    /// Bytes that the least written drive received in the visit.
     pub written: f64,
-    /// The last change of pace of each stack that had one.
+    /// Last lasting fall of the pace of each stack that had one.
     pub changes: Vec<LastingFall>,
 }
 
-/// Returns the visits of a run in order of time: the rounds of each, and its findings.
+/// Returns the visits of a run in order of time: for each the range of its rounds, and the findings
+/// from these.
 pub fn by_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Vec<(Range<usize>, Steady)> {
     let mut start = 0;
     let visit = |rounds: &[WrittenRound]| {
@@ -157,15 +163,16 @@ pub fn by_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Vec<(Range<usize>
     rounds.chunk_by(WrittenRound::goes_on).map(visit).collect()
 }
 
-/// Returns the findings of the visit that the last round belongs to.
+/// Returns the findings from the visit that the last round belongs to; `None` if there are no
+/// rounds.
 pub fn at_the_end(rounds: &[WrittenRound], spec: &SteadySpec) -> Option<Steady> {
     Some(of_visit(rounds.chunk_by(WrittenRound::goes_on).last()?, spec))
 }
 
-/// Marks the rounds that a verdict on steady writes may rest on.
+/// Returns for each round whether a verdict on steady writes may rest on it.
 ///
 /// # Errors
-/// [`Refusal::SteadyNotShown`] when no visit came so far.
+/// [`Refusal::SteadyNotShown`] if no visit became steady.
 pub fn mark_judged(rounds: &[WrittenRound], spec: &SteadySpec) -> Result<Vec<bool>, Refusal> {
     let visits = by_visit(rounds, spec);
     if !visits.iter().any(|(_, steady)| steady.reached) {
@@ -208,9 +215,8 @@ pub fn of_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Steady {
     }
 }
 
-/// Measures how level the last preconditioning rounds of a stack are. Returns `None` if there are
-/// fewer than a window needs. For writes that end with a flush the durable pace counts, which is
-/// the drive's own.
+/// Measures how level the pace of a stack's last five preconditioning rounds is; `None` if there
+/// are fewer. If the writes end with a flush, the pace includes it and is the drive's own.
 pub fn preconditioned(rounds: &[WrittenRound], stack: usize) -> Option<Window> {
     let ours = rounds
         .iter()
@@ -221,10 +227,10 @@ pub fn preconditioned(rounds: &[WrittenRound], stack: usize) -> Option<Window> {
     Window::from_paces(&paces[paces.len().checked_sub(STRETCHES)?..])
 }
 
-/// Course of one stack through a visit.
+/// Findings about one stack from the rounds of a visit.
 struct StackCourse {
-    /// Bytes that each drive below it has received by the end of each round of the visit, through
-    /// any stack.
+    /// Bytes that each drive below the stack had received, through any stack, by the end of each
+    /// round of the visit.
     got: Vec<f64>,
     change: Option<LastingFall>,
     /// Number of preconditioning rounds at the start of the visit, if the stack was level after
@@ -254,13 +260,13 @@ impl StackCourse {
         self.got.last().copied().unwrap_or(0.0)
     }
 
-    /// Returns the first round of the steady regime, and the reason.
+    /// Returns the index of the first steady round, and the reason; `None` if there is none yet.
     ///
-    /// Once a known cache is full, the regime is reached at once. A later change of pace postpones
-    /// it to that change: the drive then had a larger cache. Without a known cache, as much must be
-    /// written after the change as before it. The first half of such a run was one regime, so a
-    /// second one that ends no sooner has had the time to show. A stack that was preconditioned
-    /// until it was level has shown its steady regime, unless the pace falls later.
+    /// Once a known cache is full, writes are steady. A later fall of the pace postpones this to
+    /// the fall: the drive then had a larger cache. Without a full cache, as much must be written
+    /// after a fall as before it: a further regime that is no longer than the first would then have
+    /// shown. If no cache is known, preconditioning that ended with a level pace is enough, unless
+    /// the pace falls later.
     fn reached(&self, spec: &SteadySpec) -> Option<(usize, Why)> {
         // The round at the change may have slices on both sides of it.
         let after_fall = self.change.map(|change| (change.at + 1, change.written));
@@ -284,17 +290,18 @@ impl StackCourse {
 }
 
 impl SteadySpec {
-    /// Returns the bytes that reach the drive below one stack for each byte written through
-    /// another. Stacks that `reaches` does not mention have a drive each.
+    /// Returns the bytes that reach each drive below the stack `below` for each byte written
+    /// through the stack `through`. Stacks that `reaches` does not mention have a drive each.
     fn reach(&self, below: usize, through: usize) -> f64 {
         let said = self.reaches.get(below).and_then(|row| row.get(through)).copied();
         said.unwrap_or(if below == through { 1.0 } else { 0.0 })
     }
 }
 
-/// Finds the last change of a stack's pace, by either of its two figures. Rounds that precondition
-/// have longer slices, whose pace is different because they have fewer flushes. They are not
-/// compared with the others.
+/// Finds the last lasting fall of a stack's pace: the acknowledged pace or, if all rounds have one,
+/// the durable pace, whichever fell later. `got` holds the bytes that its drive had received by the
+/// end of each round. Preconditioning rounds are left out, since their longer slices have fewer
+/// flushes and so another pace.
 fn last_change(rounds: &[WrittenRound], stack: usize, got: &[f64]) -> Option<LastingFall> {
     let judged = rounds.iter().enumerate().filter(|(_, round)| !round.preconditions);
     let wrote: Vec<(usize, &Wrote)> =
@@ -329,8 +336,9 @@ pub struct Fall {
     pub after: f64,
 }
 
-/// Finds the last fall of a series that lasts to its end: a drive may change its pace more than
-/// once. A break upwards, a passing dip and a slope do not count.
+/// Finds the last fall in a series of paces that lasts to its end: a drive may change its pace more
+/// than once. A rise, a passing dip and a slope do not count. `None` if there is no such fall or a
+/// pace is not finite.
 pub fn last_fall(paces: &[f64]) -> Option<Fall> {
     if paces.iter().any(|pace| !pace.is_finite()) {
         return None;
@@ -348,7 +356,8 @@ pub fn last_fall(paces: &[f64]) -> Option<Fall> {
     found
 }
 
-/// Returns true if two levels fit better than one straight line.
+/// Returns true if two constant levels, one for each part, fit the values better than one straight
+/// line through both.
 fn is_a_step(one: &[f64], two: &[f64]) -> bool {
     let around = |side: &[f64]| side.iter().map(|value| (value - mean(side)).powi(2)).sum::<f64>();
     let whole = [one, two].concat();
@@ -381,19 +390,20 @@ impl FittedLine {
     }
 }
 
-/// Steadiness of a window, by SNIA's two measures, as fractions of its mean. It serves as a
-/// warning, never as a reason to refuse: ratios of neighbouring slices are not affected.
+/// Steadiness of the paces of a window of rounds, by SNIA's two measures, as fractions of the mean
+/// pace. For rounds that are compared it is only a warning: ratios of neighbouring slices are not
+/// affected.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Window {
-    /// Largest minus smallest of five stretches.
+    /// Largest minus smallest mean pace of five stretches.
     pub range: f64,
-    /// Rise or fall of the best straight line through them, first to last.
+    /// Rise or fall of the best straight line through the five means, from the first to the last.
     pub slope: f64,
 }
 
 impl Window {
-    /// Computes the window from the paces of the rounds that a verdict rests on, in five stretches.
-    /// Returns `None` if there are fewer rounds, or if their mean is not positive.
+    /// Computes both measures from the pace of each round in order of time. Returns `None` below
+    /// five rounds, or if the mean pace is not positive.
     pub fn from_paces(paces: &[f64]) -> Option<Window> {
         let n = paces.len();
         if n < STRETCHES || mean(paces) <= 0.0 {
@@ -420,7 +430,7 @@ impl Window {
         )
     }
 
-    /// Returns true if SNIA's bounds call the window steady.
+    /// Returns true if both measures are within SNIA's bounds.
     pub fn is_level(&self) -> bool {
         self.range <= RANGE && self.slope <= SLOPE
     }

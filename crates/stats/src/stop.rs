@@ -1,6 +1,6 @@
-//! Decides when to stop: on precision, never on significance, and only at looks that were fixed
-//! beforehand. Stopping as soon as an interval excludes zero would find a false cost in half of all
-//! runs.
+//! Decides when to stop: on precision, never on significance, and only at numbers of rounds (looks)
+//! that were fixed beforehand. Stopping as soon as an interval excludes zero would find a false
+//! cost in half of all runs.
 
 use super::checks::Meaning;
 use super::level;
@@ -12,7 +12,7 @@ use super::spread::BATCHES;
 pub struct StopSpec {
     /// Desired half-width of ln R, as a fraction (0.01: one percentage point).
     pub precision: f64,
-    /// Seconds before which measuring never stops.
+    /// Seconds before which measuring stops only if the budget is used up.
     pub min_time_s: f64,
     /// Seconds after which measuring stops at the latest.
     pub budget_s: f64,
@@ -32,7 +32,7 @@ pub enum StopReason {
 /// Decision after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Go on. Nothing is decided before so many rounds, but the budget may end the run.
+    /// Go on measuring. Until `next_look` only the budget can end the run.
     Continue {
         /// Number of rounds at the next look.
         next_look: usize,
@@ -41,9 +41,9 @@ pub enum Decision {
     Stop(StopReason),
 }
 
-/// Decides after a round. `comparisons` holds for each stack the rates `(baseline, stack)` of all
-/// rounds so far; all must be precise at the same look. A look before `next_look` does not count:
-/// call the function after every round, or only at the looks.
+/// Decides after a round. `comparisons` holds for each stack the values `(baseline, stack)` of all
+/// its rounds so far; all must be precise, or rate-limited, at once. This is looked at only at the
+/// numbers of rounds that [`look_after`] gives, however often the function is called.
 pub fn decide(comparisons: &[&[(f64, f64)]], elapsed_s: f64, spec: &StopSpec) -> Decision {
     if elapsed_s >= spec.budget_s {
         return Decision::Stop(StopReason::Budget);
@@ -61,8 +61,8 @@ pub fn decide(comparisons: &[&[(f64, f64)]], elapsed_s: f64, spec: &StopSpec) ->
     Decision::Continue { next_look: look_after(n) }
 }
 
-/// Returns the half-width at which a ratio is precise enough: the desired one, or a tenth of a
-/// large effect.
+/// Returns the half-width of ln R that is precise enough: the desired one, or a tenth of |ln R| if
+/// that is larger.
 pub fn target(found: &Ratio, spec: &StopSpec) -> f64 {
     spec.precision.max(0.1 * found.ratio.ln().abs())
 }
@@ -84,7 +84,8 @@ fn is_limited(rounds: &[(f64, f64)]) -> bool {
     level::split(rounds).is_some_and(|split| split.meaning == Meaning::RateLimited)
 }
 
-/// Returns the first look after `n` rounds: 16, 17, ... then in steps of 2 %.
+/// Returns the next number of rounds after `n` at which measuring may stop: one by one from 16 to
+/// 100, then in steps of 2 %.
 pub fn look_after(n: usize) -> usize {
     let mut look = BATCHES;
     while look <= n {

@@ -3,7 +3,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::sync::OnceLock;
 
-/// One minus the confidence of every interval.
+/// One minus the confidence of every interval; intervals that hold simultaneously share it.
 pub const ALPHA: f64 = 0.05;
 
 /// Returns the 97.5 % quantile of Student's t with `freedom` degrees of freedom (at least 1).
@@ -24,7 +24,8 @@ pub fn t_quantile(p: f64, freedom: f64) -> f64 {
     student(freedom).inverse_cdf(p.clamp(f64::EPSILON, 1.0 - f64::EPSILON))
 }
 
-/// Returns the two-sided p value of a statistic that follows Student's t.
+/// Returns the two-sided p value of a statistic that follows Student's t with `freedom` degrees of
+/// freedom; 1 if the statistic is not a number.
 pub fn t_two_sided(statistic: f64, freedom: f64) -> f64 {
     if statistic.is_nan() {
         return 1.0;
@@ -32,7 +33,7 @@ pub fn t_two_sided(statistic: f64, freedom: f64) -> f64 {
     2.0 * student(freedom).sf(statistic.abs())
 }
 
-/// A value with its standard error, on one scale.
+/// An estimate with its standard error, in one unit or as logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uncertain {
     /// Estimate of the value.

@@ -1,5 +1,5 @@
 //! A comparison while it is measured: decides which round comes next, and when to stop. Real
-//! measurements and the simulations of `selfcheck stats` both ask here.
+//! measurements and the simulations of `selfcheck stats` both use it.
 
 use super::Refusal;
 use super::length::is_long;
@@ -12,9 +12,9 @@ use super::stop::{self, Decision, StopSpec};
 /// Specification of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialSpec {
-    /// Stacks in a round, by the numbers that rounds use. The order of slices is drawn among them.
+    /// Indices of the stacks that run in a round.
     pub stacks: Vec<usize>,
-    /// Stack that the others are compared with.
+    /// Index of the stack that the others are compared with.
     pub baseline: usize,
     /// Kind of value that a slice yields.
     pub value: SliceValue,
@@ -26,10 +26,11 @@ pub struct TrialSpec {
     pub seed: u64,
     /// Random stream, separate for each workload and visit.
     pub stream: u64,
-    /// Set if the regime is the steady one of writes; amounts of rounds are then bytes. If `None`,
-    /// every round counts.
+    /// Facts that decide when writes are steady, if only steady rounds count; amounts of rounds are
+    /// then bytes. If `None`, every round counts.
     pub steady: Option<SteadySpec>,
-    /// Rounds that preconditioned the drives before those of their visits.
+    /// Rounds that preconditioned the drives, each counted as the first of its visit. Used only
+    /// with `steady`.
     pub preconditioned: Vec<WrittenRound>,
 }
 
@@ -42,24 +43,26 @@ pub struct Planned {
     pub order: Vec<usize>,
 }
 
-/// A stack with the values `(baseline, stack)` of its rounds.
+/// Index of a stack, and the values `(baseline, stack)` of its rounds.
 pub type Compared = (usize, Vec<(f64, f64)>);
 
-/// Rounds so far, and the schedule of the next.
+/// A comparison in progress: its rounds so far, and the schedule of the next.
 #[derive(Clone, Debug)]
 pub struct RoundTrial {
     spec: TrialSpec,
     schedule: Schedule,
     number: u32,
     comparisons: Vec<Compared>,
-    /// Index into `writes` of each pair of a comparison, in the order of the comparisons.
+    /// For each comparison, the index into `writes` of each of its pairs.
     places: Vec<Vec<usize>>,
     /// All rounds, of any kind; empty unless the regime is steady.
     writes: Vec<WrittenRound>,
 }
 
 impl RoundTrial {
-    /// Starts after the rounds that were measured before (by an earlier visit, or before a resume).
+    /// Starts a comparison that continues `earlier`, the rounds measured before: by an earlier
+    /// visit, or before a resume. Its orders are drawn from the beginning of the stream, so each
+    /// visit needs one of its own.
     pub fn new(spec: TrialSpec, earlier: &[Round]) -> RoundTrial {
         let others: Vec<usize> =
             spec.stacks.iter().filter(|stack| **stack != spec.baseline).copied().collect();
@@ -76,7 +79,7 @@ impl RoundTrial {
         trial
     }
 
-    /// Draws the next round.
+    /// Draws the next round: the order of its slices, and whether they are long.
     pub fn plan_round(&mut self) -> Planned {
         let order = self.schedule.patterned(self.spec.stacks.len(), self.spec.pattern);
         let seed = self.spec.seed ^ self.spec.stream;
@@ -127,7 +130,7 @@ impl RoundTrial {
     /// on.
     ///
     /// # Errors
-    /// [`Refusal::SteadyNotShown`] while writes are not past the caches, if that is the regime.
+    /// [`Refusal::SteadyNotShown`] if only steady writes count and no visit has become steady yet.
     pub fn judge_comparisons(&self) -> Result<Vec<Compared>, Refusal> {
         let Some(spec) = &self.spec.steady else { return Ok(self.comparisons.clone()) };
         let judged = steady::mark_judged(&self.writes, spec)?;
@@ -139,8 +142,9 @@ impl RoundTrial {
         Ok(self.comparisons.iter().zip(&self.places).map(kept).collect())
     }
 
-    /// Decides if the comparison may stop after so many seconds. In the steady regime, rounds
-    /// before it do not count, and the current visit must have reached it.
+    /// Decides if measuring stops after `elapsed_s` seconds. If only steady writes count, other
+    /// rounds are left out, and until the current visit is steady only the budget ends the
+    /// measurement.
     pub fn decide(&self, elapsed_s: f64, spec: &StopSpec) -> Decision {
         let judged = match self.is_steady() {
             true => self.judge_comparisons().unwrap_or_default(),

@@ -12,8 +12,8 @@ use super::{Concludes, Refusal, Uncertain, Verdict, t975};
 /// about its own mean, `2 (1/6)^2 / (1/45)`. Noise with a shorter memory has more.
 const DRIFT_FREEDOM: f64 = 2.5;
 
-/// Separation beyond which the growth equals its asymptote (to one in a million), which does not
-/// lose digits.
+/// Separation from which [`growth`] returns its asymptote, which differs by one in a million and
+/// loses no digits.
 const FAR: f64 = 1_000.0;
 
 /// A variance with its degrees of freedom.
@@ -30,10 +30,10 @@ pub struct VariancePart {
 pub struct Level {
     /// Natural logarithm of the quantity.
     pub log: f64,
-    /// Squared standard error from the run's own noise.
+    /// Squared standard error of `log` from the run's own noise.
     pub error: VariancePart,
-    /// Variance of the offset of another run of the same length right after this one, with nothing
-    /// changed.
+    /// Variance by which drift alone would shift `log` in another run of the same length right
+    /// after this one.
     pub drift: VariancePart,
     /// Number of rounds or visits in the estimate.
     pub units: usize,
@@ -46,48 +46,54 @@ impl Level {
         ((self.log - half_width).exp(), (self.log + half_width).exp())
     }
 
-    /// Estimates the mean per item from whole rounds in order of time: I/Os over seconds,
-    /// nanoseconds over I/Os.
+    /// Estimates the level from whole rounds in order of time, as sum over items: I/Os over
+    /// seconds, or nanoseconds over I/Os.
     ///
     /// # Errors
-    /// [`Refusal`] below 16 rounds, when nothing completed, or for a value below zero.
+    /// [`Refusal`] below 16 rounds, if the items or the sum are zero over all rounds, or for a
+    /// value that is negative or not finite.
     pub fn of_rounds(rounds: &[Total]) -> Result<Level, Refusal> {
         let (log, residuals) = mean_of_units(rounds)?;
         of_rounds(log, &residuals)
     }
 
-    /// Estimates the mean per item from visits. Their set-ups differ: another run draws other
-    /// set-ups.
+    /// Estimates the level from the totals of visits, as sum over items. The variance between
+    /// visits is also the drift, since another run has other set-ups.
     ///
     /// # Errors
-    /// [`Refusal`] below 4 visits, when nothing completed, or for a value below zero.
+    /// [`Refusal`] below 4 visits, if the items or the sum are zero over all visits, or for a value
+    /// that is negative or not finite.
     pub fn of_visits(visits: &[Total]) -> Result<Level, Refusal> {
         let (log, residuals) = mean_of_units(visits)?;
         of_visits(log, &residuals)
     }
 
-    /// Estimates the ratio of a stack's mean per item to its baseline's, paired by rounds
-    /// `(baseline, stack)` of one run. Noise that met both alike has left the residuals; the rest
-    /// may still wander.
+    /// Estimates the ratio of a stack's mean per item to its baseline's, from the rounds
+    /// `(baseline, stack)` of one run. Noise that affects both alike cancels in the residuals; the
+    /// drift is estimated from the rest.
     ///
     /// # Errors
-    /// As [`Level::of_rounds`]; each side is named.
+    /// As [`Level::of_rounds`], for either side; the refusal says which side has no items or no
+    /// sum.
     pub fn of_paired_rounds(rounds: &[(Total, Total)]) -> Result<Level, Refusal> {
         let (log, residuals) = paired(rounds)?;
         of_rounds(log, &residuals)
     }
 
-    /// Estimates the ratio of a stack's mean per item to its baseline's, paired by visits.
+    /// Estimates the ratio of a stack's mean per item to its baseline's, from the visits
+    /// `(baseline, stack)` of one run.
     ///
     /// # Errors
-    /// As [`Level::of_visits`]; each side is named.
+    /// As [`Level::of_visits`], for either side; the refusal says which side has no items or no
+    /// sum.
     pub fn of_paired_visits(visits: &[(Total, Total)]) -> Result<Level, Refusal> {
         let (log, residuals) = paired(visits)?;
         of_visits(log, &residuals)
     }
 }
 
-/// Returns the logarithm of the mean per item, and the relative residual of each unit.
+/// Returns the logarithm of the mean per item, and the relative residual of each unit (round or
+/// visit).
 fn mean_of_units(units: &[Total]) -> Result<(f64, Vec<f64>), Refusal> {
     let pairs: Vec<(f64, f64)> = units.iter().map(|total| (total.items, total.sum)).collect();
     let mean = ratio_of_totals(&pairs).map_err(|refusal| match refusal {
@@ -138,15 +144,16 @@ fn of_visits(log: f64, residuals: &[f64]) -> Result<Level, Refusal> {
     })
 }
 
-/// Returns the variance of 1/f noise in batch means: by how much two adjacent stretches of any one
-/// length differ (half of the mean square: the Allan variance, which for 1/f noise is the same at
-/// every length, hence also at the run's own).
+/// Returns the Allan variance of the 1/f noise in batch means: half the mean squared difference of
+/// adjacent stretches. For 1/f noise it is the same for stretches of every length, hence also for
+/// whole runs.
 ///
-/// Independent noise adds as much to the variance `s2` of the batch means as to `a`, half the mean
-/// square of neighbours' differences; 1/f noise adds `m ln m / (2 (m - 1) ln 2)` times as much
-/// (Barnes, "Tables of bias functions", NBS Technical Note 375, 1969: B1). So `s2 - a` is free of
-/// the independent part. One standard deviation of `s2 - a` among independent batches is added (von
-/// Neumann 1941), since "none seen" in 16 batches is not "none there".
+/// Independent noise adds as much to `s2`, the variance of the `m` batch means, as to `a`, half the
+/// mean squared difference of neighbours. 1/f noise adds `m ln m / (2 (m - 1) ln 2)` times as much
+/// to `s2` as to `a` (Barnes, "Tables of bias functions", NBS Technical Note 375, 1969: B1). So
+/// their difference is free of independent noise. The standard deviation that it has among
+/// independent batches is added (von Neumann 1941), since 16 batches that show no drift do not
+/// prove that there is none.
 fn flicker(means: &[f64]) -> f64 {
     let m = means.len() as f64;
     let centre = mean(means);
@@ -158,9 +165,9 @@ fn flicker(means: &[f64]) -> f64 {
     (s2 - a + chance).max(0.0) / excess
 }
 
-/// Returns the mean squared difference of two stretches whose starts are `separation` lengths
-/// apart, relative to that of adjoining stretches (1), for 1/f noise. It keeps growing with the
-/// logarithm (B2 of the same tables).
+/// Returns the factor by which the mean squared difference of two stretches of 1/f noise grows if
+/// their starts lie `separation` times their length apart, instead of adjoining (1). It grows with
+/// the logarithm of `separation` (Barnes, B2); less than 1 counts as 1.
 pub fn growth(separation: f64) -> f64 {
     let r = separation.max(1.0);
     if r >= FAR {
@@ -179,9 +186,9 @@ pub struct UnpairedChange {
     pub low: f64,
     /// Upper bound of the interval.
     pub high: f64,
-    /// Half-width of the logarithm from the runs' own noise alone, as if they were paired.
+    /// Half-width of the logarithm's interval if there were no drift, only the runs' own noise.
     pub noise: f64,
-    /// Half-width of the logarithm from drift alone, as if both runs were endless.
+    /// Half-width of the logarithm's interval if there were only drift, as with endless runs.
     pub drift: f64,
     /// Number of rounds or visits of the shorter run.
     pub units: usize,
@@ -215,7 +222,9 @@ impl UnpairedChange {
         log > self.noise && self.low <= 1.0 && 1.0 <= self.high
     }
 
-    /// Words the change as a verdict on rates, where more is better.
+    /// Concludes a verdict from the change of a rate, of which more is better. `zone` is the
+    /// fraction within which "no difference" may be said. [`Refusal::Drift`] is the reason if drift
+    /// could explain an unresolved change.
     pub fn verdict(&self, zone: f64) -> Verdict {
         match Verdict::of_interval(self.ratio, self.low, self.high, zone) {
             Verdict::Unresolved { half_width, change, .. } if self.drift_could_explain() => {
@@ -234,8 +243,8 @@ impl UnpairedChange {
     }
 }
 
-/// Returns Student's t times the root of the variances' sum, with degrees of freedom by Welch and
-/// Satterthwaite.
+/// Returns the half-width of a 95 % interval: Student's t times the root of the variances' sum,
+/// with degrees of freedom by Welch and Satterthwaite.
 fn half_width(parts: &[VariancePart]) -> f64 {
     let uncertain = |part: &VariancePart| Uncertain {
         value: 0.0,
@@ -248,7 +257,8 @@ fn half_width(parts: &[VariancePart]) -> f64 {
     whole.map_or(0.0, |whole| t975((whole.freedom + 1e-9) as usize) * whole.error)
 }
 
-/// Result of holding a change of a rate against the largest loss that is accepted.
+/// Outcome of comparing the change of a rate with the limit, the largest loss that is accepted. A
+/// larger loss is beyond the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitOutcome {
     /// The whole interval lies beyond the limit.
@@ -262,7 +272,8 @@ pub enum LimitOutcome {
 }
 
 impl LimitOutcome {
-    /// Classifies the ratio of rates and its bounds; `limit` is a fraction (0.05: a loss of 5 %).
+    /// Compares the ratio of two rates and its bounds with the limit: a fraction (0.05 accepts a
+    /// loss of 5 %).
     pub fn against_limit(ratio: f64, low: f64, high: f64, limit: f64) -> LimitOutcome {
         let least = 1.0 - limit;
         match () {

@@ -1,5 +1,5 @@
-//! Words the conclusion of a comparison. It refuses to conclude if the interval does not support a
-//! conclusion, and every sentence names its subject.
+//! Words the conclusion of a comparison of rates, of which more is better. If the interval supports
+//! no conclusion the verdict is `unresolved`, with the reason; every sentence names its subject.
 
 use super::conclusion::{
     Concludes, Conclusion, RatioChange, differs, no_difference, size_words, unresolved, width,
@@ -9,7 +9,7 @@ use super::refusal::Refusal;
 use super::round::percent_up;
 use serde::Serialize;
 
-/// Conclusion of a comparison, in fractions of the baseline.
+/// Conclusion of a comparison with the baseline. All figures are fractions of the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
@@ -17,34 +17,34 @@ pub enum Verdict {
     Costs {
         /// Estimated cost 1 - R, above zero.
         cost: f64,
-        /// Distance to the farther bound.
+        /// Distance from `cost` to the farther bound.
         half_width: f64,
-        /// Lower bound of the cost.
+        /// Lower bound of the interval of `cost`.
         low: f64,
-        /// Upper bound of the cost.
+        /// Upper bound of the interval of `cost`.
         high: f64,
     },
     /// The stack is faster: the interval excludes zero.
     Gains {
         /// Estimated gain R - 1, above zero.
         gain: f64,
-        /// Distance to the farther bound.
+        /// Distance from `gain` to the farther bound.
         half_width: f64,
-        /// Lower bound of the gain.
+        /// Lower bound of the interval of `gain`.
         low: f64,
-        /// Upper bound of the gain.
+        /// Upper bound of the interval of `gain`.
         high: f64,
     },
-    /// Zero is within the interval and both bounds are within the zone.
+    /// The interval holds zero, and both bounds are within the zone of no difference.
     NoDifference {
-        /// Distance from zero to the farther bound.
+        /// Distance from zero to the farther bound: a larger difference is excluded.
         above: f64,
     },
     /// No conclusion can be drawn.
     Unresolved {
-        /// Half-width, where there is an interval.
+        /// Distance from the estimate to the farther bound; `None` without an interval.
         half_width: Option<f64>,
-        /// Estimated change, where there is an interval.
+        /// Estimated change with its interval; `None` without an interval.
         #[serde(skip_serializing_if = "Option::is_none")]
         change: Option<RatioChange>,
         /// Reason why nothing is concluded.
@@ -91,7 +91,7 @@ impl Verdict {
         }
     }
 
-    /// Returns the reason why nothing was concluded.
+    /// Returns the reason why nothing was concluded; `None` if something was.
     pub fn reason(&self) -> Option<&Refusal> {
         match self {
             Verdict::Unresolved { reason, .. } => Some(reason),
@@ -99,7 +99,7 @@ impl Verdict {
         }
     }
 
-    /// Returns true if something was concluded.
+    /// Returns true if something was concluded, if only that there is no difference.
     pub fn is_resolved(&self) -> bool {
         !matches!(self, Verdict::Unresolved { .. })
     }
@@ -135,7 +135,8 @@ impl Verdict {
         self.phrase_about(subject).to_string()
     }
 
-    /// Returns the sentence as a phrase, with its figures separate.
+    /// Returns [`Self::sentence`] as a [`Phrase`], whose figures stay separate so that it can be
+    /// joined with others.
     pub fn phrase_about(&self, subject: &str) -> Phrase {
         let size = |value: f64, low: f64, high: f64| RatioChange { value, low, high };
         match self {

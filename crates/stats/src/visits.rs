@@ -7,10 +7,10 @@ use super::refusal::Refusal;
 use super::spread::mean;
 use super::student::Uncertain;
 
-/// Number of pairs that an interval needs.
+/// Smallest number of pairs of visits that has an interval.
 pub const LEAST: usize = 4;
-/// Number of pairs that an interval needs where a scenario asks for attaches: each holds all
-/// stacks, so a pair differs by less.
+/// Smallest number of pairs that has an interval if the scenario asks for attaches: each sets up
+/// all stacks anew, so the two sides of a pair share a set-up and differ by less.
 pub const LEAST_ATTACHES: usize = 3;
 
 /// A ratio from paired visits with its 95 % interval.
@@ -29,7 +29,7 @@ pub struct VisitRatio {
 }
 
 impl VisitRatio {
-    /// Builds Student's t interval around a mean of logarithms.
+    /// Builds the ratio and its 95 % interval by Student's t from a mean of logarithms.
     fn around(log: Uncertain, visits: usize) -> VisitRatio {
         let half_width = log.half_width(0.95);
         VisitRatio {
@@ -42,11 +42,13 @@ impl VisitRatio {
     }
 }
 
-/// Estimates the ratio by Student's t interval on the log ratios of the rates `(A, B)` of paired
-/// visits. It needs `least` pairs or more: [`LEAST`] or [`LEAST_ATTACHES`].
+/// Estimates B / A from the rates `(A, B)` of paired visits, by Student's t interval on the
+/// logarithms of their ratios. `least` is the smallest number of pairs: [`LEAST`] or
+/// [`LEAST_ATTACHES`].
 ///
 /// # Errors
-/// [`Refusal`] below that many pairs or when a visit completed nothing (a logarithm of zero).
+/// [`Refusal`] below `least` pairs (in any case below two), or if a rate is not positive and
+/// finite.
 pub fn of_at_least(least: usize, visits: &[(f64, f64)]) -> Result<VisitRatio, Refusal> {
     let logs = log_ratios(visits)?;
     let log = mean_of(least, &logs)?;
@@ -56,7 +58,7 @@ pub fn of_at_least(least: usize, visits: &[(f64, f64)]) -> Result<VisitRatio, Re
 /// Returns the estimate of [`of_at_least`] without an interval: one pair is enough.
 ///
 /// # Errors
-/// As [`of_at_least`], but for the number of pairs.
+/// [`Refusal`] if there is no pair, or if a rate is not positive and finite.
 pub fn point(visits: &[(f64, f64)]) -> Result<f64, Refusal> {
     match log_ratios(visits)?.as_slice() {
         [] => Err(Refusal::TooFewVisits { have: 0 }),
@@ -64,11 +66,11 @@ pub fn point(visits: &[(f64, f64)]) -> Result<f64, Refusal> {
     }
 }
 
-/// Estimates the difference by Student's t interval on the differences B - A of the values of
-/// paired visits.
+/// Estimates B - A from the values `(A, B)` of paired visits, by Student's t interval on their
+/// differences.
 ///
 /// # Errors
-/// [`Refusal`] below `least` pairs, or for a value that is not a number.
+/// [`Refusal`] below `least` pairs (in any case below two), or if a value is not finite.
 pub fn difference(least: usize, visits: &[(f64, f64)]) -> Result<Difference, Refusal> {
     let differences: Vec<f64> = visits.iter().map(|(a, b)| b - a).collect();
     if !differences.iter().all(|one| one.is_finite()) {
@@ -78,7 +80,8 @@ pub fn difference(least: usize, visits: &[(f64, f64)]) -> Result<Difference, Ref
     Ok(Difference { value: found.value, half_width: found.half_width(0.95), rounds: visits.len() })
 }
 
-/// Returns the mean of independent values with its standard error.
+/// Returns the mean of independent values with its standard error. Refuses fewer than `least`
+/// values, and fewer than two.
 fn mean_of(least: usize, values: &[f64]) -> Result<Uncertain, Refusal> {
     let k = values.len();
     if k < least.max(2) {

@@ -1,25 +1,26 @@
-//! Exit codes, documented constants, and the error that carries one to `main`.
+//! Exit codes of iotax, and the error that carries one to `main`.
 
-/// Everything was done (0).
+/// Everything that was asked for was done.
 pub const DONE: u8 = 0;
 /// A finding or a regression.
 pub const FINDING: u8 = 1;
 /// Bad input: command line, scenario, job file, target.
 pub const BAD_INPUT: u8 = 2;
-/// A need of this machine is unmet.
+/// Something that is needed is missing: a permission, a tool, consent.
 pub const UNMET_NEED: u8 = 3;
 /// A measurement failed, or was interrupted.
 pub const MEASUREMENT_FAILED: u8 = 4;
-/// An undo is incomplete: something of a run is still there.
+/// An undo is incomplete: something that a run made is still there.
 pub const UNDO_INCOMPLETE: u8 = 5;
 
-/// An error with the exit code it leads to. `code_of` finds it again in an `anyhow` chain.
+/// An error with the exit code it leads to. [`code_of`] finds it again in an `anyhow` chain.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Failed {
-    /// Exit code, one of the constants above.
+    /// Exit code, one of the constants of this module.
     pub code: u8,
-    /// Lower-case fragment that names the object, the cause, `hint: ...`.
+    /// What went wrong, as a lower-case fragment: the object, the cause, and, if there is a remedy,
+    /// `; hint: ...`.
     pub message: String,
 }
 
@@ -40,7 +41,8 @@ impl Failed {
     }
 }
 
-/// Returns the exit code of an error: that of the outermost `Failed` in its chain, otherwise 4.
+/// Returns the exit code of an error: that of the outermost [`Failed`] in its chain, otherwise 4 (a
+/// failed measurement).
 pub fn code_of(error: &anyhow::Error) -> u8 {
     error
         .chain()
@@ -48,11 +50,11 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         .map_or(MEASUREMENT_FAILED, |failed| failed.code)
 }
 
-/// Runs `work`, which reads a page of another party, and catches its panic: a fault of iotax in one
-/// page must not take the others with it.
+/// Runs `work`, which reads one page (a text to audit or import), and catches its panic, so that a
+/// bug of iotax that one page triggers does not lose the others.
 ///
 /// # Errors
-/// The message of the panic, in words for the user who named the page.
+/// If `work` panics: a message for the user who named the page, with the text of the panic.
 pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|payload| {
         let said = payload.downcast_ref::<String>().map(String::as_str);
@@ -64,9 +66,9 @@ pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 /// The error number of a device that fails an I/O.
 const EIO: i32 = 5;
 
-/// Returns the failure to open or read a target that the user named, with the exit code and a hint.
-/// If the user lacks permission, it is an unmet need (3); if the device fails, a failed measurement
-/// (4); only a wrong name is bad input (2).
+/// Builds the error for a target that the user named and that cannot be opened or read. `message`
+/// says what failed; the cause and, for the usual causes, a hint follow it. The code is 3 without
+/// permission, 4 if the device fails (EIO), otherwise 2.
 pub fn of_io(message: impl std::fmt::Display, error: &std::io::Error) -> Failed {
     let (code, hint) = match (error.kind(), error.raw_os_error()) {
         (std::io::ErrorKind::PermissionDenied, Some(1)) => (
@@ -88,7 +90,8 @@ pub fn of_io(message: impl std::fmt::Display, error: &std::io::Error) -> Failed 
     Failed { code, message: format!("{message}: {error}{hint}") }
 }
 
-/// Returns the reason why the system refused to read a file, if it is one of the two usual causes.
+/// Returns why a file cannot be read, for the two usual causes: it does not exist, or permission is
+/// denied. `None` for any other.
 pub fn unreadable(error: &std::io::Error) -> Option<&'static str> {
     match error.kind() {
         std::io::ErrorKind::NotFound => Some("there is no such file"),

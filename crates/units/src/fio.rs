@@ -1,18 +1,20 @@
 //! Parses the words of fio's job files, for code that runs them and code that reads them on pages.
 
-/// Returns the name in `[global]`, alone on its line; it may be empty.
+/// Returns the section's name if the line is a section header: `global` for `[global]`. It may be
+/// empty.
 pub fn section(line: &str) -> Option<&str> {
     line.trim().strip_prefix('[')?.strip_suffix(']').map(str::trim)
 }
 
-/// Returns key and value of `bs=4k`; a bare `time_based` has no value.
+/// Splits a line into an option's key and value: `bs=4k`. A bare `time_based` has no value.
 pub fn option(line: &str) -> (&str, Option<&str>) {
     line.split_once('=')
         .map_or((line.trim(), None), |(key, value)| (key.trim(), Some(value.trim())))
 }
 
 /// Parses a number as fio 3 reads it with kb_base=1024: `4k`, `4kb`, `4Ki` are 4096, and `4KiB` is
-/// 4000 (checked with fio 3.33).
+/// 4000 (checked with fio 3.33). `0x` begins a hexadecimal number. `None` for any other text (a
+/// fraction, say) and for a number beyond 64 bits.
 pub fn fio_number(word: &str) -> Option<u64> {
     let lower = word.to_ascii_lowercase();
     if let Some(hex) = lower.strip_prefix("0x") {
@@ -34,9 +36,9 @@ pub fn fio_number(word: &str) -> Option<u64> {
     number.checked_mul(base.checked_pow(power)?)
 }
 
-/// Parses the bytes of `4k`, `128K`, `64.0K`, `1m`, `4096` as fio prints them and people write
-/// them. A size with an i (`4KiB`) is read by 1000 in some versions and by 1024 in others, so it is
-/// not accepted.
+/// Parses a size into bytes as fio prints it and people write it: `4k`, `128K`, `64.0K`, `1m`,
+/// `4096`. A letter is a power of 1024. `None` for a size with an i (`4KiB`), which some versions
+/// of fio read by 1000 and others by 1024, for a part of a byte, and from 1e15 bytes on.
 pub fn printed_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();

@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Returns true if a character affects the text around it, or cannot be seen.
+/// Returns true if a character acts on the text around it or cannot be seen: control characters,
+/// line ends and tabs among them, marks of direction, and characters without width.
 pub fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -14,24 +15,27 @@ pub fn acts(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' | '\u{ad}' | '\u{180e}')
 }
 
-/// Returns one line of text in which no character acts.
+/// Returns a text as one line: line ends and tabs become spaces, other characters that act
+/// ([`acts`]) become escapes.
 pub fn escape_line(text: &str) -> String {
     shown_line(text).replace('\t', " ")
 }
 
-/// Returns one line of text in which no character acts except tabs, which have columns of their
-/// own.
+/// Returns a text as one line: line ends become spaces, and characters that act ([`acts`]) become
+/// escapes. Tabs stay, for text in columns.
 pub fn shown_line(text: &str) -> String {
     escaped(&text.replace('\n', " "), |c| c == '\t', escape).into_owned()
 }
 
-/// Returns whole text of our own as it may be written out: only ends of lines and tabs stay.
+/// Returns a finished text as it may be written out: line ends and tabs stay, other characters that
+/// act ([`acts`]) become escapes.
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'), escape)
 }
 
-/// Returns JSON of the same meaning in which no character acts. Only strings can hold such a
-/// character, and there it is written as an escape like `\u202e`.
+/// Returns JSON of the same meaning in which line ends are the only characters that act ([`acts`]).
+/// Any other can only be in a string, where an escape like `\u202e` replaces it; so `text` must not
+/// be indented with tabs.
 pub fn json(text: &str) -> Cow<'_, str> {
     escaped(
         text,

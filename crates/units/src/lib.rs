@@ -42,11 +42,12 @@ const TIME_UNITS: &[(&str, f64)] = &[
     ("h", 3600.0),
 ];
 
-/// Parses `4KiB`, `1.5 GiB`, `100MB`, and also `4G`: as in fio and qemu-img, a letter alone is a
-/// binary unit.
+/// Parses a size into bytes: `4KiB`, `1.5 GiB`, `100MB`, and also `4G`: as in fio and qemu-img, a
+/// letter alone is a binary unit.
 ///
 /// # Errors
-/// A clause that says what is wrong and what would be accepted.
+/// Says what is wrong: no number, no unit or an unknown one, or not a whole number of bytes below
+/// 9e18.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = split_number(text)?;
     if unit.is_empty() {
@@ -65,7 +66,8 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     whole_bytes(number * *factor as f64, text)
 }
 
-/// Returns the binary unit that `k`, `Ki` or `kib` means, in upper or lower case.
+/// Returns the binary unit that a word means, in upper or lower case: `KiB` for `k`, `ki` or `kib`.
+/// `None` if it is no binary unit.
 fn binary_unit(word: &str) -> Option<&'static str> {
     let word = word.to_ascii_lowercase();
     let short = |name: &str| {
@@ -85,7 +87,7 @@ fn whole_bytes(bytes: f64, text: &str) -> Result<u64, String> {
 /// Parses `30s`, `5 min`, `50ms`.
 ///
 /// # Errors
-/// A clause that says what is wrong and what would be accepted.
+/// Says what is wrong: no number, no unit or an unknown one, or a time too long for a [`Duration`].
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split_number(text)?;
     if unit.is_empty() {
@@ -102,10 +104,10 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         .map_err(|error| format!("time \"{text}\": {error}"))
 }
 
-/// Parses `1 %`, `0.5%` into a fraction.
+/// Parses `1 %` or `0.5%` into a fraction: 0.01 or 0.005.
 ///
 /// # Errors
-/// A clause that says what is wrong.
+/// Says what is wrong: no number, no `%`, or more than 100 %.
 pub fn parse_percent(text: &str) -> Result<f64, String> {
     let (number, unit) = split_number(text)?;
     match unit {
@@ -115,14 +117,15 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A figure as printed by some tool, in the unit that its text is scaled to.
+/// Figure that a tool printed, with the range of values that round to it: in the unit of its
+/// [`Counted`], or as a fraction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrintedValue {
-    /// Value as it is printed.
+    /// Value as printed, in that unit; the bound itself if the text is a bound (`<100us`).
     pub value: f64,
-    /// The least value that rounds to it; 0 for a bound.
+    /// Least value that rounds to `value`; 0 if the text is a bound.
     pub low: f64,
-    /// The largest value that rounds to it.
+    /// Largest value that rounds to `value`; `value` itself if the text is a bound.
     pub high: f64,
 }
 
@@ -131,7 +134,7 @@ pub struct PrintedValue {
 pub enum Counted {
     /// I/Os per second, plain or with `k` or `M`.
     PerSecond,
-    /// Data rate in bytes per second.
+    /// Data rate (`MiB/s`, `MB/s`, `Gbit/s`), converted to bytes per second.
     BytesPerSecond,
     /// Time, converted to nanoseconds.
     Time,
@@ -139,15 +142,16 @@ pub enum Counted {
 
 const RATE_UNITS: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6)];
 
-/// Units of network rates, converted to bytes per second.
+/// Units of network rates, each with its number of bytes per second.
 const BIT_UNITS: &[(&str, f64)] =
     &[("Gbit/s", 1.25e8), ("Gbps", 1.25e8), ("Mbit/s", 1.25e5), ("Mbps", 1.25e5)];
 
-/// Parses `26.0k`, `28.7MiB/s`, `118.47us`, or `<100us`: a bound, below which the figure is said to
-/// lie. Half a unit of the last digit to either side is rounding: `26.0k` is 25.95k to 26.05k.
+/// Parses a figure as tools print it: `26.0k`, `28.7MiB/s`, `118.47us`, or the bound `<100us`. Its
+/// range is half a unit of the last digit to either side (`26.0k` is 25.95k to 26.05k); that of a
+/// bound begins at 0.
 ///
 /// # Errors
-/// A clause that says what is wrong and what would be accepted.
+/// Says what is wrong: no number, the value 0, or a unit that does not suit `counted`.
 pub fn parse_printed(text: &str, counted: Counted) -> Result<PrintedValue, String> {
     let (body, digits, unit) = split_printed(text)?;
     let sizes = || SIZE_UNITS.iter().map(|(name, factor)| (format!("{name}/s"), *factor as f64));
@@ -179,10 +183,11 @@ pub fn parse_printed(text: &str, counted: Counted) -> Result<PrintedValue, Strin
     }
 }
 
-/// Parses `94%`, `91.5 %` or `<25%` into a fraction, with its rounding; it may be above 100 %.
+/// Parses `94%`, `91.5 %` or `<25%` into a fraction, with the range that rounds to it. More than
+/// 100 % is accepted.
 ///
 /// # Errors
-/// A clause that says what is wrong.
+/// Says what is wrong: no number, the value 0, or no `%`.
 pub fn parse_printed_share(text: &str) -> Result<PrintedValue, String> {
     match split_printed(text)? {
         (body, digits, "%") => Ok(rounding(text, body, digits, 0.01)),
@@ -190,7 +195,8 @@ pub fn parse_printed_share(text: &str) -> Result<PrintedValue, String> {
     }
 }
 
-/// Splits a printed figure into its value, its digits, and the unit after them.
+/// Splits a printed figure into its value, its digits as printed, and its unit. A leading `<` is
+/// dropped; the value 0 is refused.
 fn split_printed(text: &str) -> Result<(f64, &str, &str), String> {
     let bare = text.trim();
     let bare = bare.strip_prefix('<').unwrap_or(bare).trim_start();
@@ -229,7 +235,8 @@ fn names<T>(units: &[(&str, T)]) -> String {
     units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats bytes with the largest binary unit that keeps them whole, else two decimals.
+/// Formats bytes in the largest binary unit that they reach: `4 KiB`, or with two decimals if they
+/// are not a whole multiple of it, `1.50 GiB`.
 pub fn show_bytes(bytes: u64) -> String {
     for (name, factor) in [("TiB", 1u64 << 40), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)] {
         if bytes >= factor {
@@ -248,8 +255,8 @@ pub fn show_bytes(bytes: u64) -> String {
 /// divided into 128 parts, and small enough that sums of many do not overflow.
 pub const UNKNOWN_BYTES: u64 = 1 << 56;
 
-/// Returns true if a size, or a size that layers derive from it, belongs to a drive that has not
-/// been inspected yet.
+/// Returns true if a size is [`UNKNOWN_BYTES`], or if layers derived it from that and left at least
+/// 1/128.
 pub fn is_unknown(bytes: u64) -> bool {
     bytes >= UNKNOWN_BYTES >> 7
 }
@@ -259,13 +266,13 @@ pub fn show_size(bytes: u64) -> String {
     if is_unknown(bytes) { "an unknown number of bytes".to_owned() } else { show_bytes(bytes) }
 }
 
-/// Returns a size for a command line that is only shown: `word`, or `SIZE` while the size is not
-/// known.
+/// Returns the word for a size in a command line that is only shown: `word`, or `SIZE` if the size
+/// is not known yet ([`is_unknown`]).
 pub fn size_word(bytes: u64, word: impl ToString) -> String {
     if is_unknown(bytes) { "SIZE".to_owned() } else { word.to_string() }
 }
 
-/// Formats a whole number with its thousands grouped: `12,300`.
+/// Formats a value as a whole number with its thousands grouped: `12,300`.
 pub fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.round());
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |rest| ("-", rest));
@@ -283,8 +290,8 @@ pub fn count_noun(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// Lists names for a sentence. Three or more consecutive numbers are shortened to their ends:
-/// `host, vm0 to vm15`.
+/// Lists names for a sentence. Three or more in a row whose final number goes up by one each time
+/// are shortened to the first and the last: `host, vm0 to vm15`.
 pub fn show_names(names: impl IntoIterator<Item: ToString>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
     let mut runs: Vec<Vec<&str>> = Vec::new();
@@ -301,7 +308,7 @@ pub fn show_names(names: impl IntoIterator<Item: ToString>) -> String {
     runs.iter().map(said).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns true if a name is the one before with the next number.
+/// Returns true if `name` is `last` with the next number: `vm3` after `vm2`.
 fn goes_on(last: &str, name: &str) -> bool {
     let number = last.trim_start_matches(|c: char| !c.is_ascii_digit());
     let Ok(counted) = number.parse::<u64>() else { return false };
@@ -317,8 +324,8 @@ pub fn show_time(at: &str) -> String {
     }
 }
 
-/// Formats a time of the record to the minute, for a column whose title says UTC. Text that is not
-/// a time is returned unchanged.
+/// Formats a time of the record (RFC 3339) as `2026-11-22 18:33`, in UTC, for a column whose title
+/// says so. Text that is not a time is returned unchanged.
 pub fn show_minute(at: &str) -> String {
     match at.parse::<jiff::Timestamp>() {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M").to_string(),
@@ -326,7 +333,8 @@ pub fn show_minute(at: &str) -> String {
     }
 }
 
-/// Formats nanoseconds for people, with three digits: `198.9 us`.
+/// Formats nanoseconds for people, in ns, us, ms or s with three significant digits: `199 us`,
+/// `1.50 ms`. Seconds above 1,000 keep all their digits.
 pub fn show_ns(ns: f64) -> String {
     let (value, unit) = match ns.abs() {
         n if n >= 1e9 => (ns / 1e9, "s"),

@@ -35,8 +35,8 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below `limit`, by multiply and shift: no division, a bias of at most limit
-    /// / 2^64.
+    /// Returns a number below `limit`, or 0 if `limit` is 0, by multiply and shift: no division, a
+    /// bias of at most limit / 2^64.
     #[inline]
     pub fn draw_below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64

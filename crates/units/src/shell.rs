@@ -1,11 +1,12 @@
-//! Prints commands that a person copies into a POSIX shell, and scripts for one. Every word arrives
-//! there unchanged, and shows all its characters. No word is refused: every word can be written.
+//! Quotes words for POSIX shell commands that a person copies, and for scripts. Every character
+//! stays visible: one that acts on a terminal becomes an octal escape. A word arrives in the shell
+//! unchanged, except that line ends at its end and NUL are lost. No word is refused.
 
 use crate::harmless::acts;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Returns one word, quoted if it has to be.
+/// Quotes one word for a POSIX shell, if it has to be quoted.
 pub fn quote_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     match text {
@@ -15,19 +16,18 @@ pub fn quote_word(text: &str) -> String {
     }
 }
 
-/// Returns a path as one word. Parts that are not UTF-8 are lost, as they are everywhere in a
-/// message.
+/// Quotes a path as one word. Bytes that are not UTF-8 become U+FFFD, as in all messages.
 pub fn path(path: impl AsRef<Path>) -> String {
     quote_word(&path.as_ref().to_string_lossy())
 }
 
-/// Joins several words into a line, each quoted if it has to be.
+/// Joins words into a command line, with spaces between them; each is quoted if it has to be.
 pub fn quote_line(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     words.into_iter().map(|one| quote_word(one.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
-/// Writes a word that contains characters that act on a terminal, with those as bytes. Line ends at
-/// its end are lost to `$()`.
+/// Returns a word as `"$(printf '...')"`, in which each character that acts on a terminal is an
+/// octal escape. `$()` drops line ends at the end of the word.
 fn printf_word(text: &str) -> String {
     let mut format = String::new();
     for c in text.chars() {

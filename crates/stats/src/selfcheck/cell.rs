@@ -9,7 +9,7 @@ use crate::stop::StopSpec;
 use crate::{Refusal, Verdict, family};
 use std::ops::ControlFlow;
 
-/// Zone within which "no difference" may be said, iotax's own default.
+/// Zone within which "no difference" may be said, as a fraction: iotax's own default.
 const ZONE: f64 = 0.02;
 
 /// A simulated comparison and its conditions.
@@ -17,11 +17,12 @@ const ZONE: f64 = 0.02;
 pub struct SimulatedCell {
     /// Noise that the comparison runs under.
     pub source: NoiseSource,
-    /// Costs of the stacks, the baseline's first.
+    /// Costs of the stacks as fractions, the baseline's first.
     pub costs: Vec<f64>,
     /// Rule that ends the measurement.
     pub stop: StopSpec,
-    /// Seconds that each stack runs if it is also measured one after the other.
+    /// Seconds that each stack runs when the stacks are also measured one after the other, for
+    /// comparison; `None` if they are not.
     pub naive_s: Option<f64>,
 }
 
@@ -36,9 +37,10 @@ pub struct Repetition {
     pub pilot_s: f64,
     /// Design that the pilot chose.
     pub design: Design,
-    /// Share of the windows that ran at a limit.
+    /// Share of the windows' time that ran at a limit.
     pub limited: f64,
-    /// Relative error of measuring one after the other, where that was asked for.
+    /// ln of the ratio that measuring one after the other found, over the truth; `None` if that was
+    /// not done.
     pub naive_error: Option<f64>,
 }
 
@@ -49,22 +51,23 @@ pub struct Concluded {
     pub said: StatedVerdict,
     /// True if the interval covers the truth; `None` without an interval.
     pub covered: Option<bool>,
-    /// ln of the estimate over the truth.
+    /// ln of the estimate over the truth; `None` without an estimate.
     pub error: Option<f64>,
-    /// Half-width of ln R.
+    /// Half-width of the interval of ln R; `None` without an interval.
     pub half_width: Option<f64>,
-    /// p value under the hypothesis of no difference.
+    /// p value under the hypothesis of no difference; 1 without an estimate.
     pub p: f64,
-    /// Reason that withheld the verdict, other than the width of the interval.
+    /// Word of the refusal that withheld the verdict; `None` if the interval was merely too wide.
     pub refused: Option<&'static str>,
-    /// Time added to each I/O, where one is in flight at a time.
+    /// Estimated time added to each I/O, against the truth; `None` unless one I/O is in flight at a
+    /// time.
     pub added: Option<AddedTime>,
 }
 
-/// Added time of one I/O, compared with the truth.
+/// Estimate of the time added to each I/O, compared with the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AddedTime {
-    /// Error of the estimate, in seconds.
+    /// Estimate minus truth, in seconds.
     pub off_s: f64,
     /// Half-width of its interval, in seconds.
     pub half_width_s: f64,
@@ -104,7 +107,8 @@ impl Concluded {
         }
     }
 
-    /// Returns true if the verdict states something that is not true.
+    /// Returns true if the verdict is wrong: it concludes something and its interval misses
+    /// `truth`, the true ratio, or it says no difference and `truth` is beyond the zone.
     pub fn is_wrong(&self, truth: f64) -> bool {
         match self.said {
             StatedVerdict::Costs | StatedVerdict::Gains => self.covered == Some(false),
@@ -134,8 +138,8 @@ fn refusal_word(verdict: &Verdict) -> Option<&'static str> {
 }
 
 impl Repetition {
-    /// Returns true if any comparison shows a false cost or gain by its simultaneous interval (none
-    /// of the stacks costs anything).
+    /// Returns true if any comparison of all these outcomes shows a cost or gain at the
+    /// simultaneous level: a false one, if none of the stacks costs anything.
     pub fn any_false(outcomes: &[&Repetition]) -> bool {
         let all: Vec<&Concluded> =
             outcomes.iter().flat_map(|outcome| &outcome.comparisons).collect();
@@ -178,9 +182,9 @@ impl SimulatedCell {
     }
 }
 
-/// Runs all repetitions of all cells, spread over the machine's cores. The result does not depend
-/// on the number of cores. `go_on` is called before each repetition and may end the whole run,
-/// which then returns `None`.
+/// Runs all repetitions of all cells, spread over the machine's cores, and returns those of each
+/// cell. The result does not depend on the number of cores. `go_on` is called before each
+/// repetition and may end the whole run, which then returns `None`.
 pub fn repeat(
     cells: &[SimulatedCell],
     reps: u64,

@@ -1,5 +1,5 @@
-//! Carries out a whole comparison on a simulated machine: pilot, rounds, stop, verdict, each asked
-//! of `stats` as a real run asks.
+//! Carries out a whole comparison on a simulated machine: pilot, rounds, stop and verdict, by the
+//! functions that decide real runs.
 
 use super::machine::SimulatedMachine;
 use crate::checks;
@@ -19,17 +19,20 @@ pub struct Conducted {
     pub took_s: f64,
     /// Part of that time before the first round (warm-up and pilot), in seconds.
     pub pilot_s: f64,
-    /// Share of the rounds' windows that ran at a limit.
+    /// Share of the rounds' windows, by time, that ran at a limit.
     pub limited: f64,
     /// Design that the pilot chose.
     pub design: Design,
-    /// Time added to each I/O of every stack but the first, where one is in flight at a time.
+    /// Time added to each I/O of every stack but the first, in seconds; empty unless one I/O is in
+    /// flight at a time.
     pub added: Vec<Option<Difference>>,
-    /// True mean time of such an I/O of the first stack, in seconds.
+    /// True mean time of an I/O of the first stack, in seconds, if one is in flight at a time;
+    /// otherwise not used.
     pub lone_s: f64,
 }
 
-/// Carries out a comparison. The machine's first stack is the baseline.
+/// Carries out a comparison. The machine's first stack is the baseline; `seed` is that of the
+/// orders.
 pub fn conduct(machine: &mut SimulatedMachine, stop: &StopSpec, zone: f64, seed: u64) -> Conducted {
     let stacks: Vec<usize> = (0..machine.costs.len()).collect();
     let design = piloted(machine, stop);
@@ -91,8 +94,8 @@ fn piloted(machine: &mut SimulatedMachine, stop: &StopSpec) -> Design {
     pilot::design(&slices, &DesignBounds { stacks, slowest, budget_s: stop.budget_s })
 }
 
-/// Measures as people usually do: the baseline for a time, then the stack for as long. Returns B
-/// over A.
+/// Measures as people usually do: the baseline for `each_s` seconds, then stack 1 for as long.
+/// Returns the rate of stack 1 over that of the baseline.
 pub fn one_after_the_other(machine: &mut SimulatedMachine, each_s: f64) -> f64 {
     let [a, b] = [0, 1].map(|stack| machine.slice(stack, each_s));
     (b.amount / b.seconds) / (a.amount / a.seconds)

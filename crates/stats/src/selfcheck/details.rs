@@ -1,12 +1,12 @@
-//! Details that the lines rest on: results of one kind of noise at one cost, summed over its
-//! repetitions.
+//! Details below the table of requirements: results of one kind of noise at one cost, averaged over
+//! its repetitions.
 
 use super::cell::{Repetition, SimulatedCell, StatedVerdict};
 use crate::pilot::{self, Pattern};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Results of one cell.
+/// Results of one cell, averaged over its repetitions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Detail {
     /// Name of the kind of noise.
@@ -19,25 +19,27 @@ pub struct Detail {
     pub cost: f64,
     /// Number of repetitions of the cell.
     pub n: usize,
-    /// Mean machine time, in seconds.
+    /// Mean machine time of a repetition, in seconds.
     pub mean_s: f64,
     /// Mean part of that time before the first round (warm-up and pilot), in seconds.
     pub pilot_s: f64,
-    /// Mean half-width of ln R.
+    /// Mean half-width of the interval of ln R.
     pub half_width: f64,
     /// Mean of ln R minus its true value.
     pub bias: f64,
-    /// Shares of the repetitions that said costs, gains, no difference, unresolved.
+    /// Shares of the repetitions that said costs, gains, no difference and unresolved, in this
+    /// order.
     pub said: [f64; 4],
-    /// Share whose verdict was refused for a reason other than its width, by reason.
+    /// Share of the repetitions whose verdict was refused, by the word of the refusal. An interval
+    /// that is merely too wide does not count.
     pub refused: BTreeMap<&'static str, f64>,
-    /// Share of the runs whose pilot chose this order and length of slices, the most frequent
-    /// first.
+    /// Designs that the pilots chose (`ABBA of 0.05 s`) with their shares of the repetitions, the
+    /// most frequent first.
     pub designs: Vec<(String, f64)>,
 }
 
 impl Detail {
-    /// Summarizes the outcomes of a cell.
+    /// Averages the outcomes of a cell's repetitions.
     pub fn from_cell(
         cell: &SimulatedCell,
         purpose: &'static str,

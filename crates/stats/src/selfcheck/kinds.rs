@@ -9,16 +9,16 @@ use crate::noise::Noise;
 use crate::stop::StopSpec;
 use std::sync::Arc;
 
-/// Purpose of a kind of noise in the check.
+/// Class of a kind of noise, which decides what the check requires under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// All stacks meet it.
+    /// The noise affects all stacks.
     Shared,
-    /// Only the stack meets it, with a memory of a second at most.
+    /// The noise affects only the stack, not the baseline, and has a memory of a second at most.
     Own,
-    /// Only the stack meets it, rarely or for long: `--min-time 60s` is for these.
+    /// The noise affects only the stack, rarely or for long: `--min-time 60s` is for such noise.
     Rare,
-    /// Rare noise that is known to mislead: shown, not bounded.
+    /// Rare noise that is known to mislead: its figures are shown, but have no bound.
     Hard,
     /// A limit sets in during the measurement.
     Throttled,
@@ -33,7 +33,8 @@ pub struct NoiseKind {
     /// Class of noise that it belongs to.
     pub class: Class,
     make: fn(&mut Noise) -> NoiseParts,
-    /// Mean of the noise that only the stack meets, which is part of its true ratio.
+    /// Mean level of the noise that affects only the stack; its true ratio is (1 - cost) times
+    /// this.
     own_mean: fn() -> f64,
 }
 
@@ -45,7 +46,7 @@ struct NoiseParts {
     bucket: Option<Bucket>,
 }
 
-/// White noise that underlies the other kinds.
+/// Standard deviation of the white noise under most kinds, in a slice of 50 ms.
 const WHITE: f64 = 0.03;
 
 impl NoiseParts {
@@ -62,7 +63,8 @@ fn none() -> f64 {
     1.0
 }
 
-/// Quiet time, disturbed time (seconds) and level of the noise that only the stack meets.
+/// Mean quiet time and mean disturbed time, in seconds, and the level while disturbed, of noise
+/// that affects only the stack.
 type DisturbedTurns = (f64, f64, f64);
 const SECOND_EPISODES: DisturbedTurns = (2.0, 1.0, 0.7);
 const LONG_EPISODES: DisturbedTurns = (20.0, 10.0, 0.97);
@@ -186,7 +188,7 @@ pub const ALL: &[NoiseKind] = &[
 /// A kind of noise, simulated or recorded.
 #[derive(Clone)]
 pub enum NoiseSource {
-    /// A kind of the family.
+    /// Simulated noise: one of [`ALL`].
     MadeUp(&'static NoiseKind),
     /// A recorded series, replayed.
     Recorded(Arc<Recorded>),
@@ -198,7 +200,7 @@ impl NoiseSource {
     /// Reads a recorded series, either of slices or a fine one.
     ///
     /// # Errors
-    /// Describes the fault, with its line, for a message that names the file.
+    /// Describes the fault, with its line if it has one, for a message that names the file.
     pub fn parse(name: &str, text: &str) -> Result<NoiseSource, String> {
         Ok(match fine::is_fine(text) {
             true => NoiseSource::Short(ShortSource::Fine(Arc::new(fine::parse(name, text)?))),
@@ -206,7 +208,7 @@ impl NoiseSource {
         })
     }
 
-    /// Returns the name of a recorded series.
+    /// Returns the name of a recorded series; `None` for simulated noise.
     pub fn recorded(&self) -> Option<&str> {
         match self {
             NoiseSource::Recorded(recorded) => Some(&recorded.name),
@@ -242,7 +244,8 @@ impl NoiseSource {
         }
     }
 
-    /// Returns the true ratio of a stack with that cost.
+    /// Returns the true ratio of a stack with that cost (a fraction), including the mean of its own
+    /// noise.
     pub fn truth(&self, cost: f64) -> f64 {
         match self {
             NoiseSource::MadeUp(kind) => (1.0 - cost) * (kind.own_mean)(),
@@ -251,7 +254,8 @@ impl NoiseSource {
         }
     }
 
-    /// Carries out a comparison of stacks of these costs. `order` seeds the orders of slices.
+    /// Carries out a comparison of stacks of these costs, the baseline's first. `noise` drives the
+    /// machine, `order` seeds the orders of slices.
     pub(super) fn conduct(
         &self,
         costs: &[f64],
@@ -268,8 +272,9 @@ impl NoiseSource {
         }
     }
 
-    /// Builds a machine with stacks of these costs. Only stack 1 meets B's own noise. Short slices
-    /// have another machine.
+    /// Builds a machine with stacks of these costs, the baseline's first. Noise that affects only
+    /// one stack affects stack 1. Comparisons in short slices have a machine of another type; for
+    /// them this one has white noise only.
     pub fn machine(&self, costs: &[f64], mut noise: Noise) -> SimulatedMachine {
         let parts = match self {
             NoiseSource::MadeUp(kind) => (kind.make)(&mut noise),

@@ -14,17 +14,18 @@ pub const COSTS: [f64; 4] = [0.0, 0.02, 0.05, 0.2];
 /// Number of repetitions from which a bound holds without allowance.
 pub const FULL: u64 = 2000;
 
-/// Direction in which a bound binds.
+/// Requirement on a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineBound {
-    /// The figure must not be above.
+    /// The figure must not be above this.
     AtMost(f64),
-    /// The figure must not be below.
+    /// The figure must not be below this.
     AtLeast(f64),
     /// The figure must lie between the two.
     Between(f64, f64),
-    /// The figure is known to miss the desired value, and is shown to make that known.
+    /// Nothing is required. The figure is shown for information, or since it is known to miss the
+    /// desired value.
     Shown,
 }
 
@@ -44,12 +45,12 @@ pub enum LineUnit {
     Micros,
 }
 
-/// One line of the table.
+/// One line of the table of requirements.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SelfcheckLine {
     /// Name of the measured figure.
     pub figure: String,
-    /// Source of the figure: a kind of noise, or `pooled`.
+    /// Source of the figure: a kind of noise, or several, such as `pooled`.
     pub of: String,
     /// Value of the figure.
     pub value: f64,
@@ -57,11 +58,12 @@ pub struct SelfcheckLine {
     pub error: f64,
     /// Unit of the value.
     pub unit: LineUnit,
-    /// Bound that the value must satisfy.
+    /// Requirement on the value.
     pub bound: LineBound,
     /// Number of repetitions that the value rests on.
     pub n: usize,
-    /// True if the value satisfies its bound at this number of repetitions.
+    /// True if the value is within its bound, with the [`allowance`] for this number of
+    /// repetitions.
     pub holds: bool,
 }
 
@@ -196,7 +198,7 @@ fn cell(source: &NoiseSource, cost: f64, stop: StopSpec) -> SimulatedCell {
 }
 
 const STOP: StopSpec = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 300.0 };
-/// Stops after the time of two runs of 60 s.
+/// Ends a measurement after 120 s, the time of two runs of 60 s.
 const FIXED: StopSpec = StopSpec { precision: 0.0, min_time_s: 120.0, budget_s: 120.0 };
 const MATRIX_WORKLOADS: usize = 6;
 const MATRIX_STACKS: usize = 5;
@@ -280,7 +282,7 @@ impl Plan {
         self.cells.push(cell);
     }
 
-    /// Returns the details, given the outcomes of all cells.
+    /// Returns the details of each cell, given the outcomes of all cells in the order of the plan.
     pub fn details(&self, outcomes: &[Vec<Repetition>]) -> Vec<Detail> {
         let cells = self.cells.iter().zip(&self.parts).zip(outcomes);
         cells
@@ -288,7 +290,8 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the table, given the outcomes of all cells.
+    /// Returns the table of requirements, given the outcomes of all cells in the order of the plan,
+    /// with `reps` repetitions each.
     pub fn lines(&self, outcomes: &[Vec<Repetition>], reps: u64) -> Vec<SelfcheckLine> {
         let table = LineTable { plan: self, outcomes, reps };
         [
@@ -306,7 +309,7 @@ impl Plan {
     }
 }
 
-/// Largest allowed mean time to resolve a cost of 2 %, in seconds.
+/// Largest allowed mean time to resolve a cost of 2 %, in seconds, for some sources.
 const TIMES: &[(&str, f64)] = &[
     ("iid", 30.0),
     ("replay zram-1", 25.0),
@@ -314,7 +317,8 @@ const TIMES: &[(&str, f64)] = &[
     ("replay file", 60.0),
     ("replay loop", 70.0),
 ];
-/// Largest allowed error relative to measuring one stack after the other.
+/// Sources that are also measured one stack after the other, with the largest allowed rms error
+/// relative to that.
 const FIXED_OF: &[(&str, f64)] = &[("replay file", 1.0 / 8.0), ("AR(1)", 1.0 / 6.0)];
 
 pub(super) struct LineTable<'a> {
@@ -570,8 +574,8 @@ pub(super) fn is_difference(one: &Concluded) -> bool {
     matches!(one.said, StatedVerdict::Costs | StatedVerdict::Gains)
 }
 
-/// Returns the ratio of our rms error to that of the naive method. Its error follows from the delta
-/// method for two independent mean squares.
+/// Returns the rms error of iotax over that of measuring one stack after the other. Its Monte-Carlo
+/// error follows from the delta method for two independent mean squares.
 fn rms_ratio(outcomes: &[Repetition], reps: u64) -> RepeatedFigure {
     let squares = |of: &dyn Fn(&Repetition) -> Option<f64>| {
         average(outcomes.iter().filter_map(of).map(|error| error * error), reps)

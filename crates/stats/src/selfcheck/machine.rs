@@ -1,5 +1,5 @@
-//! A simulated machine: stacks of known cost under one kind of noise. Slices take its time as they
-//! would take a real one's: the discarded start, the window, the drain.
+//! A simulated machine: stacks of known cost under one kind of noise. A slice takes the time that
+//! it takes on a real machine: the discarded start, the window and the drain.
 
 use super::signal::Signal;
 use crate::noise::Noise;
@@ -7,19 +7,20 @@ use crate::rounds::RoundPart;
 
 /// Rate of a stack without cost and noise, in I/Os per second.
 const BASE_RATE: f64 = 50_000.0;
-/// Part discarded at the start of a slice, in seconds; the worker's smallest.
+/// Discarded start of a slice, in seconds: the shortest that a real worker discards.
 const DISCARD_S: f64 = 0.005;
-/// Time of the drain and of the way to the worker and back, in seconds.
+/// Time from a window's end to the next slice, in seconds: the drain, and the way to the worker and
+/// back.
 const SWITCH_S: f64 = 0.001;
-/// Length of the slices for which white noise is given, in seconds.
+/// Length of the slices for which [`SimulatedMachine::white`] is given, in seconds.
 const WHITE_AT_S: f64 = 0.05;
 
-/// A limit that takes effect when a credit is used up: a cloud disk's bursts.
+/// A limit that takes effect when a credit is used up, as for the bursts of a cloud disk.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
-    /// Number of I/Os left above the limit.
+    /// Number of I/Os that may still run above the limit.
     pub credit: f64,
-    /// The limit, as a share of the rate without it.
+    /// Limit on the rate, as a share of the rate without cost and noise.
     pub limit: f64,
 }
 
@@ -27,24 +28,25 @@ pub struct Bucket {
 pub struct SimulatedMachine {
     /// Seconds since the machine started.
     pub at_s: f64,
-    /// Seconds of windows that ran at the limit.
+    /// Seconds of windows that have run at the limit so far.
     pub limited_s: f64,
-    /// Noise that all stacks meet.
+    /// Noise that affects all stacks.
     pub shared: Box<dyn Signal>,
-    /// Noise that only the stack of that number meets.
+    /// Noise that affects only one stack, with the index of that stack.
     pub own: Vec<(usize, Box<dyn Signal>)>,
-    /// Standard deviation of white noise in a slice of 50 ms, each slice by itself.
+    /// Relative standard deviation of the white noise in a slice of 50 ms, independent in each
+    /// slice.
     pub white: f64,
     /// Cost of each stack, as a fraction.
     pub costs: Vec<f64>,
-    /// Limit on all stacks together.
+    /// Limit on all stacks together, if there is one.
     pub bucket: Option<Bucket>,
     /// Source of the white noise.
     pub noise: Noise,
 }
 
 impl SimulatedMachine {
-    /// Runs a slice of so many seconds.
+    /// Runs a slice with a window of `seconds`, and moves the time on to its end.
     pub fn slice(&mut self, stack: usize, seconds: f64) -> RoundPart {
         let from = self.at_s + DISCARD_S;
         let to = from + seconds;
@@ -59,8 +61,8 @@ impl SimulatedMachine {
         RoundPart { stack, amount: (BASE_RATE * share * seconds).floor(), seconds }
     }
 
-    /// Returns the share of the rate that the bucket grants. The bucket also gains while no stack
-    /// runs.
+    /// Returns the share of [`BASE_RATE`] that the bucket grants if `share` is wanted. The bucket
+    /// gains during the discarded start and the drain, too.
     fn limited(&mut self, share: f64, seconds: f64) -> f64 {
         let Some(bucket) = &mut self.bucket else { return share };
         let gained = bucket.limit * BASE_RATE * (seconds + DISCARD_S + SWITCH_S);

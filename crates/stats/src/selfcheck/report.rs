@@ -1,5 +1,5 @@
-//! Prints the check as text and as JSON: the lines by figure, then the details they rest on. Values
-//! in, text out.
+//! Prints the check as text and as JSON: the table of requirements by figure, then the details that
+//! it rests on. Values in, text out.
 
 use super::details::Detail;
 use super::lines::{FULL, LineBound, LineState, LineUnit, SelfcheckLine, allowance};
@@ -15,11 +15,11 @@ pub struct Findings {
     pub reps: u64,
     /// Seed of the simulations.
     pub seed: u64,
-    /// Number of Monte-Carlo errors that are allowed for.
+    /// Number of Monte-Carlo errors by which a figure may exceed its bound.
     pub allowance: f64,
     /// True if every line holds.
     pub holds: bool,
-    /// Series of this machine that were replayed beside the shipped ones.
+    /// Names of the user's own series, which were replayed beside those that come with iotax.
     pub local: Vec<String>,
     /// Requirements, one per line.
     #[serde(skip)]
@@ -49,7 +49,7 @@ struct Standing<'a> {
 }
 
 impl Findings {
-    /// Collects the lines and details of so many repetitions.
+    /// Collects the lines and details of a check with `reps` repetitions of each cell.
     pub fn new(
         reps: u64,
         seed: u64,
@@ -73,7 +73,7 @@ impl Findings {
             .map_or_else(|why| format!("{why}\n"), |text| text + "\n")
     }
 
-    /// Returns the findings as a table for so many columns.
+    /// Returns the findings as text for a terminal of `columns` columns.
     pub fn table(&self, columns: usize) -> String {
         let mut out = String::new();
         self.head(&mut out);
@@ -184,7 +184,7 @@ fn trimmed(figure: &str) -> String {
     format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Width from which the description of a kind is printed beside its name.
+/// Width, in characters, from which the description of a kind is printed beside its name.
 const WIDE: usize = 120;
 
 /// Prints a kind of noise: its name and description, then two lines per cell, or one where there is
@@ -223,8 +223,8 @@ fn figures(cell: &Detail) -> String {
     )
 }
 
-/// Lists the choices of the pilots, with those rarer than one in a hundred together, and the
-/// refusals.
+/// Lists the designs that the pilots chose, with those rarer than one in a hundred together, and
+/// the refusals.
 fn choices(cell: &Detail) -> String {
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let (often, rare): (Vec<_>, Vec<_>) =
@@ -241,7 +241,8 @@ fn choices(cell: &Detail) -> String {
     said.join(", ")
 }
 
-/// Wraps text at word boundaries.
+/// Wraps text at word boundaries into lines of at most `columns` bytes; a longer word has a line of
+/// its own.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -19,7 +19,7 @@ pub struct Recorded {
     pub series: Arc<Series>,
 }
 
-/// The series that come with iotax.
+/// Names and texts of the series that come with iotax.
 pub const SHIPPED: &[(&str, &str)] = &[
     ("file", include_str!("series/file.csv")),
     ("loop", include_str!("series/loop.csv")),
@@ -43,10 +43,10 @@ pub struct SeriesRow {
     pub ios: u64,
 }
 
-/// Reads a series from the text of a file.
+/// Reads a series from the text of a file, and names it.
 ///
 /// # Errors
-/// Describes the fault, with its line, for a message that names the file.
+/// Describes the fault, with its line if it has one, for a message that names the file.
 pub fn parse(name: &str, text: &str) -> Result<Recorded, String> {
     let mut lines = text.lines().enumerate();
     let what = match lines.next().and_then(|(_, line)| line.strip_prefix(MARK)) {
@@ -83,8 +83,10 @@ fn row(line: &str) -> Result<SeriesRow, String> {
 /// Number of slices below which a series gives too little evidence about a machine.
 pub const LEAST_ROWS: usize = 200;
 
-/// Converts slices to levels; a level holds until the next slice begins. Two stacks that took turns
-/// saw one machine, so the difference between them is not its noise.
+/// Converts slices to levels with a mean of 1 over time; a level holds until the next slice begins.
+/// Each of two stacks that took turns is divided by its own mean, since their difference is not the
+/// machine's noise. Refuses too few slices, slices out of order, and a stack that completed
+/// nothing.
 fn levels(rows: &[SeriesRow]) -> Result<Series, String> {
     if !rows.windows(2).all(|pair| pair[0].start_us + pair[0].length_us <= pair[1].start_us) {
         return Err("slices overlap or are not in order of time".into());

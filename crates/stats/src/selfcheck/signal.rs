@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 /// A level around 1 that changes over time.
 pub trait Signal {
-    /// Returns the mean over `from..to` seconds; `from` is never before an earlier `to`.
+    /// Returns the mean over `from..to` seconds; `from` must not be before an earlier `to`.
     fn mean_between(&mut self, from: f64, to: f64) -> f64;
 }
 
-/// Step of signals that are computed step by step, in seconds; shorter for a short memory.
+/// Longest step of a [`Walk`], in seconds; it is shorter for a short memory.
 const STEP_S: f64 = 0.01;
 
 /// A level that is always 1.
@@ -47,7 +47,8 @@ impl Walk {
         Walk { noise, keep, add, state, level: state.exp(), step_s, until: step_s }
     }
 
-    /// Builds a random walk with that standard deviation after a second.
+    /// Builds a random walk whose logarithm has the standard deviation `per_root_second` after one
+    /// second.
     pub fn random(noise: Noise, per_root_second: f64) -> Walk {
         let add = per_root_second * STEP_S.sqrt();
         Walk { noise, keep: 1.0, add, state: 0.0, level: 1.0, step_s: STEP_S, until: STEP_S }
@@ -78,7 +79,8 @@ impl Signal for Walk {
     }
 }
 
-/// Two levels that alternate, each for a random time.
+/// A level that alternates between 1 (quiet) and a lower or higher one (disturbed), each for a
+/// random time.
 pub struct Episodes {
     noise: Noise,
     /// Mean lengths of quiet and of disturbed times, in seconds.
@@ -89,7 +91,8 @@ pub struct Episodes {
 }
 
 impl Episodes {
-    /// Builds episodes. Disturbed times last `disturbed_s` on average, quiet ones `quiet_s`.
+    /// Builds episodes. Disturbed times have the level `level` and last `disturbed_s` seconds on
+    /// average, quiet ones `quiet_s`.
     pub fn new(mut noise: Noise, quiet_s: f64, disturbed_s: f64, level: f64) -> Episodes {
         let disturbed = noise.uniform() < disturbed_s / (quiet_s + disturbed_s);
         // Lengths have no memory, so the first may begin at time zero.
@@ -129,7 +132,7 @@ impl Signal for Episodes {
 /// Stalls of one length that come at random.
 pub struct Stalls {
     noise: Noise,
-    /// Mean time from the end of one to the next, in seconds.
+    /// Mean time from the end of a stall to the next, in seconds.
     every_s: f64,
     stall_s: f64,
     /// Start of the current or next stall.
@@ -137,7 +140,8 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// Builds stalls in which nothing is done for `stall_s`, every `every_s` seconds on average.
+    /// Builds stalls in which nothing is done for `stall_s` seconds, each `every_s` seconds after
+    /// the last on average.
     pub fn new(mut noise: Noise, every_s: f64, stall_s: f64) -> Stalls {
         let begins = noise.exponential(every_s);
         Stalls { noise, every_s, stall_s, begins }
@@ -162,7 +166,7 @@ impl Signal for Stalls {
 pub struct Periodic {
     /// Time from stall to stall, in seconds.
     pub period_s: f64,
-    /// Length of a stall.
+    /// Length of a stall, in seconds.
     pub stall_s: f64,
     /// Level in a stall.
     pub level: f64,
@@ -171,7 +175,7 @@ pub struct Periodic {
 }
 
 impl Periodic {
-    /// Returns the seconds of stall before a time.
+    /// Returns the seconds of stall up to a time, from the start of its first period on.
     fn stalled(&self, at: f64) -> f64 {
         let at = at + self.phase_s;
         let whole = (at / self.period_s).floor();
@@ -189,7 +193,7 @@ impl Signal for Periodic {
 pub struct Decay {
     /// Level at which the fall ends.
     pub floor: f64,
-    /// Time after which the remaining fall is down to 1/e.
+    /// Time in which the rest of the fall shrinks to 1/e, in seconds.
     pub time_s: f64,
 }
 
@@ -232,7 +236,7 @@ impl Series {
 }
 
 impl Replay {
-    /// Finds the level that holds at a time within the series.
+    /// Moves on to the level that holds at a time within the series.
     fn seek(&mut self, at: f64) {
         let ends = &self.series.ends;
         if self.at > 0 && ends[self.at - 1] > at {

@@ -5,7 +5,7 @@ use super::super::series::Recorded;
 use super::super::signal::Series;
 use std::sync::Arc;
 
-/// Beginning of the first line of a series.
+/// Beginning of the first line of a fine series.
 const MARK: &str = "# iotax fine noise series, format 1: ";
 /// Character for no completions. Each further completion moves one character on; all of them are
 /// printable.
@@ -14,13 +14,14 @@ const ZERO: u8 = b'!';
 /// A series with the depth of the load that it was recorded from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FineSeries {
-    /// Levels with a mean of 1. They contain the number of I/Os in a bin with its own noise.
+    /// Levels with a mean of 1, one per bin. They come from counts of I/Os, whose own noise they
+    /// contain.
     pub recorded: Recorded,
-    /// Number of I/Os in flight.
+    /// Number of I/Os in flight when it was recorded.
     pub depth: u32,
 }
 
-/// The series that come with iotax.
+/// Names and texts of the fine series that come with iotax.
 pub const SHIPPED: &[(&str, &str)] = &[
     ("fine-file-1", include_str!("../series/file-1.fine")),
     ("fine-file-1-busy", include_str!("../series/file-1-busy.fine")),
@@ -33,10 +34,10 @@ pub fn is_fine(text: &str) -> bool {
     text.starts_with(MARK)
 }
 
-/// Reads a series from the text of a file.
+/// Reads a fine series from the text of a file, and names it.
 ///
 /// # Errors
-/// Describes the fault, with its line, for a message that names the file.
+/// Describes the fault, with its line if it has one, for a message that names the file.
 pub fn parse(name: &str, text: &str) -> Result<FineSeries, String> {
     let mut lines = text.lines().zip(1..);
     let what = lines

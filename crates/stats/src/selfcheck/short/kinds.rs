@@ -21,7 +21,8 @@ pub struct ShortKind {
     /// True costs at which the kind is simulated.
     costs: &'static [f64],
     make: fn(&mut Noise, &mut ShortMachine),
-    /// Mean of the noise that only the stack meets, which is part of its true ratio.
+    /// Mean level of the noise that affects only the stack; its true ratio is (1 - cost) times
+    /// this.
     own_mean: fn() -> f64,
 }
 
@@ -31,16 +32,17 @@ const EVERY: &[f64] = &[0.0, 0.01, 0.02, 0.05, 0.2];
 const TWO: &[f64] = &[0.0, 0.02];
 const ONE: &[f64] = &[0.02];
 
-/// Quiet time and disturbed time in seconds, and the level of the noise that only the stack meets.
+/// Mean quiet time and mean disturbed time, in seconds, and the level while disturbed.
 type ShortTurns = (f64, f64, f64);
 const HELPER: ShortTurns = (0.095, 0.005, 0.6);
-/// Time between stalls and their length, seconds.
+/// Mean time between stalls and the length of a stall, in seconds.
 const STALLS: (f64, f64) = (1.0, 0.005);
-/// Standard deviation of a cost that drifts.
+/// Standard deviation of B's level when its cost drifts, as a fraction.
 const DRIFT: f64 = 0.008;
-/// Standard deviations of a level that remembers 20 ms, and of one that remembers a second.
+/// Standard deviations of B's level: of one that remembers 20 ms, and of one that remembers a
+/// second.
 const WANDER: [f64; 2] = [0.05, 0.015];
-/// Standard deviation of a level that all stacks meet.
+/// Standard deviation of a level that affects all stacks.
 const SHARED: f64 = 0.25;
 const NEIGHBOUR: ShortTurns = (2.7, 0.3, 0.5);
 
@@ -48,18 +50,18 @@ fn none() -> f64 {
     1.0
 }
 
-/// Gives the machine a level that wanders.
+/// Gives the machine a level that wanders with this memory, for all stacks.
 fn shared_walk(noise: &mut Noise, machine: &mut ShortMachine, deviation: f64, memory_s: f64) {
     let walk = Walk::remembering(noise.fork(), deviation, memory_s);
     machine.shared = BinnedSignal::new(walk, mean_of_walk(deviation));
 }
 
-/// Adds the noise of a quiet virtual machine.
+/// Gives the machine the noise of a quiet virtual machine: a level that remembers 20 ms.
 fn vm(noise: &mut Noise, machine: &mut ShortMachine) {
     shared_walk(noise, machine, SHARED, 0.02);
 }
 
-/// Adds a signal that only stack 1 meets, on such a machine.
+/// Gives the machine the noise of a quiet virtual machine, and a signal that affects only stack 1.
 fn disturb_b(noise: &mut Noise, machine: &mut ShortMachine, signal: impl Signal + 'static) {
     vm(noise, machine);
     machine.own = Some(BinnedSignal::new(signal, 1.0));
@@ -248,7 +250,7 @@ pub const ALL: &[ShortKind] = &[
 /// Noise for short slices, simulated or recorded.
 #[derive(Clone)]
 pub enum ShortSource {
-    /// A kind of the family.
+    /// Simulated noise: one of [`ALL`].
     MadeUp(&'static ShortKind),
     /// A recorded series, replayed.
     Fine(Arc<FineSeries>),
@@ -287,15 +289,16 @@ impl ShortSource {
         }
     }
 
-    /// Returns the rule that ends measuring: three seconds of load for each stack at the earliest,
-    /// as where stacks take turns.
+    /// Returns the rule that ends measuring: after six seconds at the earliest, three for each of
+    /// two stacks.
     pub fn stop(&self) -> StopSpec {
         // Recorded noise is of a busy machine; only the verdict after some seconds matters.
         let budget_s = if matches!(self, ShortSource::Fine(_)) { 10.0 } else { 30.0 };
         StopSpec { precision: 0.01, min_time_s: 6.0, budget_s }
     }
 
-    /// Returns the true ratio of a stack with that cost.
+    /// Returns the true ratio of a stack with that cost (a fraction), including the mean of its own
+    /// noise.
     pub fn truth(&self, cost: f64) -> f64 {
         match self {
             ShortSource::MadeUp(kind) => (1.0 - cost) * (kind.own_mean)(),
@@ -303,7 +306,7 @@ impl ShortSource {
         }
     }
 
-    /// Builds a machine with stacks of these costs.
+    /// Builds a machine with stacks of these costs, the baseline's first.
     pub fn machine(&self, costs: &[f64], mut noise: Noise) -> ShortMachine {
         let mut machine = ShortMachine {
             at_s: 0.0,

@@ -36,8 +36,8 @@ impl LineTable<'_> {
         self.short_cells(move |class, at| class == Class::Shared && at == cost)
     }
 
-    /// Returns the cells without replays, which are of a machine that compiled: their results are
-    /// shown separately.
+    /// Returns the cells of noise that affects all stacks, at one cost, without replays: those were
+    /// recorded while the machine compiled something, and are shown by themselves.
     fn short_made_up(&self, cost: f64) -> impl Iterator<Item = Simulated<'_>> {
         self.short_shared(cost).filter(|(cell, _)| !is_replay(cell))
     }
@@ -160,7 +160,7 @@ impl LineTable<'_> {
         lines
     }
 
-    /// Lists the added time on the stack, for one I/O at a time.
+    /// Returns the lines about the time added to each I/O, for the cells with one I/O in flight.
     fn short_added(&self) -> Vec<SelfcheckLine> {
         let mut lines = Vec::new();
         for cost in self.short_costs() {
@@ -204,7 +204,7 @@ impl LineTable<'_> {
     }
 }
 
-/// Largest allowed mean time of a run, in seconds.
+/// Largest allowed mean time of a run, in seconds, for some sources.
 const MOST_S: &[(&str, f64)] = &[
     ("short service times", 8.0),
     ("short memory 20 ms", 8.5),
@@ -215,10 +215,11 @@ const MOST_S: &[(&str, f64)] = &[
 /// Largest allowed bias where it is known to be larger: rounds have equal weight, and those in
 /// which B stalls last longer.
 const MOST_BIAS: &[(&str, f64)] = &[("short stalls of B", 0.003), ("short memory 1 s of B", 0.003)];
-/// Kinds whose added time follows the machine's level, of which a run of seconds sees one value.
+/// Kinds whose added time follows the machine's level, which hardly changes during a run of some
+/// seconds.
 const FOLLOWS_LEVEL: [&str; 3] = ["short memory 1 s", "short memory 60 s", "short busy neighbour"];
 
-/// Returns the bound on coverage. Where the usual bound cannot be met,
+/// Returns the requirement on coverage. Where the usual bound cannot be met,
 /// docs/decisions/short-slices.md says why.
 fn least_coverage(cell: &SimulatedCell) -> LineBound {
     match cell.source.class() {

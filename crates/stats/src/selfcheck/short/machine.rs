@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 
 /// Service time of a lone I/O without cost and noise, in seconds.
 pub const BASE_S: f64 = 100e-6;
-/// Time from the end of a window at depth 1 to the next slice, in seconds: threads are shared, and
-/// none is woken.
+/// Time from the end of a window at depth 1 to the next slice, in seconds: all stacks share the
+/// threads, so none has to be woken.
 const SWITCH_S: f64 = 10e-6;
 /// I/Os per second of a queue without cost and noise.
 const QUEUE_RATE: f64 = 100_000.0;
@@ -53,7 +53,7 @@ pub enum Service {
     Constant,
     /// Seven tenths are fixed, the rest is exponential.
     Even,
-    /// Scatter of `Even`, but so many of 1,024 I/Os take longer by six times the mean and more
+    /// Scatter of `Even`, but this many of 1,024 I/Os take longer by six times the mean and more
     /// (Pareto with exponent 2.5).
     Heavy(u64),
 }
@@ -69,7 +69,7 @@ const PARETO: f64 = 2.5;
 const PARETO_LEAST: f64 = 6.0;
 
 impl Service {
-    /// Returns the mean, in units of the mean of an even one.
+    /// Returns the mean service time, relative to that of [`Service::Even`].
     pub fn mean(self) -> f64 {
         match self {
             Service::Heavy(of_1024) => {
@@ -102,17 +102,17 @@ pub struct SlowStart {
     pub time_s: f64,
 }
 
-/// Simulated machine with its stacks. Only stack 1 meets its own noise.
+/// Simulated machine with its stacks. Stack 0 is the baseline.
 pub struct ShortMachine {
     /// Seconds since the machine started.
     pub at_s: f64,
-    /// Noise that all stacks meet.
+    /// Noise that affects all stacks.
     pub shared: BinnedSignal,
-    /// Noise that only stack 1 meets.
+    /// Noise that affects only stack 1.
     pub own: Option<BinnedSignal>,
     /// Service times of the baseline and of stack 1.
     pub service: [Service; 2],
-    /// Slow start of stack 1.
+    /// Slow start of stack 1, if it has one.
     pub start: Option<SlowStart>,
     /// Cost of each stack, as a fraction.
     pub costs: Vec<f64>,
@@ -124,7 +124,7 @@ pub struct ShortMachine {
 
 impl ShortMachine {
     /// Runs a slice: the window begins with a completion after `discard_s` and ends with one
-    /// `window_s` later.
+    /// `window_s` later. With more than one I/O in flight both times are exact.
     pub fn slice(&mut self, stack: usize, discard_s: f64, window_s: f64) -> RoundPart {
         match self.depth {
             1 => self.one_by_one(stack, discard_s, window_s),
@@ -170,7 +170,7 @@ impl ShortMachine {
         }
     }
 
-    /// Returns the level and the end of the bins in which it holds.
+    /// Returns the level that a stack runs at, and the time until which it holds.
     fn level(&mut self, stack: usize) -> (f64, f64) {
         let (shared, until_s) = self.shared.level_at(self.at_s);
         match &mut self.own {

@@ -22,9 +22,11 @@ use machine::ShortMachine;
 pub struct SeriesPlan {
     /// Length of a series, in seconds.
     pub series_s: f64,
-    /// Number of turns of the queue that a slice discards.
+    /// Number of turns of the queue that a slice discards; in a turn, each I/O in flight completes
+    /// once.
     pub discarded_turns: f64,
-    /// Seconds of load after which the machine rests, and the seconds of rest.
+    /// Seconds of load after which the machine rests, and the seconds of rest; `None` if it never
+    /// rests.
     pub rests: Option<(f64, f64)>,
 }
 
@@ -44,7 +46,7 @@ const ALONE_S: f64 = 0.1;
 /// Seconds from the end of a series to the next: the answer, its record and the next request.
 const BETWEEN_S: f64 = 2e-3;
 
-/// Measurements of a run of series.
+/// Measurements of a run that consists of series.
 #[derive(Clone, Debug)]
 pub struct SeriesRun {
     /// Rounds in order of time; those before and after a rest belong to different visits.
@@ -55,13 +57,14 @@ pub struct SeriesRun {
     pub window_s: f64,
 }
 
-/// Returns the time added to a lone I/O on a stack of that cost, in seconds, without noise of its
-/// own.
+/// Returns the true time that a stack of that cost adds to a lone I/O, in seconds, without noise of
+/// its own.
 fn added_s(cost: f64) -> f64 {
     machine::BASE_S * (1.0 / (1.0 - cost) - 1.0)
 }
 
-/// Measures until the statistics are satisfied. The first stack is the baseline.
+/// Measures series until `stop` is satisfied. The first stack is the baseline; `seed` is that of
+/// the orders.
 pub fn run_series(
     machine: &mut ShortMachine,
     plan: &SeriesPlan,
@@ -108,7 +111,7 @@ pub fn run_series(
     run
 }
 
-/// Carries out a whole comparison.
+/// Carries out a whole comparison in short slices.
 pub(super) fn conduct(
     machine: &mut ShortMachine,
     stop: &StopSpec,
@@ -148,15 +151,16 @@ fn trial_spec(stacks: usize, seed: u64) -> TrialSpec {
 }
 
 impl SeriesRun {
-    /// Judges a stack against the first.
+    /// Compares a stack with the first.
     pub fn judge_stack(&self, stack: usize, stop: &StopSpec, zone: f64) -> JudgedRatio {
         let question =
             Question { a: 0, b: stack, value: SliceValue::Rate, zone, precision: stop.precision };
         judge(&self.rounds, &question)
     }
 
-    /// Returns the time that one I/O of a stack takes more than one of the first, in seconds. With
-    /// one I/O in flight, the latencies in a window add up to the window.
+    /// Returns the time that one I/O of a stack takes more than one of the first, in seconds;
+    /// `None` if it cannot be estimated. It holds for one I/O in flight: the latencies in a window
+    /// then add up to the window.
     pub fn added(&self, stack: usize) -> Option<Difference> {
         let total = |round: &Round, of: usize| {
             let ours = round.parts.iter().filter(|part| part.stack == of);
