@@ -125,7 +125,7 @@ impl fmt::Display for Refusal {
             Refusal::TooFewVisits { have } => {
                 write!(
                     out,
-                    "{}, an interval needs 4",
+                    "{}, an interval needs 4 (or 3 attaches)",
                     count_noun(*have as u64, "paired visit", "paired visits")
                 )
             }
