@@ -290,14 +290,11 @@ pub fn await_sync(array: &Path, progress: ProgressFn<'_>) -> Result<()> {
             Some((file.clone(), set_value(&host_probe().read_trimmed(&file)?).to_owned()))
         })
         .collect();
-    for (file, _) in &was {
-        write_sysfs(file, UNBOUND)?;
-    }
-    let waited = wait_for_sync(&array.name, progress);
-    for (file, value) in was.iter().rev() {
-        write_sysfs(file, value)?;
-    }
-    waited
+    let lifted = was.iter().try_for_each(|(file, _)| write_sysfs(file, UNBOUND));
+    let waited = lifted.and_then(|()| wait_for_sync(&array.name, progress));
+    // All bounds go back, whatever failed before.
+    let restored: Vec<_> = was.iter().rev().map(|(file, value)| write_sysfs(file, value)).collect();
+    waited.and(restored.into_iter().collect())
 }
 
 /// Returns the value that sets a bound back as it was: `1000 (system)` is the system's, whatever

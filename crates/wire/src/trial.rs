@@ -37,7 +37,7 @@ impl TrialSpec {
     pub fn writes_of(&self, batch: u64) -> Vec<Write> {
         let mut random = Random::new(self.seed, batch);
         let mut writes: Vec<Write> = Vec::with_capacity(self.batch as usize);
-        while writes.len() < self.batch as usize {
+        while writes.len() < u64::from(self.batch).min(self.blocks) as usize {
             let among = if random.chance(25) { HOT_BLOCKS.min(self.blocks) } else { self.blocks };
             let block = random.draw_below(among);
             if writes.iter().all(|write| write.block != block) {
