@@ -14,7 +14,6 @@
 //! - types that drivers share with operations: [`path_ref`], [`drives`], [`disk_key`], [`run_tag`],
 //!   [`step_output`] and [`refusal`];
 //! - the agent that was copied to this host: [`agent_copy`].
-//! agent that was copied here.
 #![forbid(unsafe_code)]
 
 pub mod agent_copy;
