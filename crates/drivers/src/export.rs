@@ -51,10 +51,10 @@ pub(super) fn link(to: &Path, name: &Path) -> Result<()> {
     std::os::unix::fs::symlink(to, name).with_context(|| format!("cannot make {}", name.display()))
 }
 
-/// Removes a folder; one that is gone is fine.
+/// Removes a folder, if it exists.
 ///
 /// # Errors
-/// When it is still in use.
+/// If the kernel refuses, as while the folder is in use.
 pub(super) fn remove(folder: &Path) -> Result<()> {
     ignore_missing(fs::remove_dir(folder), folder)
 }

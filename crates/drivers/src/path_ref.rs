@@ -59,10 +59,10 @@ impl PathRef {
         }
     }
 
-    /// Returns the target's socket and the name of a bdev.
+    /// Returns the RPC socket of the SPDK target that has the bdev, and the name of the bdev.
     ///
     /// # Errors
-    /// When it is not a bdev.
+    /// If this does not refer to a bdev.
     pub fn bdev(&self) -> anyhow::Result<(&PathBuf, &str)> {
         match self {
             PathRef::Bdev { rpc, name } => Ok((rpc, name)),

@@ -1,4 +1,4 @@
-//! Errors that say what a failure has left.
+//! Errors by which undo knows whether it may touch what a failed step left.
 
 /// Refusal to touch something: it belongs to somebody else by now, a program that still runs uses
 /// it, or another user could have changed it. It was left alone, and the user is not asked to

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Names and values as their source spells them; bytes are plain numbers.
+/// Values by their names, both as their source spells them; sizes are plain numbers of bytes.
 pub type ThingSettings = BTreeMap<String, String>;
 
 /// Reads the named files of a kernel folder, without those that are missing or empty.

@@ -21,7 +21,7 @@ impl Undoing {
         Undoing { did: did.to_owned(), what: what.to_string() }
     }
 
-    /// Describes the undoing of a file, which is kept if it existed before.
+    /// Describes the undoing of a file, which is kept if `stays`.
     pub fn of_file(path: impl std::fmt::Display, stays: bool) -> Undoing {
         Undoing::new(if stays { "kept" } else { "removed" }, path)
     }
@@ -48,7 +48,8 @@ pub enum Own<'a> {
 
 /// Operation of a step: what it does, what it needs and what undoing it touches.
 pub trait Operation {
-    /// Describes the exact act, for `plan` and the journal's reader.
+    /// Describes exactly what the operation does, for the output of `plan` and for readers of the
+    /// journal.
     fn describe(&self) -> String;
 
     /// Returns what the operation destroys and undo cannot bring back, in words; `None` if nothing.

@@ -40,7 +40,7 @@ pub trait PlaceExecutor: Send {
     /// Reads the state of what a step made; `None` if it has no such state.
     fn read_array_state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
     fn read_thing_settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings>;
-    /// Returns the threads that serve I/O for what it made.
+    /// Returns the threads that serve I/O for what a step made.
     fn list_serving_threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
     /// Returns the notes since the last call, which are no failures.
     fn take_remarks(&mut self) -> Vec<String>;

@@ -12,8 +12,8 @@ use iotax_facts::array::ArrayState;
 /// Thing that is made under a name of the run and removed again: a file, a device, a mount, a
 /// process, an array, an export. Errors say what could not be done and why.
 pub trait ManagedResource {
-    /// Returns true if it, or a part of it, is still there after a reboot (a file is, a mount is
-    /// not).
+    /// Returns true if the resource, or a part of it, is still there after a reboot (a file is, a
+    /// mount is not).
     fn outlives_reboot(&self) -> bool {
         false
     }

@@ -5,7 +5,7 @@ use iotax_drivers::path_ref::StepId;
 use iotax_facts::place::Place;
 use serde::{Deserialize, Serialize};
 
-/// Change of a machine.
+/// Operation to perform in a place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// Position in the plan.

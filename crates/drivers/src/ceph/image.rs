@@ -9,7 +9,7 @@ use std::path::Path;
 
 const MOST_NAMES: usize = 10;
 
-/// Facts about an image that matter before it is measured.
+/// Size, usage and watchers of an image, which are checked before it is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub bytes: u64,

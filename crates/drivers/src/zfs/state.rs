@@ -67,7 +67,7 @@ pub fn offline(made: &Path, member: &Path) -> Result<()> {
 /// Brings a member back as a drive that ZFS knows nothing about. The resilver goes on by itself.
 ///
 /// # Errors
-/// If it carries the label of another pool, or zpool refuses it.
+/// If the pool or the member is not there, the member carries another label, or zpool refuses it.
 pub fn replace(made: &Path, member: &Path) -> Result<()> {
     let (pool, member) = (pool_of(made)?, real(member)?);
     let labelled = partition_of_zpools(&member)?.unwrap_or_else(|| member.clone());

@@ -414,10 +414,11 @@ pub fn fill(client: &Client) -> Result<(), EngineError> {
     }
 }
 
-/// Checks that the fio here has that ioengine; distributions build some of them in or not.
+/// Checks that the fio here has an ioengine for Ceph, `rados` or `rbd`: some distributions build it
+/// without these.
 ///
 /// # Errors
-/// A description of what is lacking.
+/// A sentence that fio is not installed or lacks the ioengine.
 pub fn has_ioengine(name: &str) -> Result<(), String> {
     let mut fio = std::process::Command::new("fio");
     match output_of(fio.arg(format!("--enghelp={name}")), ANSWERS_WITHIN) {

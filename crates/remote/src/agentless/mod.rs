@@ -31,7 +31,7 @@ use std::time::Duration;
 /// Time limit of a command that only asks.
 const QUICK: Duration = Duration::from_secs(60);
 
-/// Prints the serials of all drives of a Linux host.
+/// Prints the serials and WWNs of all drives of a Linux host.
 const SERIALS: &str = "cat /sys/block/*/serial /sys/block/*/device/serial /sys/block/*/device/vpd_pg80 /sys/block/*/wwid \
                        /sys/block/*/device/wwid 2>/dev/null | tr -c '[:print:]\\n' ' '";
 
