@@ -46,7 +46,7 @@ pub enum StepRequest {
     Find {
         op: Op,
         run: RunOfStep,
-        /// Outputs of other steps in that place, which are not it.
+        /// Outputs of other steps in that place, which are not what is searched for.
         others: Vec<StepOutput>,
     },
     Undo {

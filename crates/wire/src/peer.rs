@@ -124,7 +124,7 @@ impl WireError {
     }
 }
 
-/// Clock of a place against the host's.
+/// Offset of a place's clock from the host's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOffset {
     /// Clock of the place minus that of the host, in nanoseconds.

@@ -10,8 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Interval at which the thread looks at the clock. Ten times a second cost a processor a
-/// ten-thousandth of its time.
+/// Interval at which the thread looks at the clock. Ten looks per second take a ten-thousandth of a
+/// processor's time.
 const TICK: Duration = Duration::from_millis(100);
 /// Shortest stop that can be distinguished from a busy machine. With eight busy threads and a build
 /// on two processors no tick in 20 s was later than 0.11 s, the wait for a processor left out.

@@ -137,8 +137,8 @@ impl Pool<'_> {
         Ok(names.lines().any(|name| name == self.name))
     }
 
-    /// Returns the traces on the members that exist. After a reboot a loop device does not, and
-    /// everything of ours went with it.
+    /// Returns what of this pool is on each member that exists. After a reboot, a loop device does
+    /// not, and what was on it is gone.
     fn traces(&self) -> Vec<Result<Trace>> {
         self.members
             .iter()

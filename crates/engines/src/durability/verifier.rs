@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub struct Verified {
     pub found: ReadBack,
-    /// Blocks that could not be read now and could be, as far as is known, before the trial.
+    /// Blocks that could not be read, except those that had no acknowledged write and were
+    /// unreadable before the trial.
     pub unreadable: Vec<u64>,
 }
 

@@ -98,7 +98,7 @@ impl Client {
     ///
     /// # Errors
     /// If the target is objects and the job has an offset, blocks larger than an object, flushes,
-    /// or a random distribution: fio's ioengine would run it otherwise.
+    /// or an uneven random distribution: fio's ioengine would run it otherwise.
     pub(super) fn fit_client_job(&self, job: Job) -> Result<Job, EngineError> {
         let refuse = |what: &str, hint: &str| {
             let why = format!(

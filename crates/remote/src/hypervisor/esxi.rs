@@ -192,7 +192,7 @@ fn picked(value: &Value, of: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 /// Describes a passed-through device as `pci 0000:3b:00.0 144d:a802`: its address, and the ids of
-/// vendor and device in hexadecimal. govc prints the vendor's as a signed number.
+/// vendor and device. govc prints both as signed numbers, the device's in hexadecimal.
 fn passed_through(device: &Value) -> String {
     let word = |pointer| device.pointer(pointer).and_then(Value::as_str).unwrap_or("?");
     let hex = |text: &str| i64::from_str_radix(text, 16).map(|id| format!("{:04x}", id & 0xffff));

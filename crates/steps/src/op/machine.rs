@@ -139,8 +139,8 @@ impl ChangeMachine {
         Ok(())
     }
 
-    /// Starts the machine if it does not run, and waits until it answers over ssh, if it has a name
-    /// there.
+    /// Starts the machine if it does not run, and waits until it answers over ssh, if its ssh host is
+    /// known.
     fn start_and_await(&self) -> Result<()> {
         let ask = |words: &[&str], input: Option<&str>| self.ask_manager(words, input);
         if !self.manager().is_machine_running(&self.vm, &ask)? {

@@ -146,7 +146,7 @@ impl Spawn {
     }
 }
 
-/// Returns the words with devices' paths in place of `@below0@`, `@below1@`, ...
+/// Returns a command line with the paths of devices in place of `@below0@`, `@below1@`, ...
 ///
 /// # Errors
 /// If a path is not UTF-8.
