@@ -1,4 +1,4 @@
-//! Gives the agent's code an identity: a hash of the sources that it is built of.
+//! Gives the agent an identity: a hash of the sources that it is built of, as `IOTAX_AGENT_BUILD`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};

@@ -1,11 +1,12 @@
-//! The copy of the agent on a host over SSH, as it sees itself.
+//! Copy of the agent that iotax puts on a host over SSH: how the running copy recognises and
+//! removes itself.
 
 use iotax_journal::is_id;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Removes the running binary and its folder, if they are what `iotax_remote::ssh::connect` made.
-/// Called by the agent when its stream ends.
+/// Removes the running binary and its folder if they are such a copy, that is, `iotax` in a folder
+/// that is ours ([`is_ours`]). The agent calls this when its stream ends.
 pub fn remove_self() {
     let Ok(binary) = std::env::current_exe() else {
         return;
@@ -19,7 +20,8 @@ pub fn remove_self() {
     }
 }
 
-/// Returns true for a private folder of this user that is named after a run.
+/// Returns true for a folder `iotax-RUN`, where RUN is the id of a run, that this user owns and
+/// nobody else can enter (mode 0700).
 pub fn is_ours(folder: &Path) -> bool {
     let named = folder
         .file_name()

@@ -1,6 +1,6 @@
-//! The device of this machine that is the disk that the host means: found by the serial number that
-//! QEMU was given, or by its PCI address, never by name or position, which the kernel assigns as it
-//! likes.
+//! Finds, in a guest, the block device that is a certain disk of its host: by the serial number
+//! that QEMU was given or by its PCI address. The kernel may assign names and positions differently
+//! at each boot.
 
 use anyhow::{Result, bail};
 use iotax_host::block;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskKey {
     Serial(String),
-    /// The PCI function that it hangs on, `0000:00:10.0`.
+    /// Address of the PCI function that the disk is on: `0000:00:10.0`.
     Pci(String),
 }
 
@@ -42,7 +42,7 @@ pub fn disk_with_key(key: &DiskKey) -> Option<PathBuf> {
 /// Finds a disk as [`disk_with_key`] does; the disk may appear a moment after whoever asks.
 ///
 /// # Errors
-/// If there is no such disk, or more than one.
+/// If there is no such disk by then, or more than one.
 pub fn find_soon(key: &DiskKey) -> Result<PathBuf> {
     let start = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! The device mapper's `linear` by dmsetup. Ours are known by name and by a UUID that says the same
-//! with a prefix of ours.
+//! Devices of the device mapper's `linear` target, made with dmsetup. Ours are recognised by their
+//! name and by a UUID, which is `IOTAX-` and the name.
 
 use crate::step_output::StepOutput;
 
@@ -29,13 +29,15 @@ pub struct Stretch {
     pub bytes: u64,
 }
 
-/// The table's unit, whatever the devices' blocks are.
+/// Unit of offsets and lengths in the device mapper's tables, in bytes, whatever the devices' block
+/// size is.
 const SECTOR: u64 = 512;
 
 /// Makes the device and returns its path.
 ///
 /// # Errors
-/// When the name is taken ([`NothingMade`]); dmsetup's words.
+/// If the name is taken or the module does not load ([`NothingMade`]), a stretch is not whole
+/// sectors or its device is not there, dmsetup fails, or no device appears.
 pub fn create(linear: &MakeLinear) -> Result<StepOutput> {
     check_stretches(linear).context(NothingMade)?;
     let table = device_table(&linear.stretches)?;
@@ -68,10 +70,10 @@ pub fn find_linear(name: &str) -> Option<StepOutput> {
     (id == uuid(name)).then(|| StepOutput::found_at(path))
 }
 
-/// Removes the device; one that is gone is fine.
+/// Removes the device, if it exists.
 ///
 /// # Errors
-/// When it is in use, or another has that name ([`NotOurs`]).
+/// [`NotOurs`] if a device of that name is not ours. Fails too if the device is in use.
 pub fn remove(name: &str) -> Result<()> {
     match find_device(&host_probe(), name) {
         None => return Ok(()),

@@ -1,6 +1,6 @@
-//! Identifies the members of an array, a group, a pool or a partition table. The journal has them
-//! by the names that somebody typed, and the kernel deals its names out again at each boot. Before
-//! a member is looked at to undo what was made, it must be the same drive.
+//! Identifies the drives under an array, a volume group, a pool or a partition table. The journal
+//! has their paths, and the kernel may give those to other drives at the next boot, so undo first
+//! checks that each is still the same drive.
 
 use crate::path_ref::PathRef;
 use crate::refusal::NotOurs;
@@ -11,8 +11,8 @@ use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Identities of members in their order, recorded with the intent of a step; `None` for a member
-/// without a name of its own (a loop device, a volume).
+/// Identities of members in their order, which the journal records before a step makes anything.
+/// `None` for a member that nothing identifies (a loop device, a volume).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drives(Vec<Option<DriveIdentity>>);
 
@@ -28,16 +28,16 @@ pub struct DriveIdentity {
 }
 
 impl DriveIdentity {
-    /// Returns `None` if nothing identifies the drive: a serial that other disks report too does
-    /// not.
+    /// Converts an identity. Returns `None` if it has neither a WWN nor a serial that no other disk
+    /// reports.
     fn from_identity(identity: Identity) -> Option<DriveIdentity> {
         let serial = identity.serial.filter(|_| identity.serial_shared_with.is_empty());
         let names_one = serial.is_some() || identity.wwn.is_some();
         names_one.then_some(DriveIdentity { serial, wwn: identity.wwn, part: identity.part })
     }
 
-    /// Returns true if both are the same drive, by the WWN where both have one. A drive whose
-    /// serial another drive reports by now is no longer known by it.
+    /// Returns true if both are the same drive and the same partition of it: by the WWN if both
+    /// have one, else by the serial.
     fn is_same_drive(&self, other: &DriveIdentity) -> bool {
         let same = match (&self.wwn, &other.wwn) {
             (Some(own), Some(other)) => own == other,
@@ -57,10 +57,11 @@ impl DriveIdentity {
 
 #[derive(Debug, PartialEq, Eq)]
 enum MemberLocation {
-    /// The member is where it was, or nobody knows better.
+    /// The path leads to the same drive, or to nothing and no other path leads to that drive.
     There,
     Moved(PathBuf),
-    /// Another drive has the member's name, and the member is nowhere.
+    /// The path leads to another drive, and no one other path leads to the member's: a message that
+    /// says so.
     Anothers(String),
 }
 
@@ -68,7 +69,8 @@ enum MemberLocation {
 const NOWHERE: &str = "/dev/null/gone";
 
 impl Drives {
-    /// Notes the identities of members in their order, as far as each is known.
+    /// Creates the list from identities in the members' order. A member's entry is `None` if its
+    /// identity is, or does not identify one drive.
     pub fn of_identities(identities: impl IntoIterator<Item = Option<Identity>>) -> Drives {
         let drive = |identity: Option<Identity>| identity.and_then(DriveIdentity::from_identity);
         Drives(identities.into_iter().map(drive).collect())
@@ -79,8 +81,8 @@ impl Drives {
         self.0.iter().all(Option::is_none)
     }
 
-    /// Updates members to their present paths on this machine. Returns a message for each member
-    /// whose name another drive has; that drive is not touched.
+    /// Sets each member's path to where its drive is on this machine now. If a member's path leads
+    /// to another drive, sets a path at which nothing can be, and returns a message about it.
     pub fn update_member_paths(&self, members: Vec<&mut PathRef>) -> Vec<String> {
         let mut others = Vec::new();
         for (member, known) in members.into_iter().zip(&self.0) {
@@ -98,10 +100,10 @@ impl Drives {
     }
 }
 
-/// Reports what is left because another drive has a member's name.
+/// Fails if [`Drives::update_member_paths`] returned messages: something is left on those members.
 ///
 /// # Errors
-/// [`NotOurs`] if `others` has any.
+/// [`NotOurs`] with the messages, if there are any.
 pub fn left_on(others: &[String]) -> Result<()> {
     match others {
         [] => Ok(()),
@@ -143,7 +145,7 @@ fn identified_drives() -> Vec<(PathBuf, DriveIdentity)> {
     paths.filter_map(|path| Some((path.clone(), drive_at(&path)??))).collect()
 }
 
-/// Describes what is lost on members that get a label of an array, a volume group or a cluster.
+/// Returns the warning that all data on these members is lost.
 pub fn held_is_lost(members: &[PathRef]) -> String {
     let members: Vec<String> = members.iter().map(ToString::to_string).collect();
     format!("all data on {} is lost", members.join(", "))

@@ -1,5 +1,5 @@
 //! Common parts of exports to other machines: configfs, through which the kernel's targets are set
-//! up, and the looks at a device and an address before anything is made.
+//! up, and checks of the device and the address before anything is made.
 
 use super::tool::{load_modules, tool};
 use crate::tool::run_tool;
@@ -12,10 +12,11 @@ use std::path::Path;
 
 pub const CONFIGFS: &str = "/sys/kernel/config";
 
-/// Loads the modules and mounts configfs, if needed. The folder appears with its module.
+/// Loads the modules, mounts configfs if it is not mounted, and checks that `folder`, which one of
+/// the modules makes, is there.
 ///
 /// # Errors
-/// When a module does not load, or the folder is not there after all.
+/// If a module does not load, configfs cannot be mounted, or the folder is not there.
 pub(super) fn load_configfs(folder: &Path, modules: &[&str]) -> Result<()> {
     load_modules(modules)?;
     if fs::read_dir(CONFIGFS).is_ok_and(|mut entries| entries.next().is_none()) {
@@ -50,10 +51,10 @@ pub(super) fn link(to: &Path, name: &Path) -> Result<()> {
     std::os::unix::fs::symlink(to, name).with_context(|| format!("cannot make {}", name.display()))
 }
 
-/// Removes a folder; one that is gone is fine.
+/// Removes a folder, if it exists.
 ///
 /// # Errors
-/// When it is still in use.
+/// If the kernel refuses, as while the folder is in use.
 pub(super) fn remove(folder: &Path) -> Result<()> {
     ignore_missing(fs::remove_dir(folder), folder)
 }
@@ -69,11 +70,11 @@ fn ignore_missing(result: std::io::Result<()>, what: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a device that is in use: not every target claims its device exclusively. Files have no
-/// such claim.
+/// Refuses a block device that is in use, since not every target claims its device exclusively.
+/// Accepts every file.
 ///
 /// # Errors
-/// It is in use, or cannot be opened.
+/// If the device is in use or cannot be opened, or nothing is at the path.
 pub fn check_free(device: &Path) -> Result<()> {
     let shown = device.display();
     if !fs::metadata(device)
@@ -95,11 +96,12 @@ pub fn check_free(device: &Path) -> Result<()> {
     }
 }
 
-/// Refuses an address that this machine does not have, and with a TCP port one that somebody
-/// listens on.
+/// Refuses an address that this machine does not have and, if a TCP port is given, a port on which
+/// somebody listens.
 ///
 /// # Errors
-/// If this machine lacks the address, or the port is taken.
+/// If this machine lacks the address, the port is taken, or binding to them fails for another
+/// reason.
 pub fn check_address(address: IpAddr, tcp_port: Option<u16>) -> Result<()> {
     let tried = match tcp_port {
         Some(port) => TcpListener::bind(SocketAddr::new(address, port)).map(drop),

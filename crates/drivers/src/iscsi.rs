@@ -30,17 +30,19 @@ pub struct ConnectIscsi {
 /// Socket on which iscsid listens, in the abstract namespace.
 const DAEMON: &str = "@ISCSIADM_ABSTRACT_NAMESPACE";
 const STARTS_WITHIN: Duration = Duration::from_secs(15);
-/// Time for disks to show up after the login, as the kernel looks for LUNs.
+/// Longest wait for the disk after the login, while the kernel scans for LUNs, and for the end of
+/// the session after the logout.
 const SHOWS_WITHIN: Duration = Duration::from_secs(30);
 
 fn module(iser: bool) -> &'static str {
     if iser { "ib_iser" } else { "iscsi_tcp" }
 }
 
-/// Loads what iscsid needs of the kernel, and returns true if one listens already.
+/// Prepares this machine for iscsid: loads the kernel's module and makes the folder of iscsiadm's
+/// lock. Returns true if an iscsid listens already.
 ///
 /// # Errors
-/// When a module does not load.
+/// If the module does not load, or the folder cannot be made.
 pub fn before_daemon(iser: bool) -> Result<bool> {
     load_modules(&[module(iser)])?;
     // Folder of iscsiadm's lock; it makes no folder above it.
@@ -53,10 +55,11 @@ fn has_daemon(probe: &Probe) -> bool {
     sockets.lines().any(|line| line.split_whitespace().last() == Some(DAEMON))
 }
 
-/// Logs in and returns the disk of LUN 0.
+/// Logs in and returns the disk of the session. Waits up to 15 s for an iscsid that was just
+/// started.
 ///
 /// # Errors
-/// When there is no iscsid, it refuses, or the kernel shows no disk.
+/// If no iscsid listens, iscsiadm fails, or the kernel shows no disk within 30 s.
 pub fn login(login: &ConnectIscsi) -> Result<PathBuf> {
     let probe = Probe::of_files(Path::new("/"));
     wait_until(STARTS_WITHIN, || has_daemon(&probe))
@@ -69,8 +72,8 @@ pub fn login(login: &ConnectIscsi) -> Result<PathBuf> {
     shown().context("the disk went away")
 }
 
-/// Returns the commands from the interface to the session. The system takes none of it up again
-/// after a reboot.
+/// Returns the arguments of each call of iscsiadm, from the interface record to the login. The node
+/// is set to manual startup, so that the system does not log in again after a reboot.
 fn commands(login: &ConnectIscsi) -> Vec<Vec<String>> {
     let iface = |words: &[&str]| strings(&[&["-m", "iface", "-I", &login.iface], words].concat());
     let set = |name: &str, value: &str| strings(&["-o", "update", "-n", name, "-v", value]);
@@ -125,8 +128,8 @@ fn sessions(probe: &Probe, iqn: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Reads the settings of the session with a target and of its first connection, by the kernel's
-/// names: what both ends agreed to.
+/// Reads settings of the session with a target, of its first connection, its disk and its SCSI
+/// host, by the kernel's names. They show what both ends agreed on. Empty if there is no session.
 pub fn settings_of(probe: &Probe, iqn: &str) -> ThingSettings {
     let session = [
         "initial_r2t",
@@ -161,7 +164,7 @@ pub fn settings_of(probe: &Probe, iqn: &str) -> ThingSettings {
     all
 }
 
-/// Returns `host6`, of the target's name that the session shows: `target6:0:0`.
+/// Returns the name of the session's SCSI host: `host6` if the session has a folder `target6:0:0`.
 fn session_host(probe: &Probe, session: &Path) -> Option<String> {
     let names = probe.folder_names(session.join("device"));
     let number =
@@ -175,17 +178,18 @@ pub fn targets(probe: &Probe) -> Vec<String> {
     probe.folder_names(class).into_iter().filter_map(name).collect()
 }
 
-/// Returns true if a part of it is there: the session, the node record or the interface.
+/// Returns true if any part of the login is there: the session, the node record or the interface
+/// record.
 ///
 /// # Errors
-/// When iscsiadm cannot find out.
+/// If iscsiadm fails in another way than by finding no record.
 pub fn is_known(login: &ConnectIscsi) -> Result<bool> {
     let has_session = !sessions(&Probe::of_files(Path::new("/")), &login.iqn).is_empty();
     Ok(has_session || has_node(login)? || has_iface(login)?)
 }
 
-/// Returns true if the node record is there. It is that of an interface: without that iscsiadm
-/// finds no record, and ends otherwise.
+/// Returns true if the node record is there. Looks for the interface record first: without it
+/// iscsiadm fails in another way than for a missing node record.
 fn has_node(login: &ConnectIscsi) -> Result<bool> {
     Ok(has_iface(login)? && has_record(&node(login))?)
 }
@@ -203,8 +207,8 @@ fn has_record(words: &[String]) -> Result<bool> {
     }
 }
 
-/// Returns true if iscsiadm found no record. It ends with 21 (no objects found), but where an
-/// interface has no file (2.1.8: with 6).
+/// Returns true if iscsiadm found no record: it ends with 21 (no objects found), or with 6 if an
+/// interface has no file (seen in 2.1.8).
 fn is_no_record(ended: &Output) -> bool {
     let words = || String::from_utf8_lossy(&ended.stderr).into_owned();
     match ended.status.code() {
@@ -214,10 +218,10 @@ fn is_no_record(ended: &Output) -> bool {
     }
 }
 
-/// Removes all parts of it, in whatever state they are.
+/// Ends the session and deletes the node record and the interface record, as far as they exist.
 ///
 /// # Errors
-/// When open-iscsi refuses, or the session stays.
+/// If iscsiadm fails, or a part is still there.
 pub fn logout(login: &ConnectIscsi) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
     if !sessions(&probe, &login.iqn).is_empty() {

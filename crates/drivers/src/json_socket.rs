@@ -1,6 +1,6 @@
-//! Objects of JSON over a Unix socket, a request and its answer at a time, within a time limit:
-//! what QEMU's control socket (QMP) and an SPDK target's JSON-RPC have in common. After anything
-//! but an answer the connection is of no more use.
+//! JSON objects over a Unix socket, one request and its answer at a time, within a time limit: what
+//! QEMU's control socket (QMP) and an SPDK target's JSON-RPC have in common. After an error the
+//! connection can no longer be used.
 
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt,
@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     Lines,
-    /// Puts nothing between objects.
+    /// Nothing between objects.
     Bare,
 }
 
 #[derive(Debug)]
 pub enum SocketError {
     Closed,
-    /// Reports that nothing, or not all of it, came within that time.
+    /// The request could not be sent, or no complete object arrived, within this time.
     TimedOut(Duration),
     Garbled {
         why: String,
@@ -54,16 +54,16 @@ pub struct JsonSocket {
     longest: usize,
     limit: Duration,
     received: Vec<u8>,
-    /// Number of received bytes that are known to have no end of a line.
+    /// Number of bytes at the start of `received` in which no line ends.
     searched: usize,
     last_id: u64,
 }
 
-/// Connects to a Unix socket: a stopped process may have a full backlog, and connecting then waits
-/// for ever.
+/// Connects to a Unix socket within a time limit: while the backlog of a stopped process is full,
+/// connecting would wait for ever. The limit then holds for each write to the stream, too.
 ///
 /// # Errors
-/// When nobody listens there, or takes no connection within the limit.
+/// If nobody listens there, or no connection is accepted within the limit.
 pub(crate) fn connect_within(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;
     let opened = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
@@ -73,10 +73,11 @@ pub(crate) fn connect_within(path: &Path, limit: Duration) -> io::Result<UnixStr
 }
 
 impl JsonSocket {
-    /// Connects, with the limit on that too.
+    /// Connects to a socket. `limit` is the time for connecting and for each call; `longest` is the
+    /// number of bytes after which an object that is still incomplete is refused.
     ///
     /// # Errors
-    /// When nobody listens there (yet).
+    /// If nobody listens there (yet), or no connection is accepted within the limit.
     pub fn connect(
         path: &Path,
         framing: Framing,
@@ -111,11 +112,12 @@ impl JsonSocket {
         self.last_id
     }
 
-    /// Sends a request with an id of its own and returns the first object that is not to be
-    /// skipped, within the limit.
+    /// Sends a request with an `id` of its own. Returns the first object that is received within
+    /// the limit and for which `is_skipped`, given that id and the object, is false.
     ///
     /// # Errors
-    /// [`SocketError`].
+    /// If no such object comes in time, something other than an object comes, or the connection
+    /// closes.
     pub fn call(
         &mut self,
         mut request: Value,
@@ -140,10 +142,11 @@ impl JsonSocket {
         sent.map_err(|source| SocketError::from_io(source, self.limit))
     }
 
-    /// Returns the next whole object, however it was cut up or run together with others.
+    /// Returns the next complete object, whether it arrives in pieces or together with others.
     ///
     /// # Errors
-    /// [`SocketError`].
+    /// If none is complete before `deadline`, something other than an object comes, or the
+    /// connection closes.
     pub fn next(&mut self, deadline: Instant) -> Result<Value, SocketError> {
         loop {
             if let Some((object, end)) = self.first()? {
@@ -158,7 +161,8 @@ impl JsonSocket {
         }
     }
 
-    /// Returns the first object of what was received, if it is whole, and its bytes.
+    /// Returns the first value in `received`, if it is complete, and the number of bytes up to its
+    /// end.
     fn first(&mut self) -> Result<Option<(Value, usize)>, SocketError> {
         let is_too_long = self.received.len() > self.longest;
         if self.framing == Framing::Bare {

@@ -1,10 +1,10 @@
 //! Finds programs that keep running after the iotax that started them was killed. What such a
 //! program creates is known only after it has ended, and a device that it opens late may belong to
 //! somebody else by then, so nothing is undone while one runs. A program is recognised by marks
-//! that are set before it starts and that remain when iotax is killed. Its standard input is an
-//! unnamed file with the run's id in its name, and commands of a `[tool.NAME]` have the id in their
-//! environment, which every process that they start inherits. A process that drops both marks, or
-//! that another service starts, is not found.
+//! that are set before it starts and that remain when iotax is killed. Its standard input is a file
+//! in memory (memfd) with the run's id in its name, and commands of a `[tool.NAME]` have the id in
+//! their environment, which every process that they start inherits. A process that drops both
+//! marks, or that another service starts, is not found.
 
 use super::process::{is_mine, process_id, runs, stat};
 use crate::process::ProcessId;
@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 const RUN_VARIABLE: &str = "IOTAX_RUN";
 
-/// The run whose steps this process performs, one run at a time.
+/// Id of the run whose steps this process performs; empty before the first.
 static CURRENT_RUN: Mutex<String> = Mutex::new(String::new());
 
 /// Marks programs that are started from now on with this run's id.
@@ -30,10 +30,11 @@ fn current_run() -> String {
     CURRENT_RUN.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Returns a standard input with this text that marks a program as one of the run.
+/// Returns a file with this text for the standard input of a program. Its name marks the program as
+/// one of the current run.
 ///
 /// # Errors
-/// When the kernel has too little memory for it.
+/// If the kernel cannot make a file in memory.
 pub(crate) fn marked_input(text: &str) -> Result<File> {
     input_of(&current_run(), text).context("cannot make the standard input of a program")
 }
@@ -48,12 +49,12 @@ pub fn input_of(run_id: &str, text: &str) -> std::io::Result<File> {
     Ok(input)
 }
 
-/// Marks the processes that a command starts as well.
+/// Marks a command by a variable in its environment, which every process that it starts inherits.
 pub fn mark_descendants(command: &mut Command) -> &mut Command {
     command.env(RUN_VARIABLE, current_run())
 }
 
-/// Returns a program of the run that is still running, with its name.
+/// Returns a process of this user that the run started and that still runs, and its name.
 ///
 /// # Errors
 /// When /proc cannot be read.

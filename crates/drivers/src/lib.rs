@@ -1,16 +1,19 @@
-//! How the tools of each system are run and read, and the few helpers for that. A driver makes,
-//! finds, reads and removes one thing; what is asked for is data beside it
-//! ([`md::CreateArray`]). Nothing here decides what to build, or remembers what was made:
-//! operations do.
+//! Drivers of storage systems. A driver makes, finds, reads and removes one thing with the tools of
+//! one system; its parameters are a struct beside it ([`md::CreateArray`]). Nothing here decides
+//! what to build or remembers what was made: the operations of the crate `iotax_steps` do.
 //!
-//! Modules: [`md`], [`lvm`], [`zfs`], [`dm`], [`loops`], [`partition`], [`ceph`], [`spdk`],
-//! [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`export`], [`nbd`], [`softrdma`], [`vfio`] what the
-//! tools of one system make; [`vhost_user`] what a socket serves; [`settings`], [`queue`] and
-//! [`threads`] how what was made really is. [`tool`], [`json_socket`], [`process`], `leftover`,
-//! [`wait`] how programs are run, asked and waited for; [`plain_file`] files of a run and of the
-//! kernel; [`system`] this machine; [`path_ref`], [`drives`], [`disk_key`], [`run_tag`],
-//! [`step_output`], [`refusal`] what drivers and operations say to each other. [`agent_copy`] the
-//! agent that was copied here.
+//! Modules, by what they are for:
+//! - what the tools of one system make: [`md`], [`lvm`], [`zfs`], [`dm`], [`loops`], [`partition`],
+//!   [`ceph`], [`spdk`], [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`export`], [`nbd`], [`softrdma`]
+//!   and [`vfio`];
+//! - what a socket serves: [`vhost_user`];
+//! - the actual state of what was made: [`settings`], [`queue`] and [`threads`];
+//! - running programs, talking to them and waiting for them: [`tool`], [`json_socket`],
+//!   [`process`], `leftover` and [`wait`];
+//! - files of a run and of the kernel: [`plain_file`]; this machine: [`system`];
+//! - types that drivers share with operations: [`path_ref`], [`drives`], [`disk_key`], [`run_tag`],
+//!   [`step_output`] and [`refusal`];
+//! - the agent that was copied to this host: [`agent_copy`].
 #![forbid(unsafe_code)]
 
 pub mod agent_copy;

@@ -1,6 +1,7 @@
-//! The kernel's SCSI target (LIO) through configfs: backstores, and vhost in front of them; `iscsi`
-//! is the other fabric. Files are served with asynchronous direct I/O and a cache that the guest's
-//! flushes empty: what QEMU calls cache=none. Devices are served as they are.
+//! The kernel's SCSI target (LIO) through configfs: backstores, and the vhost fabric, which shows
+//! them to guests; module `iscsi` is for the iSCSI fabric. Files are served with asynchronous
+//! direct I/O and a write cache that the guest's flushes empty, as with QEMU's cache=none. Block
+//! devices are served as they are.
 
 pub mod iscsi;
 
@@ -18,7 +19,7 @@ pub struct ExportVhostScsi {
     pub backing: PathRef,
     /// True if the backing is a block device.
     pub block: bool,
-    /// Bytes of a file that are shown.
+    /// Size of the disk in bytes if the backing is a file.
     pub bytes: u64,
     pub read_only: bool,
     pub name: String,
@@ -43,7 +44,7 @@ impl ExportVhostScsi {
 }
 
 const TARGET: &str = "/sys/kernel/config/target";
-/// Links of ours, from a LUN to its backstore; the kernel takes any name.
+/// Name of our links in configfs, from a LUN to its backstore. The kernel accepts any name.
 pub const LINK: &str = "iotax";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +63,8 @@ pub struct Lun<'a> {
     pub wwn: &'a str,
 }
 
-/// Returns the folder of a backstore. The first adapter of each kind is everybody's: the names of
-/// its folders distinguish them.
+/// Returns the folder of a backstore, which is in the first adapter of its kind (`block`: devices,
+/// else files). Other programs use that adapter, too, with other names.
 pub fn backstore(block: bool, name: &str) -> PathBuf {
     adapter(block).join(name)
 }
@@ -72,7 +73,7 @@ fn adapter(block: bool) -> PathBuf {
     Path::new(TARGET).join("core").join(if block { "iblock_0" } else { "fileio_0" })
 }
 
-/// Returns the folder of the vhost fabric. The kernel has one when somebody has made it.
+/// Returns the folder of the vhost fabric. It exists only if somebody has made it.
 pub fn fabric() -> PathBuf {
     Path::new(TARGET).join("vhost")
 }
@@ -85,7 +86,8 @@ pub fn port(wwn: &str) -> PathBuf {
 /// before.
 ///
 /// # Errors
-/// When the kernel has no such target, or refuses a part.
+/// If the kernel has no such target or refuses a part, or the path of the backing is not UTF-8 or
+/// has a comma.
 pub fn export(lun: &Lun) -> Result<Option<PathBuf>> {
     load_target_modules(&["vhost_scsi"])?;
     let store = make_store(&lun.store)?;
@@ -100,7 +102,7 @@ pub fn export(lun: &Lun) -> Result<Option<PathBuf>> {
     Ok(made.then(fabric))
 }
 
-/// Returns the initiator's name: the port's with another vendor's first digit.
+/// Returns the WWN of the initiator: the port's, with `naa.6` in place of `naa.5`.
 fn nexus(wwn: &str) -> String {
     wwn.replacen("naa.5", "naa.6", 1)
 }
@@ -141,11 +143,11 @@ fn has_store(name: &str) -> bool {
     [true, false].into_iter().any(|block| backstore(block, name).exists())
 }
 
-/// Removes all parts of it, in whatever state they are, and the fabric's folder that was made for
-/// it.
+/// Removes the LUN, the port and the backstore, as far as they exist, and `fabric`, the fabric's
+/// folder, if the export made it and nothing else is in it.
 ///
 /// # Errors
-/// When a part is still in use.
+/// If a part is still in use.
 pub fn unexport(block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()> {
     let group = port(wwn).join("tpgt_1");
     export::unlink(&group.join("lun/lun_0").join(LINK))?;
@@ -155,7 +157,7 @@ pub fn unexport(block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Re
     remove_store(block, name, fabric)
 }
 
-/// Removes a backstore, and what was made for it and has no other in it.
+/// Removes a backstore, and the folders of its adapter and of the fabric unless others use them.
 fn remove_store(block: bool, name: &str, fabric: Option<&Path>) -> Result<()> {
     export::remove(&backstore(block, name))?;
     // Others may have backstores in the adapter or ports in the fabric, and then they stay.
@@ -164,8 +166,8 @@ fn remove_store(block: bool, name: &str, fabric: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Removes a fabric's folder that was made for what is removed now. A journal is not believed about
-/// folders elsewhere.
+/// Removes the folder of a fabric, if it is empty. Ignores one that is not directly in `target`:
+/// the path comes from the journal, which is not trusted with other folders.
 fn remove_fabric(fabric: Option<&Path>, target: &Path) {
     if let Some(fabric) = fabric.filter(|fabric| fabric.parent() == Some(target)) {
         let _ = fs::remove_dir(fabric);

@@ -1,5 +1,5 @@
-//! Loop devices as the kernel shows them, and what distinguishes ours from a person's: the file
-//! below, whatever its name is by now, and how much of it is shown.
+//! Attaches, finds and detaches loop devices. Ours are recognised by the inode of the file below,
+//! which may have another name by now, and by their size limit.
 
 use super::tool::tool;
 use crate::refusal::NotOurs;
@@ -18,22 +18,24 @@ pub struct FileId {
     pub inode: u64,
 }
 
-/// Loop device of ours, as far as it is known.
+/// Marks by which a loop device of ours is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopOf<'a> {
     /// Path of the file or block device below, when it was attached.
     pub backing: &'a Path,
-    /// Identity of the file, which outlives its name; older journals have none.
+    /// Device and inode of the file, which stay when it is renamed. `None` in older journals: then
+    /// its path counts.
     pub file: Option<FileId>,
-    /// Bytes that the device shows. Ours always have a limit; a person's rarely do, and must never
-    /// be taken for ours.
+    /// Size limit of the device, in bytes. Ours always have one. A person's rarely have, and must
+    /// never be taken for ours.
     pub bytes: u64,
 }
 
-/// Attaches a loop device.
+/// Attaches a free loop device and returns its path.
 ///
 /// # Errors
-/// When losetup refuses, or direct I/O is wanted and the file system below refuses it.
+/// If losetup fails, or `direct_io` is wanted and the file system below refuses it: then the device
+/// is detached again.
 pub fn attach(of: &LoopOf, direct_io: bool, read_only: bool) -> Result<PathBuf> {
     let mut command = tool("losetup", [""; 0]);
     command.arg("--find").arg("--show").arg("--sizelimit").arg(of.bytes.to_string());
@@ -59,10 +61,12 @@ pub fn attached(of: &LoopOf) -> Result<Vec<PathBuf>> {
     Ok(loops()?.filter(|device| is_loop_of(device, of)).map(|device| dev_of(&device)).collect())
 }
 
-/// Detaches a loop device if it is still attached as `of` says.
+/// Detaches a loop device if it is still attached as `of` says. Does nothing if it is detached
+/// already.
 ///
 /// # Errors
-/// [`NotOurs`] where it is not; when something holds it.
+/// [`NotOurs`] if it is attached to something else. Fails too if the path is not in /dev, losetup
+/// fails, or the device is still in use after 10 s.
 pub fn detach(device: &Path, of: &LoopOf) -> Result<()> {
     let name = device.file_name().filter(|_| device.parent() == Some(Path::new("/dev")));
     let name = name.with_context(|| format!("{} is no loop device", device.display()))?;
@@ -85,15 +89,15 @@ pub fn detach(device: &Path, of: &LoopOf) -> Result<()> {
     }
 }
 
-/// Finds a loop device on a file, whoever attached it. Returns `None` if the kernel shows no
-/// devices.
+/// Finds a loop device on a file, whoever attached it. Returns `None` if there is none, or the
+/// kernel's list of devices cannot be read.
 pub fn any_on(file: &Path) -> Option<PathBuf> {
     let is_on = |device: &PathBuf| loop_backing(device).is_some_and(|of| same_path(&of, file));
     loops().into_iter().flatten().find(is_on).map(|device| dev_of(&device))
 }
 
-/// Compares two paths. The kernel shows a loop's file with all links resolved; people name it as
-/// they like.
+/// Returns true if both paths lead to the same file. The kernel shows the file of a loop device
+/// with all links resolved, and a person may name it otherwise.
 fn same_path(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -1,7 +1,7 @@
-//! LVM, as far as one volume group of a run goes: its physical volumes, the group and the volume in
-//! it. No command sees other devices than the members, nothing is written to LVM's devices file,
-//! its backups or its archive, no daemon watches it, and no other boot activates it. What is ours
-//! is known by the UUIDs of the physical volumes, which are made of the run's id.
+//! Makes and removes one LVM volume group of a run: its physical volumes, the group and the volumes
+//! in it. LVM's commands see no other devices than the members, nothing is written to its devices
+//! file, its backups or its archive, no daemon monitors the group, and no other boot activates it.
+//! Ours is recognised by the UUIDs of its physical volumes, which are derived from the run's id.
 
 use super::settings::{self, ThingSettings};
 use super::tool::{output, tool};
@@ -16,8 +16,8 @@ use std::time::Duration;
 
 pub const VOLUME: &str = "data";
 
-/// Settings for every call of LVM. Volumes may be members. Discards would punch holes below, a
-/// backup would stay there, and dmeventd would live on.
+/// Settings for every command of LVM: logical volumes may be members, nothing is discarded on the
+/// devices below, no backup or archive is left, and dmeventd is not started.
 const CONFIG: &str = "devices { scan_lvs=1 issue_discards=0 } backup { backup=0 archive=0 } activation { monitoring=0 }";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,13 +30,13 @@ pub struct VolumeGroup<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Physical {
     device: PathBuf,
-    /// Name of its group; empty: it belongs to none.
+    /// Name of its volume group; empty if it is in none.
     group: String,
 }
 
 impl VolumeGroup<'_> {
-    /// Returns the UUID of a physical volume: the same for the same run, group and number, and no
-    /// other's.
+    /// Returns the UUID of a physical volume, which is derived from the run's id, the group's name
+    /// and the number of the volume.
     pub fn uuid(&self, number: usize) -> String {
         let part = |salt: usize| {
             let text = format!("{salt} {} {} {number}", self.run_id, self.name);
@@ -47,11 +47,12 @@ impl VolumeGroup<'_> {
         cuts.map(|(from, to)| &all[from..to]).join("-")
     }
 
-    /// Makes physical volumes of `bytes` each, the group, and the volumes, by LVM's own commands.
+    /// Makes physical volumes of `bytes` each and the group, and runs the commands `volumes`, each
+    /// the arguments of one `lvm` call. Returns the device of the volume [`VOLUME`].
     ///
     /// # Errors
-    /// What LVM says. A name that is taken is somebody else's, and an old LVM sees too much: then
-    /// nothing was made.
+    /// [`NothingMade`] if the group's name is taken or LVM has no `--devices`. Fails too if a
+    /// member is not there, a command fails, or the device does not appear.
     pub fn make_group(&self, bytes: u64, volumes: &[Vec<String>]) -> Result<PathBuf> {
         let node = self.node();
         if node.parent().is_some_and(Path::exists) {
@@ -83,20 +84,20 @@ impl VolumeGroup<'_> {
         node.canonicalize().with_context(|| format!("cannot look at {}", node.display()))
     }
 
-    /// Returns `Some` if anything of the group exists, with the volume's device if it has been
-    /// made.
+    /// Returns `Some` if a physical volume of the group exists, with the device of the volume
+    /// [`VOLUME`] if that exists.
     ///
     /// # Errors
-    /// When LVM cannot be asked.
+    /// If `lvm pvs` fails.
     pub fn find_volume(&self) -> Result<Option<Option<PathBuf>>> {
         Ok((!self.labelled_volumes()?.is_empty()).then(|| self.node().canonicalize().ok()))
     }
 
-    /// Removes the group, whole or in parts; what is gone is fine.
+    /// Removes the group, even if parts of it are missing, and its physical volumes.
     ///
     /// # Errors
-    /// [`NotOurs`] when a physical volume of ours is in another's group; what LVM says, when
-    /// something is in use.
+    /// [`NotOurs`] if one of the physical volumes is in another group. Fails too if LVM does, as
+    /// when a volume is in use.
     pub fn remove_group(&self) -> Result<()> {
         let ours = self.labelled_volumes()?;
         let all = self.present();
@@ -164,11 +165,10 @@ fn present(members: &[&Path]) -> Vec<PathBuf> {
     members.iter().filter_map(|member| member.canonicalize().ok()).collect()
 }
 
-/// Reads the real settings of the volumes of a group over these members, by LVM's names of a
-/// report's fields.
+/// Reads settings of the volumes of a group on these members, by the names of `lvs`'s fields.
 ///
 /// # Errors
-/// When LVM cannot be asked.
+/// If `lvm lvs` fails, or its report is not understood.
 pub fn settings_of(group: &str, members: &[&Path]) -> Result<ThingSettings> {
     let fields =
         "lv_name,segtype,stripes,stripe_size,chunk_size,zero,discards,cache_mode,cache_policy";
@@ -190,7 +190,7 @@ pub fn settings_of(group: &str, members: &[&Path]) -> Result<ThingSettings> {
     )
 }
 
-/// Returns the words of `pvcreate`, which asks before it wipes what the guard has let it.
+/// Returns the arguments of `lvm` that make a physical volume of `bytes` on a device.
 fn physical_words(uuid: &str, bytes: u64, device: &Path) -> Vec<String> {
     let words = ["pvcreate", "--norestorefile", "--uuid", uuid, "--setphysicalvolumesize"];
     let rest = [format!("{bytes}b"), device.display().to_string()];
@@ -228,7 +228,8 @@ fn command(devices: &[PathBuf], words: &[String]) -> Command {
     command
 }
 
-/// Adds a hint to an error: what LVM says in these cases has no word of what to do.
+/// Adds a hint to LVM's error if the member is in a volume group or LVM is too old: LVM does not
+/// say what to do then.
 fn with_hint(error: anyhow::Error) -> anyhow::Error {
     let text = format!("{error:#}");
     let hint = match () {
@@ -258,8 +259,8 @@ struct LvmRow {
     vg_name: String,
 }
 
-/// Parses a report of `pvs` and returns the physical volumes with a known UUID. One that the group
-/// misses has no device, but a word (`[unknown]`).
+/// Parses a report of `pvs` and returns the physical volumes with a known UUID. Leaves out missing
+/// ones, which have a word (`[unknown]`) in place of a device.
 fn physical_of(text: &str, known: &[String]) -> Result<Vec<Physical>> {
     let report: Report =
         serde_json::from_str(text).context("cannot understand what lvm pvs reports")?;

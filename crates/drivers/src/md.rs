@@ -1,7 +1,7 @@
-//! The kernel's RAID (md) by mdadm and sysfs: making an array, taking it away and its superblocks
-//! with it, failing a member, rebuilding it, waiting for a sync. Ours are known by their name,
-//! which the superblock of every member has. A member that is in an array, or carries a superblock
-//! of one, is refused: it is somebody's.
+//! The kernel's RAID (md), by mdadm and sysfs: making an array, removing it with its superblocks,
+//! failing a member, rebuilding it, and waiting for a sync. Ours are recognised by their name,
+//! which is in the superblock of every member. A member that is in an array, or carries a
+//! superblock of one, is refused, since it is somebody else's.
 
 use crate::step_output::StepOutput;
 
@@ -36,12 +36,12 @@ pub struct CreateArray {
     /// Layout of parity or copies; `None` for mdadm's choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
-    /// Format of the superblock: `1.2`.
+    /// Format of the superblock, such as `1.2`.
     pub metadata: String,
     /// True if the array has a write-intent bitmap on its members.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bitmap: bool,
-    /// Bytes of each member that hold data. RAID 0 takes all that there are.
+    /// Bytes of each member that hold data; `None` for all, as RAID 0 uses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,17 +52,18 @@ pub struct CreateArray {
     /// True if the first sync is skipped: parity and copies are not computed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assume_clean: bool,
-    /// Bounds of syncs and rebuilds under load, in bytes a second: least and most.
+    /// Bounds on the speed of syncs and rebuilds while the array exists.
     #[serde(default, skip_serializing_if = "SyncBounds::are_none")]
     pub sync_speed: SyncBounds,
-    /// Bytes that the plan counts on.
+    /// Least size of the array, in bytes, that the plan needs.
     pub bytes: u64,
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
 
 impl CreateArray {
-    /// Returns the bytes that its first sync writes: parity, or every copy but the first.
+    /// Returns the bytes that the first sync writes: parity, or every copy but the first. 0 if
+    /// there is none, or the size of the members is not set.
     pub fn first_sync_bytes(&self) -> u64 {
         let (members, each) = (self.members.len() as u64, self.size.unwrap_or(0));
         let copies =
@@ -78,7 +79,7 @@ impl CreateArray {
     }
 }
 
-/// Least and most speed of a sync. The system's bounds apply where none is given.
+/// Least and most speed of a sync, in bytes per second; `None` for the system's bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncBounds {
     /// Speed that is reached even when others want the drives.
@@ -95,11 +96,12 @@ impl SyncBounds {
     }
 }
 
-/// Time for which somebody who only looks at a device may hold it: udev, mostly.
+/// Longest wait for a process that only inspects a device, mostly udev's, to close it.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Time after which a sync that is due but does not run counts as failed.
 const IDLE_LIMIT: Duration = Duration::from_secs(60);
-/// Limit of a sync in KiB a second: beyond what any drive does, within what the kernel takes.
+/// Speed limit in KiB per second for a sync that nothing is to slow down: more than any drive does,
+/// and still a value that the kernel accepts.
 const UNBOUND: &str = "100000000";
 
 pub fn create_words(array: &CreateArray) -> Vec<String> {
@@ -132,7 +134,8 @@ pub fn create_words(array: &CreateArray) -> Vec<String> {
 /// Makes the array and returns its device.
 ///
 /// # Errors
-/// What is wrong with a member, before anything is changed ([`NothingMade`]); mdadm's words.
+/// [`NothingMade`] if a member cannot be used, the name is taken or the RAID module does not load.
+/// Fails too if mdadm does, or the array is smaller than the plan needs.
 pub fn create(array: &CreateArray) -> Result<StepOutput> {
     let members = check_array_members(array).context(NothingMade)?;
     run_tool(tool("mdadm", create_words(array)).args(members.iter().map(node_path)))?;
@@ -150,11 +153,11 @@ pub fn create(array: &CreateArray) -> Result<StepOutput> {
     Ok(yield_of(&device))
 }
 
-/// Finds the array, or nothing but superblocks of it; also where udev has made it again of some
-/// members.
+/// Finds the array, even if udev has assembled it from only some members. Returns an empty output
+/// if only superblocks of it are left on members, and `None` if there is nothing of it.
 ///
 /// # Errors
-/// When mdadm cannot be run, or nothing is found and a member cannot be read.
+/// If mdadm cannot be run, or no array is found and a member cannot be examined.
 pub fn find_array(array: &CreateArray) -> Result<Option<StepOutput>> {
     if let Some(device) = arrays_of(array)?.pop() {
         return Ok(Some(yield_of(&device)));
@@ -164,7 +167,8 @@ pub fn find_array(array: &CreateArray) -> Result<Option<StepOutput>> {
     Ok(any_of(has.collect())?.then(StepOutput::default))
 }
 
-/// Returns true if any result is: what is known of one member is enough, whatever the others say.
+/// Returns true if any result is true, whatever the others are. Fails if none is and some are
+/// errors.
 fn any_of(known: Vec<Result<bool>>) -> Result<bool> {
     let any = known.iter().any(|known| matches!(known, Ok(true)));
     if any {
@@ -178,10 +182,12 @@ fn has_superblock(array: &CreateArray, member: &BlockNode) -> Result<bool> {
     Ok(superblock(&node_path(member))?.is_some_and(|of| of.has_name(&array.name)))
 }
 
-/// Stops the array and zeroes the superblock of each member, in it or failed out of it.
+/// Stops the array and zeroes its superblock on each member, even on one that failed. Tries again
+/// for 20 s, as others may look at it or udev may assemble it again.
 ///
 /// # Errors
-/// When something holds it; when another array has a member by now ([`NotOurs`]).
+/// [`NotOurs`] if a member is in use by something else by now. Fails too if the array is still in
+/// use, or mdadm fails, after that time.
 pub fn remove_array(array: &CreateArray) -> Result<()> {
     let start = Instant::now();
     loop {
@@ -229,10 +235,10 @@ fn not_anothers(array: &CreateArray) -> Result<()> {
     Ok(())
 }
 
-/// Declares a member failed and takes it out.
+/// Marks a member as failed and removes it from the array.
 ///
 /// # Errors
-/// When it is not in the array, or the array does not release it.
+/// If it is not in the array, mdadm fails, or the array does not release it within 20 s.
 pub fn fail(array: &Path, member: &Path) -> Result<()> {
     let (array, member) = (node(array)?, node(member)?);
     let role = sys_block(&array.name).join("md").join(format!("dev-{}", member.name));
@@ -256,10 +262,11 @@ pub fn fail(array: &Path, member: &Path) -> Result<()> {
         .with_context(|| format!("{} does not leave {}", member.display(), array.display()))
 }
 
-/// Adds what was a member, as a drive that nothing is known of.
+/// Adds a former member to the array as a new drive: its superblock is zeroed first, so that all of
+/// it is rebuilt.
 ///
 /// # Errors
-/// When it carries the superblock of another array, or is in use.
+/// If it carries the superblock of another array, or mdadm fails, as when the drive is in use.
 pub fn rebuild(array: &Path, member: &Path) -> Result<()> {
     let array = node(array)?;
     let member = node(member)?;
@@ -275,11 +282,12 @@ pub fn rebuild(array: &Path, member: &Path) -> Result<()> {
     run_tool(tool("mdadm", ["--manage"]).arg(&array_path).arg("--add").arg(&path)).map(drop)
 }
 
-/// Waits until every member is whole, as fast as the drives go; passes `progress` the share that
-/// is done, and it may end the wait.
+/// Waits until every member is in sync, and meanwhile lifts the bounds on the sync's speed. Passes
+/// `progress` the share that is done; it may end the wait.
 ///
 /// # Errors
-/// When the sync does not run, or `progress` says stop.
+/// If the array is gone or down, its sync does nothing for 60 s, a bound cannot be written, or
+/// `progress` says stop.
 pub fn await_sync(array: &Path, progress: ProgressFn<'_>) -> Result<()> {
     let array = node(array)?;
     let folder = sys_block(&array.name).join("md");
@@ -297,8 +305,8 @@ pub fn await_sync(array: &Path, progress: ProgressFn<'_>) -> Result<()> {
     waited.and(restored.into_iter().collect())
 }
 
-/// Returns the value that sets a bound back as it was: `1000 (system)` is the system's, whatever
-/// that is by then.
+/// Returns the value that restores a bound, from the way sysfs shows it: `system` for `1000
+/// (system)`, which follows the system's bound again, else the number.
 fn set_value(shown: &str) -> &str {
     match shown.split_once(' ') {
         Some((_, "(system)")) => "system",
@@ -336,9 +344,9 @@ fn wait_for_sync(name: &str, progress: ProgressFn<'_>) -> Result<()> {
 /// Position of a sync, to see whether it goes on.
 #[derive(Debug, PartialEq, Eq)]
 enum Position {
-    /// An array that shares drives with it comes first.
+    /// The sync waits until that of an array on the same drives is done.
     Waits,
-    /// Blocks, as `(82000/131072)`; `None`: nothing is under way.
+    /// Blocks done and in all, such as `(82000/131072)`; `None` if no sync runs.
     At(Option<String>),
 }
 
@@ -366,7 +374,8 @@ pub fn state_of(device: &Path) -> Option<ArrayState> {
     observe(&host_probe(), device.file_name()?.to_str()?)
 }
 
-/// Reads the state of an array from sysfs, by its kernel name (`md127`); `None`: there is no array.
+/// Reads the state of an array from sysfs, by its kernel name (`md127`); `None` if there is no such
+/// array.
 pub fn observe(probe: &Probe, name: &str) -> Option<ArrayState> {
     let folder = sys_block(name).join("md");
     let word = |file: &str| probe.read_trimmed(folder.join(file));
@@ -403,7 +412,7 @@ fn is_spare(probe: &Probe, member: &Path) -> bool {
             .is_some_and(|words| words.split(',').any(|word| word == "spare"))
 }
 
-/// Parses the share of `82000 / 131072`; `none` and `delayed` are no share.
+/// Parses `82000 / 131072` into the share that is done, 0 to 1; `None` for `none` and `delayed`.
 fn share(text: &str) -> Option<f64> {
     let (done, of) = text.split_once('/')?;
     let (done, of): (f64, f64) = (done.trim().parse().ok()?, of.trim().parse().ok()?);
@@ -416,7 +425,8 @@ struct ArrayReport {
 }
 
 impl ArrayReport {
-    /// Compares the name. mdadm writes the home host before it, where there is room.
+    /// Returns true if the array has this name, apart from the home host that mdadm may write
+    /// before a name (`HOST:NAME`).
     fn has_name(&self, name: &str) -> bool {
         bare(&self.name) == bare(name)
     }
@@ -444,8 +454,8 @@ fn superblock(member: &Path) -> Result<Option<ArrayReport>> {
     }
 }
 
-/// Returns the kernel names of the arrays of that name that hold a member, or that the name leads
-/// to.
+/// Returns the kernel's names (`md127`) of the arrays that have the name of `array` and hold one of
+/// its members or are at /dev/md/NAME.
 fn arrays_of(array: &CreateArray) -> Result<Vec<String>> {
     let probe = host_probe();
     let by_name = Path::new("/dev/md").join(&array.name).canonicalize().ok();
@@ -464,14 +474,16 @@ fn arrays_of(array: &CreateArray) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Asks an array for its name and UUID; `None`: it has no superblock, or is gone meanwhile.
+/// Asks mdadm for the name and UUID of an array (`md127`); `None` if it has no superblock or is
+/// gone.
 fn read_array_report(array: &str) -> Result<Option<ArrayReport>> {
     let mut command = tool("mdadm", ["--detail", "--export"]);
     let output = output(command.arg(format!("/dev/{array}")))?;
     Ok(of_export(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Returns the members, after checks of each and of the array's name.
+/// Returns the members. Loads the RAID module, and checks that the members are different devices,
+/// free and (unless `uneven`) of one size, and that the array's name is not taken.
 fn check_array_members(array: &CreateArray) -> Result<Vec<BlockNode>> {
     let probe = host_probe();
     let module = match array.level {

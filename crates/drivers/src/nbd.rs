@@ -20,14 +20,16 @@ pub enum NbdAddress<'a> {
 
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Time limit of a connection. A server that takes it and says nothing more would hold the client
-/// for ever.
+/// Time limit for nbd-client to connect. A server that accepts the connection and sends nothing
+/// would hold it for ever.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(30);
 
-/// Connects and returns the block device.
+/// Connects and returns the block device. Tries again for 10 s, since the server may just have been
+/// started.
 ///
 /// # Errors
-/// When the server does not answer, or no device is free.
+/// If the module does not load, all NBD devices are in use, the server does not answer, or no
+/// device of the export appears.
 pub fn connect(export: &str, server: NbdAddress, connections: u32) -> Result<PathBuf> {
     load_modules(&["nbd"])?;
     let probe = Probe::of_files(Path::new("/"));
@@ -51,8 +53,8 @@ pub fn connect(export: &str, server: NbdAddress, connections: u32) -> Result<Pat
     shown().context("the device went away")
 }
 
-/// Returns the arguments for a connection that a process of its own holds: one made by netlink
-/// would belong to nobody that bears a name.
+/// Returns the arguments of nbd-client. With `-nonetlink` a process whose command line has the
+/// export's name holds the connection; a connection that is made over netlink has no process.
 fn nbd_client_args(
     export: &str,
     server: NbdAddress,
@@ -84,7 +86,7 @@ fn size(probe: &Probe, device: &Path) -> u64 {
     probe.read_number(attribute(device, "size")).unwrap_or(0)
 }
 
-/// Finds a device that nobody has: it has no process, and no size.
+/// Finds an NBD device that is not in use: it has no process, and its size is 0.
 fn free(probe: &Probe) -> Option<PathBuf> {
     let is_free = |device: &PathBuf| {
         size(probe, device) == 0 && !probe.path_below(attribute(device, "pid")).exists()
@@ -104,7 +106,7 @@ pub fn device_of(probe: &Probe, export: &str) -> Option<PathBuf> {
     devices(probe).find(is_of)
 }
 
-/// Returns true if a part of it is there: the device, or the process that is about to have one.
+/// Returns true if the export has a device, or a process of nbd-client that is still connecting.
 ///
 /// # Errors
 /// When /proc cannot be read.
@@ -113,8 +115,8 @@ pub fn is_connected(export: &str) -> Result<bool> {
     Ok(device_of(&probe, export).is_some() || !clients(export)?.is_empty())
 }
 
-/// Finds the processes of nbd-client for an export. Its server, and whoever looks for it, may have
-/// the name in their command line too.
+/// Finds the processes of nbd-client for an export. The name alone does not show them: the export's
+/// server may have it in its command line, too.
 fn clients(export: &str) -> Result<Vec<ProcessId>> {
     process::processes(|words| is_client(words, export))
 }

@@ -28,7 +28,7 @@ pub struct ExportNvmf {
     /// Address and port where it listens; `None` for `loop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<(IpAddr, u16)>,
-    /// Bytes of data that come with a command; `None` for the kernel's choice.
+    /// Most bytes of data that are sent with a command; `None` for the kernel's choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inline_data_size: Option<u64>,
 }
@@ -58,10 +58,11 @@ fn modules(transport: &str) -> Vec<&'static str> {
     vec!["nvmet", own]
 }
 
-/// Makes the subsystem and returns its folder.
+/// Makes the subsystem, the host that may connect and the port, and returns the subsystem's folder.
 ///
 /// # Errors
-/// When something is in the way, the kernel has no such target, or refuses a part.
+/// If the device is in use, this machine lacks the address, the port is taken, one of the three
+/// exists already ([`NothingMade`]), or the kernel has no such target or refuses a part.
 pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
     export::check_free(subsystem.device.resolved_path()?)?;
     if let Some((address, service)) = subsystem.at {
@@ -117,13 +118,13 @@ fn listen(subsystem: &ExportNvmf, port: &Path) -> Result<()> {
         })
 }
 
-/// Returns true if a part of it is there. The port goes before the subsystem that it is known by.
+/// Returns true if the subsystem or its host exists. The port is made after both and removed first.
 pub fn is_exported(subsystem: &ExportNvmf) -> bool {
     folder(&subsystem.nqn).exists() || host(&subsystem.host_nqn).exists()
 }
 
-/// Reads the settings of the subsystem, by configfs's names. Kernels differ in which of them they
-/// have.
+/// Reads settings of the port, the subsystem and the namespace, by configfs's names. Leaves out
+/// those that this kernel does not have.
 pub fn settings_of(probe: &Probe, subsystem: &ExportNvmf) -> ThingSettings {
     let port = [
         "addr_trtype",
@@ -139,7 +140,7 @@ pub fn settings_of(probe: &Probe, subsystem: &ExportNvmf) -> ThingSettings {
     all
 }
 
-/// Removes all parts of it, in whatever state they are.
+/// Removes the port, the namespace, the subsystem and the host, as far as they exist.
 ///
 /// # Errors
 /// When a part is still in use.

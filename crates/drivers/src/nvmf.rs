@@ -22,14 +22,14 @@ pub struct ConnectNvmf {
     pub at: Option<(IpAddr, u16)>,
     pub host_nqn: String,
     pub host_id: String,
-    /// Further options in the kernel's words.
+    /// Further options as /dev/nvme-fabrics takes them: `nr_io_queues=4`.
     pub options: Vec<String>,
 }
 
-/// Time for devices to show up after the connection, as the kernel looks for namespaces.
+/// Longest wait for the block device after the connection, while the kernel scans for namespaces.
 const SHOWS_WITHIN: Duration = Duration::from_secs(30);
 
-/// Returns the words that /dev/nvme-fabrics takes.
+/// Returns the options that, written to /dev/nvme-fabrics, make the connection.
 fn connect_words(connection: &ConnectNvmf) -> String {
     let ConnectNvmf { nqn, transport, host_nqn, host_id, .. } = connection;
     let mut words = vec![format!("nqn={nqn}"), format!("transport={transport}")];
@@ -46,7 +46,7 @@ fn connect_words(connection: &ConnectNvmf) -> String {
 /// Connects and returns the namespace's block device.
 ///
 /// # Errors
-/// When the kernel does not connect, or shows no namespace.
+/// If the module does not load, the kernel does not connect, or no namespace appears within 30 s.
 pub fn connect(connection: &ConnectNvmf) -> Result<PathBuf> {
     let module = format!("nvme-{}", connection.transport);
     load_modules(&[module.as_str()])?;
@@ -91,7 +91,8 @@ pub fn device(probe: &Probe, nqn: &str) -> Option<PathBuf> {
     names.next().map(|name| Path::new("/dev").join(name))
 }
 
-/// Returns true for `nvme3n1`, and false for the controller `nvme3` and a hidden way `nvme3c3n1`.
+/// Returns true for `nvme3n1`, and false for the controller `nvme3` and for the hidden path
+/// `nvme3c3n1`.
 fn is_namespace(name: &str) -> bool {
     let numbers = name.strip_prefix("nvme").and_then(|rest| rest.split_once('n'));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -102,15 +103,16 @@ pub fn controllers(probe: &Probe, nqn: &str) -> Vec<PathBuf> {
     of_nqn(probe, "/sys/class/nvme", nqn).collect()
 }
 
-/// Reads the settings of the connection to a subsystem, by the kernel's names: what both ends
-/// agreed to may be less than was asked for.
+/// Reads settings of the first controller that is connected to a subsystem, by the kernel's names:
+/// what both ends agreed on, which may be less than was asked for. Empty if there is no controller.
 pub fn settings_of(probe: &Probe, nqn: &str) -> ThingSettings {
     let names = ["transport", "address", "queue_count", "sqsize", "kato", "reconnect_delay"];
     let first = controllers(probe, nqn).into_iter().next();
     first.map(|controller| settings::files(probe, &controller, &names)).unwrap_or_default()
 }
 
-/// Describes the requested options that the target did not grant.
+/// Describes each of the options `nr_io_queues` and `queue_size` of which the target granted less
+/// than was requested.
 pub fn falls_short(probe: &Probe, nqn: &str, options: &[String]) -> Vec<String> {
     let settings = settings_of(probe, nqn);
     // One queue is for administration, and a queue's size is counted from 0.
@@ -143,10 +145,10 @@ fn of_nqn<'a>(
         .filter(move |folder| probe.read_trimmed(folder.join("subsysnqn")).as_deref() == Some(nqn))
 }
 
-/// Ends all that is connected to a subsystem.
+/// Deletes all controllers that are connected to a subsystem.
 ///
 /// # Errors
-/// When the kernel refuses, or a controller stays.
+/// If the kernel refuses, or a controller is still there after 30 s.
 pub fn disconnect(nqn: &str) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
     for controller in controllers(&probe, nqn) {

@@ -1,5 +1,6 @@
-//! Partition tables by sfdisk. Ours is known by its id. A device that has a table is refused,
-//! whoever wrote it; of ours only what marks it as a table is wiped again.
+//! Makes a partition table with one partition, by sfdisk. Ours is recognised by its id. A device
+//! that has a table already is refused, whoever wrote it. Removing ours wipes only what marks it as
+//! a table.
 
 use crate::step_output::StepOutput;
 
@@ -35,8 +36,8 @@ pub struct MakePartition {
 /// Time that the kernel may take to show or forget a partition.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Returns the id that a table gets from the name of what is made, as sfdisk writes it: no other
-/// run has it.
+/// Returns the id for a table of type `table` as sfdisk writes it, derived from the name of the
+/// partition. No other run has that name.
 pub fn id_from(table: &str, name: &str) -> String {
     let id = guid(name);
     if table == "gpt" { id } else { format!("0x{}", id[..8].to_lowercase()) }
@@ -45,7 +46,8 @@ pub fn id_from(table: &str, name: &str) -> String {
 /// Writes the table and returns the partition.
 ///
 /// # Errors
-/// When there is a table, or the device can have none ([`NothingMade`]); sfdisk's words.
+/// [`NothingMade`] if the device has a table already or can have none. Fails too if the partition
+/// is not whole logical blocks, sfdisk fails, or the kernel does not show the partition as planned.
 pub fn create(wanted: &MakePartition) -> Result<StepOutput> {
     let disk = check_partitionable(wanted).context(NothingMade)?;
     let script = script(wanted, disk.logical_block_bytes)?;
@@ -72,20 +74,22 @@ pub fn create(wanted: &MakePartition) -> Result<StepOutput> {
     Ok(yield_of(&made))
 }
 
-/// Finds our table, with its partition where the kernel knows that.
+/// Finds our table. Returns its partition, an empty output if the kernel does not show that, and
+/// `None` if the device or our table is not there.
 ///
 /// # Errors
-/// When sfdisk cannot be run.
+/// If sfdisk fails to read the device.
 pub fn find_own_table(wanted: &MakePartition) -> Result<Option<StepOutput>> {
     let Ok(disk) = disk_of(wanted) else { return Ok(None) };
     let ours = id_on(&disk)?.is_some_and(|id| id.eq_ignore_ascii_case(&wanted.id));
     Ok(ours.then(|| the_one(&disk).map_or_else(StepOutput::default, |made| yield_of(&made))))
 }
 
-/// Removes our table; one that is gone is fine.
+/// Removes our table, if it is there.
 ///
 /// # Errors
-/// When the partition is in use, or there is another table by now ([`NotOurs`]).
+/// [`NotOurs`] if the device has another table by now, or the id is not the one of the name. Fails
+/// too if the partition is in use or a tool fails.
 pub fn remove(wanted: &MakePartition) -> Result<()> {
     let Ok(disk) = disk_of(wanted) else { return Ok(()) };
     if wanted.id != id_from(&wanted.table, &wanted.name) {
@@ -142,7 +146,8 @@ fn is_known(wanted: &MakePartition, disk: &BlockNode) -> bool {
     the_one(disk).is_some_and(|known| (known.start, known.bytes) == (wanted.start, wanted.bytes))
 }
 
-/// Returns the script for sfdisk, in sectors: it would align sizes with a unit.
+/// Returns the script for sfdisk, with numbers of sectors: sizes with a unit would be aligned.
+/// Refuses a partition that is not whole sectors.
 fn script(wanted: &MakePartition, sector: u64) -> Result<String> {
     let MakePartition { table, id, name, start, bytes, .. } = wanted;
     ensure!(

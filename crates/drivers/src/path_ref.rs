@@ -1,18 +1,19 @@
-//! Paths that a plan knows, or that an earlier step yields.
+//! References to the devices and files that steps and loads work on.
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Path known when the plan is made, output of an earlier step (a loop device's number is not known
-/// beforehand), or a disk that a guest finds by its serial.
+/// Reference to a device or file: a path that the plan knows, the output of an earlier step (the
+/// number of a loop device is not known beforehand), a disk that its guest must find, or something
+/// without a path, such as a bdev.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathRef {
     Path(PathBuf),
     Yield(StepId),
-    /// The disk with this serial, asked of the place where the load runs.
+    /// The disk with this serial in the guest where the load runs.
     Serial(String),
-    /// The disk at this PCI address (`0000:00:10.0`) of the place where the load runs.
+    /// The disk at this PCI address (`0000:00:10.0`) in the guest where the load runs.
     Pci(String),
     /// A bdev of a running SPDK target, which is no file or device of any kernel.
     Bdev {
@@ -25,17 +26,18 @@ pub enum PathRef {
         conf: PathBuf,
         pool: String,
     },
-    /// An image in such a pool, which is no file or device of any kernel.
+    /// An image in a pool of a Ceph cluster, which is no file or device of any kernel.
     Rbd(Box<RbdImage>),
-    /// No device: a place alone, for probes.
+    /// No device, where only a machine is measured, by probes.
     Nothing,
 }
 
 impl PathRef {
-    /// Returns the path itself, once resolved.
+    /// Returns the path, if it is known on this machine.
     ///
     /// # Errors
-    /// When an earlier step has not yielded it yet, only a guest can know it, or it has none.
+    /// If an earlier step has not yielded it yet, only a guest can know it, or the thing has no
+    /// path.
     pub fn resolved_path(&self) -> anyhow::Result<&Path> {
         match self {
             PathRef::Path(path) => Ok(path),
@@ -57,10 +59,10 @@ impl PathRef {
         }
     }
 
-    /// Returns the target's socket and the name of a bdev.
+    /// Returns the RPC socket of the SPDK target that has the bdev, and the name of the bdev.
     ///
     /// # Errors
-    /// When it is not a bdev.
+    /// If this does not refer to a bdev.
     pub fn bdev(&self) -> anyhow::Result<(&PathBuf, &str)> {
         match self {
             PathRef::Bdev { rpc, name } => Ok((rpc, name)),

@@ -1,4 +1,4 @@
-//! Files of a run and of the kernel: written in one go, removed when they are there.
+//! Writes and removes files, with errors that name the path.
 
 use anyhow::{Context, Result};
 use iotax_host::guard::marker;

@@ -1,5 +1,5 @@
-//! A process by its number and its start, so that a number used again is never mistaken for it:
-//! finding one, whether it runs, ending it, and what ended it.
+//! Finds, checks and ends processes. A process is identified by its pid and its start time, so that
+//! a pid that is used again is never mistaken for it.
 
 use crate::wait::wait_until;
 use anyhow::{Context, Result};
@@ -17,8 +17,8 @@ pub struct ProcessId {
     pub start_time: u64,
 }
 
-/// Finds the process of this user whose command line has `tag` as a word. (Another user can start
-/// one that has it, too.)
+/// Finds a process of this user, other than this one, whose command line has `tag` as a word.
+/// Another user's process may have it, too, and is not returned.
 ///
 /// # Errors
 /// When /proc cannot be read.
@@ -27,7 +27,8 @@ pub fn process_of_tag(tag: &str) -> Result<Option<ProcessId>> {
     Ok(all.into_iter().find(|process| process.pid != std::process::id() && is_mine(process.pid)))
 }
 
-/// Returns true if that very process is this user's and its command line carries `tag` as a word.
+/// Returns true if this process still runs, is this user's, and has `tag` as a word of its command
+/// line.
 pub fn carries(process: &ProcessId, tag: &str) -> bool {
     is_mine(process.pid) && has_word(process.pid, tag) && runs(process)
 }
@@ -37,8 +38,8 @@ fn has_word(pid: u32, tag: &str) -> bool {
     command.split(|byte| *byte == 0).any(|word| word == tag.as_bytes())
 }
 
-/// Returns true if a process is this user's. The owner of its folder in /proc may be root's (a
-/// process that is not to be looked into), its effective user is not.
+/// Returns true if a process has this user as its effective user. The owner of its folder in /proc
+/// does not show that: it may be root, for a process that nobody may inspect.
 pub(crate) fn is_mine(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
@@ -46,7 +47,8 @@ pub(crate) fn is_mine(pid: u32) -> bool {
     effective == Some(rustix::process::geteuid().as_raw())
 }
 
-/// Finds running processes whose command line, word by word, is as wanted.
+/// Returns the running processes, of any user, for whose command line, split into words,
+/// `is_wanted` is true.
 ///
 /// # Errors
 /// When /proc cannot be read.
@@ -66,9 +68,9 @@ pub fn processes(is_wanted: impl Fn(&[&str]) -> bool) -> Result<Vec<ProcessId>> 
     Ok(found)
 }
 
-/// Finds the process with a tag as [`process_of_tag`] does, where it was started a moment ago. A
-/// starter goes on as soon as the new program has its memory, and the kernel fills in the command
-/// line a little later: on a busy machine that can be seen.
+/// Finds a process as [`process_of_tag`] does, and waits up to 2 s for one that was just started:
+/// the kernel fills in its command line a little after its starter goes on, which shows on a busy
+/// machine.
 ///
 /// # Errors
 /// As [`process_of_tag`].
@@ -84,8 +86,8 @@ pub fn started_process(tag: &str) -> Result<Option<ProcessId>> {
     }
 }
 
-/// Ends that very process by SIGKILL, as a crash would, and waits until it is gone. Whoever started
-/// it removes its traces as ever.
+/// Ends this process by SIGKILL, as a crash would, and waits until it is gone. Its starter then
+/// cleans up as after any other end. Does nothing if it has ended already.
 ///
 /// # Errors
 /// When the kernel refuses, or it is still there after 10 s.
@@ -103,16 +105,16 @@ pub fn process_id(pid: u32) -> Option<ProcessId> {
     stat(pid).map(|stat| ProcessId { pid, start_time: stat.start_time })
 }
 
-/// Returns true if that very process is there and no zombie. While other threads of it are still
-/// ending, so are its files and sockets.
+/// Returns true if this process exists and has not ended. A zombie counts as running while some of
+/// its other threads are ending, as its files and sockets are still open.
 pub fn runs(process: &ProcessId) -> bool {
     let lives = |stat: &Stat| !matches!(stat.state, 'Z' | 'X') || stat.threads > 1;
     stat(process.pid).is_some_and(|stat| stat.start_time == process.start_time && lives(&stat))
 }
 
-/// Describes how one of our processes ended that has not been waited for: `signal: 9 (SIGKILL)`,
-/// `exit status: 1`. Gives one that is just ending a moment. Returns `None` if it runs, is unknown,
-/// or its end was not kept for us.
+/// Describes how a child of ours ended that has not been waited for: `signal: 9 (SIGKILL)`, `exit
+/// status: 1`. Gives one that is just ending half a second. Returns `None` if it runs, has been
+/// waited for, or the kernel does not show its exit code.
 pub fn end_of(process: &ProcessId) -> Option<String> {
     // A stream closes before its process is through.
     let _ = wait_until(ENDS_WITHIN, || !runs(process));
@@ -132,7 +134,8 @@ pub(crate) struct Stat {
     exit_code: Option<i32>,
 }
 
-/// Parses the stat file of a process. The name before the fields may have spaces and parentheses.
+/// Reads the stat file of a process; `None` if the process is gone. The name in it may have spaces
+/// and parentheses, so the fields are counted from after it.
 pub(crate) fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_ascii_whitespace().collect();

@@ -1,6 +1,6 @@
-//! Settings of a disk's queue that a person can change (scheduler, nr_requests, read_ahead_kb,
-//! ...). A driver that has a disk again starts with its own: what they were is kept, and written
-//! back. Those of a scheduler (iosched/) are not kept.
+//! Saves and restores the settings of a disk's queue that a person can change (scheduler,
+//! nr_requests, read_ahead_kb, ...), because a driver that gets a disk back starts with its own.
+//! The settings of a scheduler (iosched/) are not saved.
 
 use iotax_host::block::sys_block;
 use iotax_host::probe::Probe;
@@ -34,12 +34,13 @@ pub fn chosen(text: &str) -> String {
     word.unwrap_or(text).to_owned()
 }
 
-/// Number of looks at settings. The kernel shows a disk that it adds before it has set all of them
-/// (`disk_update_readahead` comes last in `device_add_disk`).
+/// How often settings are checked and restored again. The kernel shows a disk that it adds before
+/// it has set all of them (`disk_update_readahead` comes last in `device_add_disk`).
 const LOOKS: usize = 3;
 
-/// Restores the settings that differ from `was` until they stay. Returns those that could not be
-/// written. `pause` gives the kernel a moment.
+/// Restores the settings that differ from `was`, and does so again after each of three calls of
+/// `pause`, in which the kernel may have changed them. Returns a message for each that could not be
+/// written the last time.
 pub fn restore_for_good(
     probe: &Probe,
     disk: &str,

@@ -18,8 +18,8 @@ impl RunTag {
         }
     }
 
-    /// Returns true if a name carries the run's id, or the end of it that short names have. Names
-    /// of iSCSI and NVMe are in small letters.
+    /// Returns true if a name has the end of the run's id ([`short_id`]) in it. Ignores case, as
+    /// names of iSCSI and NVMe are in small letters.
     pub fn is_in(&self, name: &str) -> bool {
         name.to_ascii_lowercase().contains(&short_id(&self.run_id).to_ascii_lowercase())
     }
@@ -28,8 +28,8 @@ impl RunTag {
         RunTag { run_id: self.run_id.clone(), run_dir: self.directory_in(place) }
     }
 
-    /// Creates the tag of a run that is only planned: its names are complete, but nothing of them
-    /// exists.
+    /// Creates the tag of a run that is only planned, with placeholders for the run's id and
+    /// folder.
     pub fn of_none() -> RunTag {
         RunTag { run_id: "RUN".into(), run_dir: "/RUN-DIRECTORY".into() }
     }

@@ -1,6 +1,6 @@
-//! Real settings of a thing that a step made, as its own tools or the kernel report them: what was
-//! asked for is in the step, what came of it may be another (a default of a version, a size that
-//! was rounded, an offer that the other end did not take).
+//! Actual settings of what a step made, as its own tools or the kernel report them. They may differ
+//! from what the step asked for: by a version's default, a rounded size, or an offer that the other
+//! end declined.
 
 use anyhow::{Context, Result};
 use iotax_host::probe::Probe;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Names and values as their source spells them; bytes are plain numbers.
+/// Values by their names, both as their source spells them; sizes are plain numbers of bytes.
 pub type ThingSettings = BTreeMap<String, String>;
 
 /// Reads the named files of a kernel folder, without those that are missing or empty.
@@ -20,8 +20,8 @@ pub fn files(probe: &Probe, folder: &Path, names: &[&str]) -> ThingSettings {
     names.iter().filter_map(setting).collect()
 }
 
-/// Parses what `zfs get -H -p` and `zpool get -H -p` print with `-o property,value`: a line each, a
-/// tab between. A property without a value has `-`.
+/// Parses the output of `zfs get` or `zpool get` with `-H -p -o property,value`: on each line a
+/// property, a tab and its value. Leaves out properties without a value (`-`).
 pub fn properties(text: &str) -> ThingSettings {
     let lines = text.lines().filter_map(|line| line.split_once('\t'));
     let set = lines.filter(|(_, value)| *value != "-");
@@ -39,11 +39,12 @@ struct SettingPart {
     lv: Vec<BTreeMap<String, String>>,
 }
 
-/// Parses a report: fields of the volume `main` by their names, of others after the name of theirs:
-/// `pool chunk_size`. What is empty, 0 or unknown does not apply.
+/// Parses a JSON report of `lvs`. Fields of the volume `main` have their own names as keys, those
+/// of other volumes the volume's name before it: `pool chunk_size`. Leaves out values that are
+/// empty, 0 or unknown, since those fields do not apply.
 ///
 /// # Errors
-/// When that is no such report.
+/// If the text is not such a report.
 pub fn volumes(text: &str, main: &str) -> Result<ThingSettings> {
     let parsed: Lvs =
         serde_json::from_str(text).context("cannot understand what lvm lvs reports")?;

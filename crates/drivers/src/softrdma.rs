@@ -1,6 +1,6 @@
-//! RDMA for a fabric: the device that there is on the way, or one in software (rdma_rxe), on a
-//! network card or on a pair of virtual ones of our own. Whatever it is, a note says so: software
-//! says nothing about RDMA hardware.
+//! RDMA devices for a fabric: the one that the network card has, or one in software (rdma_rxe) on
+//! that card or on a pair of virtual cards of our own. A note names the device, as software is not
+//! representative of RDMA hardware.
 
 use super::export;
 use super::tool::{load_modules, tool};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const DEVICES: &str = "/sys/class/infiniband";
 const CARDS: &str = "/sys/class/net";
 
-/// Names of what is made. The kernel's have at most 15 bytes.
+/// Names of the RDMA device and the two virtual cards that a run makes. The kernel allows 15 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RdmaNames {
     pub rdma: String,
@@ -30,11 +30,11 @@ pub fn names(short: &str) -> RdmaNames {
     }
 }
 
-/// Makes a pair of cards, one with the address and an RDMA device on it, and returns the device's
-/// folder.
+/// Makes a pair of virtual cards, gives one the address (with a prefix of `prefix` bits) and an
+/// RDMA device in software, and returns the folder of that device in sysfs.
 ///
 /// # Errors
-/// When the address or a name is taken, or a tool fails.
+/// If an address of that network or a name is taken, or a tool fails.
 pub fn make_own(names: &RdmaNames, address: IpAddr, prefix: u8) -> Result<PathBuf> {
     let net = format!("{address}/{prefix}");
     let taken = run_tool(&mut tool("ip", ["-o", "addr", "show", "to", &net]))?;
@@ -55,11 +55,11 @@ pub fn make_own(names: &RdmaNames, address: IpAddr, prefix: u8) -> Result<PathBu
     add_rdma_link(names, &names.card)
 }
 
-/// Returns the RDMA device on the card that has an address; one in software is made where there is
-/// no device.
+/// Returns the folder in sysfs of the RDMA device on the network card that has an address. Makes
+/// one in software if the card has none.
 ///
 /// # Errors
-/// When no card has it, or a tool fails.
+/// If no card has the address, the card is the loopback device, or a tool fails.
 pub fn device_at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
     export::check_address(address, None)?;
     let addresses = run_tool(&mut tool("ip", ["-o", "addr", "show", "to", &address.to_string()]))?;
@@ -68,10 +68,11 @@ pub fn device_at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
     device_on_card(names, card)
 }
 
-/// Returns the RDMA device on the card by which an address is reached, as [`device_at`] does.
+/// Returns the folder in sysfs of the RDMA device on the network card through which an address is
+/// reached. Makes one in software if the card has none.
 ///
 /// # Errors
-/// When it is not reached, or a tool fails.
+/// If the address is not reached, the card is the loopback device, or a tool fails.
 pub fn toward(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
     let route = run_tool(&mut tool("ip", ["-o", "route", "get", &address.to_string()]))
         .with_context(|| format!("{address} is not reached from here"))?;
@@ -91,8 +92,7 @@ fn device_on_card(names: &RdmaNames, card: &str) -> Result<PathBuf> {
     }
 }
 
-/// Loads the modules. rdma_rxe uses crc32, which some kernels have in modules that it does not ask
-/// for.
+/// Loads rdma_rxe. It uses crc32, which some kernels have in modules that it does not load itself.
 fn load() -> Result<()> {
     for module in ["crc32_generic", "crc32_pclmul"] {
         // A module that is not there is built in, or not of this machine.
@@ -106,14 +106,14 @@ fn add_rdma_link(names: &RdmaNames, card: &str) -> Result<PathBuf> {
     Ok(Path::new(DEVICES).join(&names.rdma))
 }
 
-/// Parses `3: eth0    inet 10.0.0.1/24 brd ...`
+/// Returns the card's name from `3: eth0    inet 10.0.0.1/24 brd ...`: `eth0`.
 fn card_with(addresses: &str) -> Option<&str> {
     let name = addresses.lines().next()?.split_whitespace().nth(1)?;
     // A virtual card is shown with what it is on: `eth0.5@eth0`.
     name.split('@').next()
 }
 
-/// Parses `10.0.0.1 via 10.1.0.1 dev eth0 src ...`
+/// Returns the card's name from `10.0.0.1 via 10.1.0.1 dev eth0 src ...`: `eth0`.
 fn card_to(route: &str) -> Option<&str> {
     let mut words = route.split_whitespace().skip_while(|word| *word != "dev");
     words.nth(1)
@@ -138,7 +138,8 @@ fn cards_of(probe: &Probe, device: &Path) -> Vec<String> {
     cards
 }
 
-/// Returns what a reader of the figures must know of the device in that folder.
+/// Returns the note about an RDMA device, given its folder in sysfs: its driver and network card,
+/// or that it is software and not representative.
 pub fn note(probe: &Probe, device: &Path) -> String {
     let name = device.file_name().unwrap_or_default().to_string_lossy();
     let cards = cards_of(probe, device);
@@ -164,7 +165,8 @@ fn card_exists(card: &str) -> bool {
     Path::new(CARDS).join(card).exists()
 }
 
-/// Removes what was made under these names; a device that was there before has another.
+/// Removes the RDMA device and the virtual cards of these names, as far as they exist. A device
+/// that was there before the run has another name.
 ///
 /// # Errors
 /// When a tool fails, or something stays.

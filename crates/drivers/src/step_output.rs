@@ -1,4 +1,4 @@
-//! What a step made.
+//! Output of a step, which later steps and undo use.
 
 use crate::process::ProcessId;
 use crate::queue::QueueSettings;
@@ -11,15 +11,15 @@ pub struct StepOutput {
     pub path: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inode: Option<u64>,
-    /// Bytes of a file that was made: with the inode, its identity.
+    /// Size of a file that was made, in bytes. With the inode, it identifies the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// True if it was there before and is ours from an earlier run: not undone.
+    /// True if the thing was there before, from an earlier run of ours. Then it is not undone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reused: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessId>,
-    /// Settings of the queue of a disk that was taken away.
+    /// Settings of the queue of a disk before it was given to a guest.
     #[serde(default, skip_serializing_if = "QueueSettings::is_empty")]
     pub queue: QueueSettings,
 }
@@ -29,7 +29,7 @@ impl StepOutput {
         StepOutput { path: Some(path.into()), ..StepOutput::default() }
     }
 
-    /// Shows the path or the process to a reader.
+    /// Returns the path, else the process, for messages.
     pub fn shown_thing(&self) -> String {
         match (&self.path, &self.process) {
             (Some(path), _) => path.display().to_string(),

@@ -1,5 +1,5 @@
-//! This machine, as operations change it. Its simulated twin is used to test undo from every prefix
-//! of a plan.
+//! The real machine, as operations change it. Tests use a simulated one to check undo after every
+//! prefix of a plan.
 
 use super::leftover::{begin_run, leftover_of};
 use super::process::{carries, process_id, runs};
@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Receives the share of something long that is done, 0 to 1, and may end it.
+/// Callback that gets the share of a long operation that is done, 0 to 1, and may end it by
+/// `Break`.
 pub type ProgressFn<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
 
 /// Time to wait for leftover programs: the longest time that a system tool was seen to take (zpool
@@ -37,8 +38,7 @@ pub enum StepProgress {
     Filled(u64),
     /// Share of a sync that is done, 0 to 1.
     Synced(f64),
-    /// Condition that is waited for, in words, and the longest wait: the thing was undone, and is
-    /// still there.
+    /// Wait for a condition, in words with the longest wait: `waiting until ... (at most 120 s)`.
     Waits(String),
 }
 
@@ -49,7 +49,8 @@ pub struct RealSystem {
     children: Vec<Child>,
     /// Files under test, locked against other runs until they are removed or the run ends.
     held: BTreeMap<PathBuf, File>,
-    /// Called while a file is filled or a sync waited for; `Break` stops with an error.
+    /// Called while a file is filled, a sync runs or something is waited for; `Break` stops with an
+    /// error.
     watcher: Option<Box<Watcher>>,
     notes: Vec<String>,
     /// True if no program of an earlier iotax or of a failed step can be running; `None` if no step
@@ -59,7 +60,8 @@ pub struct RealSystem {
 }
 
 impl RealSystem {
-    /// Makes a machine whose fills and syncs report their progress and can be stopped.
+    /// Creates a machine that reports the progress of fills, syncs and waits to `watcher`, which
+    /// can stop them by `Break`.
     pub fn watched(
         watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
     ) -> RealSystem {
@@ -70,13 +72,14 @@ impl RealSystem {
         self.watcher.as_mut().map_or(ControlFlow::Continue(()), |watcher| watcher(progress))
     }
 
-    /// Reports what share of a sync is done.
+    /// Returns a callback that reports what share of a sync is done.
     pub fn synced(&mut self) -> impl FnMut(f64) -> ControlFlow<()> {
         |share| self.report_progress(StepProgress::Synced(share))
     }
 
-    /// Reports that iotax is waiting for something. Returns true if it took too long or the user
-    /// interrupted the wait.
+    /// Returns true if a wait that began at `start` has taken longer than `limit`, or longer than
+    /// 10 s and the watcher says stop. Reports the wait for `what` to the watcher once it has taken
+    /// 2 s.
     pub fn is_given_up(
         &mut self,
         start: Instant,
@@ -100,7 +103,7 @@ impl RealSystem {
     /// waits for them.
     ///
     /// # Errors
-    /// As the change.
+    /// That of `change`.
     pub fn change<T>(
         &mut self,
         tag: &RunTag,
@@ -113,7 +116,7 @@ impl RealSystem {
         Ok(made)
     }
 
-    /// Makes sure, before anything is undone, that programs of an earlier iotax or of a failed step
+    /// Waits, before anything is undone, until the programs of an earlier iotax or of a failed step
     /// have ended.
     pub fn settle(&mut self, tag: &RunTag) -> Result<()> {
         begin_run(&tag.run_id);
@@ -127,7 +130,8 @@ impl RealSystem {
     /// Waits for all programs of the run that are still running.
     ///
     /// # Errors
-    /// [`NotOurs`] if one does not end.
+    /// [`NotOurs`] if one does not end within 2 minutes, or the wait is interrupted. Fails too if
+    /// /proc cannot be read.
     pub fn await_leftovers(&mut self, tag: &RunTag) -> Result<()> {
         let start = *self.waits_since.get_or_insert_with(Instant::now);
         while let Some((process, name)) = leftover_of(&tag.run_id)? {
@@ -152,18 +156,20 @@ impl RealSystem {
         self.notes.push(note);
     }
 
-    /// Waits for leftover programs as if it had waited for long.
+    /// Makes the next wait for leftover programs count as 20 s old, so that a watcher can stop it
+    /// at once.
     #[cfg(any(test, feature = "testing"))]
     pub fn give_up_soon(&mut self) {
         self.waits_since = Instant::now().checked_sub(STOPPED_WITHIN * 2);
     }
 
-    /// Returns the remarks so far, once.
+    /// Returns the notes that were taken since the last call.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
 
-    /// Keeps a lock on a file until [`RealSystem::release`] or the end of the run.
+    /// Keeps `lock`, a lock on the file at `path`, until [`RealSystem::release`] or the end of the
+    /// run.
     pub fn hold(&mut self, path: &Path, lock: File) {
         self.held.insert(path.to_owned(), lock);
     }
@@ -193,7 +199,7 @@ impl RealSystem {
     /// Waits until the process has made its socket.
     ///
     /// # Errors
-    /// When it ends, or has made none after a while.
+    /// If it ends first, or makes none within 20 s: with the last lines of its `log`.
     pub fn await_socket(&mut self, socket: &Path, process: &ProcessId, log: &Path) -> Result<()> {
         // If the process has ended, its own words are the reason.
         drop(wait_until(Duration::from_secs(20), || socket.exists() || !self.alive(process)));
@@ -205,10 +211,10 @@ impl RealSystem {
         bail!("the process that should listen on {} {how}: {}", socket.display(), words.trim())
     }
 
-    /// Ends the process, if it is still that process and its command line carries `tag`.
+    /// Ends the process, if it still runs, by SIGTERM and then SIGKILL.
     ///
     /// # Errors
-    /// [`NotOurs`] where its command line does not; when it does not end.
+    /// [`NotOurs`] if its command line does not have `tag` as a word. Fails too if it does not end.
     pub fn end_process(&mut self, process: &ProcessId, tag: &str) -> Result<()> {
         // A process that was started a moment ago may not show its command line yet.
         let carries = || wait_until(Duration::from_secs(2), || carries(process, tag)).is_ok();
@@ -234,7 +240,8 @@ impl RealSystem {
         bail!("process {} does not end, even by SIGKILL", process.pid)
     }
 
-    /// Returns true if that very process runs; an ended child of ours is reaped on the way.
+    /// Returns true if this process still runs. Waits for children that have ended, so that none
+    /// stays a zombie.
     fn alive(&mut self, process: &ProcessId) -> bool {
         self.children.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
         runs(process)

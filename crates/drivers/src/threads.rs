@@ -1,5 +1,5 @@
-//! Threads that serve I/O, other than the load: of the kernel's RAID, of a daemon, of QEMU.
-//! They are looked up once a stack is up; what they compute is asked around every slice.
+//! Threads that serve I/O, other than the load's: of the kernel's RAID, of a daemon, or of QEMU.
+//! They are looked up once a stack is up, and their CPU time is read before and after every slice.
 
 use iotax_facts::slice::ThreadId;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use std::fs;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServingThread {
     pub id: ThreadId,
-    /// Name that a reader gives it and those like it: `md127_raid5`, `vhost`, `reactor`.
+    /// Name in reports, which threads of the same kind share: `md127_raid5`, `vhost`, `reactor`.
     pub name: String,
     /// True if it polls: it computes all the time, whether there is work or not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -16,7 +16,7 @@ pub struct ServingThread {
     /// True if it does only a part of the work, and the threads that hand it I/O do the rest.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_part: bool,
-    /// True if it runs a virtual CPU of a guest: that is the guest's cost on its host, not an
+    /// True if it runs a virtual CPU of a guest: its time is the guest's cost on the host, not an
     /// engine's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_vcpu: bool,
@@ -45,7 +45,7 @@ pub fn of_process(pid: u32) -> Vec<ServingThread> {
     all
 }
 
-/// Returns the threads of the kernel whose names are as wanted.
+/// Returns the threads of the kernel for whose names `is_wanted` is true.
 pub fn of_kernel(is_wanted: impl Fn(&str) -> bool) -> Vec<ServingThread> {
     let thread = |entry: fs::DirEntry| {
         let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
@@ -58,8 +58,8 @@ pub fn of_kernel(is_wanted: impl Fn(&str) -> bool) -> Vec<ServingThread> {
     fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(thread).collect()
 }
 
-/// Returns the threads of an array of the kernel's: one that works, and one more while it is
-/// synced. The reader or writer does the rest.
+/// Returns the kernel's threads of an md array (`md127`): one, and another while it syncs. They do
+/// only a part of the work; the threads that read or write do the rest.
 pub fn of_array(device: &str) -> Vec<ServingThread> {
     let own =
         of_kernel(|thread| thread.strip_prefix(device).is_some_and(|rest| rest.starts_with('_')));
@@ -88,8 +88,8 @@ pub fn of_qemu(pid: u32) -> Vec<ServingThread> {
     named.collect()
 }
 
-/// Returns the reactors of an SPDK target, each of which takes a core; of another program all of
-/// its threads.
+/// Returns the reactors of an SPDK target, each of which polls on a core. For a program without
+/// reactors, returns all of its threads.
 pub fn of_target(pid: u32) -> Vec<ServingThread> {
     let all = of_process(pid);
     let reactor = |thread: &ServingThread| thread.name.starts_with(REACTOR);

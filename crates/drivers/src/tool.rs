@@ -1,6 +1,6 @@
-//! Programs of the system that steps run: explicit arguments, words that do not depend on the
-//! language, nothing to read from, an end within some time. Ctrl-C in a terminal does not reach
-//! them: what is half made by one is worse than what is made.
+//! Runs programs of the system for steps: with explicit arguments, in the C locale, without input
+//! from a terminal, and within a time limit. Ctrl-C in a terminal does not reach them, because
+//! something half made is worse than something made.
 
 use super::leftover;
 use crate::refusal::NotOurs;
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Runs a command to its end and returns its standard output.
 ///
 /// # Errors
-/// When it cannot be run, does not end, or fails: its words.
+/// If it cannot be run, does not end in time, or fails: then with its standard error.
 pub fn run_tool(command: &mut Command) -> Result<String> {
     checked_output(&typed(command), output(command)?)
 }
@@ -33,8 +33,8 @@ const CHANGES_WITHIN: Duration = Duration::from_secs(15 * 60);
 /// % of it), LVM what a cache has not written back.
 const WRITES_WITHIN: Duration = Duration::from_secs(4 * 3600);
 
-/// Words with which programs change something. A program that is not listed may change something
-/// with any words.
+/// Arguments with which a program changes something; the empty string if it never does. A program
+/// that is not listed may change something with any arguments.
 const CHANGING: &[(&str, &str)] = &[
     (
         "lvm",
@@ -62,10 +62,11 @@ fn changes(program: &str, words: &[&str]) -> bool {
 }
 
 /// Checks that only root and this user can have written a file, the folders above it and the links
-/// on its path.
+/// on its path. The error says that the file `what` (`is not used`), as another user could have
+/// `why` (`changed it`).
 ///
 /// # Errors
-/// [`NotOurs`] if another user can write to one of them.
+/// [`NotOurs`] if another user can write to one of them. Fails too if one cannot be looked at.
 pub fn nobody_else_can_write(path: &Path, what: &str, why: &str) -> Result<()> {
     let shown = path.display();
     match other_writer(path).with_context(|| format!("cannot look at {shown}"))? {
@@ -89,8 +90,8 @@ pub fn trusted_program(name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Returns a program with its arguments, not run yet. Programs of system administration are in
-/// folders that a user's `PATH` may lack.
+/// Returns the command for a program and its arguments, in the C locale and without input. Looks
+/// for the program also in folders of system administration, which a user's `PATH` may lack.
 pub fn tool(
     program: impl AsRef<Path>,
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
@@ -155,7 +156,7 @@ pub fn output_within(
 /// Runs a program to its end with a script on its standard input; returns its standard output.
 ///
 /// # Errors
-/// When it cannot be run or fails: its words.
+/// If it cannot be run, does not end in time, or fails: then with its standard error.
 pub(super) fn run_with(mut command: Command, script: &str) -> Result<String> {
     let limit = limit_of(&command);
     checked_output(&typed(&command), output_within(&mut command, limit, Some(script))?)
@@ -165,10 +166,10 @@ pub(super) fn run_within(mut command: Command, limit: Duration) -> Result<String
     checked_output(&typed(&command), output_within(&mut command, limit, None)?)
 }
 
-/// Returns the standard output of a program that did what it should.
+/// Returns the standard output of a program that has ended.
 ///
 /// # Errors
-/// When it failed: its words.
+/// If it failed: its name, `shown`, and its standard error.
 pub fn checked_output(shown: &str, output: Output) -> Result<String> {
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
@@ -177,9 +178,8 @@ pub fn checked_output(shown: &str, output: Output) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Loads those of the modules that are not loaded. The kernel would ask for some of them itself,
-/// but not where its modprobe is another than ours (a container). One that is built in need not be
-/// known.
+/// Loads those of the modules that are not loaded. The kernel would load some of them itself, but
+/// not where its modprobe is another than ours (a container).
 ///
 /// # Errors
 /// When there is no such module, or modprobe refuses.
@@ -193,8 +193,8 @@ pub fn load_modules(modules: &[&str]) -> Result<()> {
     }
 }
 
-/// Waits until udev has dealt with the events of devices, where there is a udev: it opens what has
-/// changed, and what it has open cannot be taken away.
+/// Waits up to 30 s for udev, if there is one, to handle all events of devices: it opens devices
+/// that have changed, and a device that is open cannot be removed.
 pub fn settle() {
     let _ = output(&mut tool("udevadm", ["settle", "--timeout=30"]));
 }
@@ -203,7 +203,7 @@ pub fn settle() {
 /// failures are reported.
 ///
 /// # Errors
-/// Those of the results; of several the first is the cause and the others are in its words.
+/// The first failure, with those after it as its context.
 pub fn all_of(results: Vec<Result<()>>) -> Result<()> {
     let mut failed = results.into_iter().filter_map(Result::err);
     let Some(first) = failed.next() else { return Ok(()) };
@@ -214,7 +214,7 @@ pub fn all_of(results: Vec<Result<()>>) -> Result<()> {
     }
 }
 
-/// Returns 128 bits as 8-4-4-4-12 hexadecimal digits that are the same for the same text.
+/// Returns a GUID in capitals that is derived from the text, and so the same for the same text.
 pub fn guid(text: &str) -> String {
     let word = |salt: u8| crc32fast::hash(format!("{salt} {text}").as_bytes());
     let (a, b, c, d) = (word(0), word(1), word(2), word(3));

@@ -1,7 +1,7 @@
-//! PCI functions between this host's drivers and vfio-pci, through sysfs. Only the one function is
-//! touched: its `driver_override` names the driver that may have it, so that no other device of its
-//! kind changes hands. One that somebody else keeps for a guest, or that a guest has at this
-//! moment, is neither taken nor given back.
+//! Moves a PCI function from this host's driver to vfio-pci and back, through sysfs. Only that one
+//! function is touched: its `driver_override` names the driver that may have it, so that no other
+//! device of its kind changes hands. A function that somebody else keeps for a guest, or that a
+//! guest has at this moment, is neither taken nor given back.
 
 use super::tool::tool;
 use crate::plain_file::write_sysfs;
@@ -39,10 +39,11 @@ pub const DRIVER: &str = "vfio-pci";
 /// and ten for some after a switch.
 const COMES_BACK: Duration = Duration::from_secs(30);
 
-/// Time for a guest's QEMU to release the group, before which the guest's memory is unpinned.
+/// Longest wait for a guest's QEMU to release the group. It unpins the guest's memory first.
 const LETS_GO: Duration = Duration::from_secs(10);
 
-/// Time for udev to name a disk: within a second after the kernel has; it may have more to do.
+/// Longest wait for udev to link a disk's name. It usually does so within a second, unless it is
+/// busy.
 const LINK_FOLLOWS: Duration = Duration::from_secs(5);
 
 impl PassThrough {
@@ -57,8 +58,8 @@ impl PassThrough {
         name.is_some_and(|name| pci::of_disk(probe, &name).as_deref() == Some(&*self.address))
     }
 
-    /// Returns the note for a disk that came back under another name. A link of udev's takes a
-    /// moment.
+    /// Returns a note if the disk came back under another name. Waits a little for the link that
+    /// udev makes. `None` if the disk has its name again.
     fn other_name(&self, probe: &Probe) -> Option<String> {
         wait_until(LINK_FOLLOWS, || self.is_back(probe)).err()?;
         Some(format!(
@@ -77,8 +78,8 @@ impl PassThrough {
         write_sysfs(&bound.join("unbind"), &self.address)
     }
 
-    /// Moves the function from this host's driver to vfio-pci. The hold is on a disk that is gone
-    /// with the unbind.
+    /// Moves the function from this host's driver to vfio-pci. `hold` claims the disk until the
+    /// unbind, which removes it.
     fn hand_over(&self, probe: &Probe, hold: Hold) -> Result<()> {
         write_sysfs(
             &probe.path_below(pci::function_folder(&self.address).join("driver_override")),
@@ -99,8 +100,9 @@ impl PassThrough {
         Ok(())
     }
 
-    /// Claims the disk. Whatever is refused here is refused before anything was changed. From here
-    /// on nobody can mount the disk, or use it for RAID, LVM or swap.
+    /// Claims the disk, so that nobody can mount it or use it for RAID, LVM or swap. Changes
+    /// nothing. Refuses a function that is kept for another driver, is not bound to the driver or
+    /// is not the disk that was planned, and one whose disk or IOMMU group is in use.
     fn claim_disk(&self, probe: &Probe) -> Result<Hold> {
         if let Some(other) = wanted_driver(probe, &self.address) {
             bail!("somebody else keeps {} for {other} (driver_override)", self.address);
@@ -132,15 +134,16 @@ impl PassThrough {
     }
 }
 
-/// Returns the only driver that may have a function, if anybody said so.
+/// Returns the driver that `driver_override` names as the only one that may have a function, if
+/// any.
 fn wanted_driver(probe: &Probe, address: &str) -> Option<String> {
     probe
         .read_trimmed(pci::function_folder(address).join("driver_override"))
         .filter(|driver| driver != "(null)")
 }
 
-/// Finds who has a function's IOMMU group open, or the function itself (iommufd), as the QEMU of a
-/// guest does.
+/// Describes the processes that have a function's IOMMU group open, or the function itself
+/// (iommufd), as the QEMU of a guest does.
 fn users(probe: &Probe, address: &str) -> Vec<String> {
     let group = pci::group_number(probe, address).map(|group| Path::new("/dev/vfio").join(group));
     let own = probe.folder_names(pci::function_folder(address).join("vfio-dev")).into_iter();
@@ -153,7 +156,7 @@ fn users(probe: &Probe, address: &str) -> Vec<String> {
     found.into_iter().map(|finding| finding.text).collect()
 }
 
-/// Waits for udev: its rules may set the disk up, and would do so after us.
+/// Waits for udev, if it runs: its rules set up a new disk, and could undo what is set on it later.
 fn let_udev_finish(probe: &Probe) {
     if probe.path_below("/run/udev/control").exists() {
         // Where it does not within 10 s, or is not there, the disk is there all the same.
@@ -165,8 +168,9 @@ fn let_udev_finish(probe: &Probe) {
 /// it.
 ///
 /// # Errors
-/// [`NothingMade`] when somebody uses the disk, the group or a neighbour in it, or another driver
-/// has the function. When vfio-pci does not take it.
+/// [`NothingMade`] if somebody uses the disk, the group or another device in it, another driver has
+/// the function, or vfio-pci cannot be loaded. Fails too if vfio-pci does not take the function, or
+/// the group's file does not appear.
 pub fn take_function(probe: &Probe, drive: &PassThrough) -> Result<PathBuf> {
     // What takes long comes before the last look.
     if !probe.path_below("/sys/bus/pci/drivers").join(DRIVER).exists() {
@@ -189,12 +193,12 @@ pub fn is_taken(probe: &Probe, address: &str) -> bool {
         || pci::bound_driver(probe, address).as_deref() == Some(DRIVER)
 }
 
-/// Gives a function back to the driver that it had, and waits until its disk is there again. A name
-/// that has become another's is no failure, as the kernel assigns its names again: a note says so.
+/// Gives a function back to the driver that it had, and waits until it has a disk again. Returns a
+/// note if the disk has another name now, which is no failure: the kernel assigns its names again.
 ///
 /// # Errors
-/// [`NotOurs`] when a third driver or a guest has it: it is left alone. When the old driver does
-/// not take it, or no disk comes back.
+/// [`NotOurs`] if a third driver or a guest has the function, which is then left alone. Fails too
+/// if the old driver does not take it, or no disk comes back within 30 s.
 pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
     let driver = pci::bound_driver(probe, &drive.address);
     if let Some(other) =

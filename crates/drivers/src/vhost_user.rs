@@ -18,18 +18,21 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VhostDisk {
     pub bytes: u64,
-    /// Most queues of the disk; `None`: it does not report them.
+    /// Most queues that the disk can have; `None` if the server does not report that.
     pub queues: Option<u64>,
 }
 
 /// Time limit of an answer: a server that has another guest, or hangs, does not answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
-/// The version of the protocol, and the mark of an answer.
+/// Version of the protocol, in the flags of a header.
 const VERSION: u32 = 1;
+/// Flag of a header that marks an answer.
 const ANSWER: u32 = 1 << 2;
-/// Feature bits: there are protocol features; several queues; the configuration of a device.
+/// Feature bit: the server has protocol features.
 const HAS_PROTOCOL_FEATURES: u64 = 1 << 30;
+/// Protocol feature bit: the disk has several queues.
 const QUEUES: u64 = 1 << 0;
+/// Protocol feature bit: the server answers requests for the disk's configuration.
 const CONFIG: u64 = 1 << 9;
 const GET_FEATURES: u32 = 1;
 const GET_PROTOCOL_FEATURES: u32 = 15;
@@ -38,14 +41,14 @@ const GET_QUEUE_NUM: u32 = 17;
 const GET_CONFIG: u32 = 24;
 /// Bytes that follow the header of GET_CONFIG: offset, size and flags, before the bytes themselves.
 const BEFORE_CONFIG: usize = 12;
-/// Unit of the disk's size, whatever a block of the disk has.
+/// Unit of the disk's size, in bytes, whatever its block size is.
 const SECTOR: u64 = 512;
 
-/// Asks the socket of that path what it serves.
+/// Asks the server at a socket for the size and the queues of the disk that it serves.
 ///
 /// # Errors
-/// There is no socket, it belongs to another user, no process listens there, or none that speaks
-/// vhost-user.
+/// If there is no socket, another user could have put it there, no process listens on it, or the
+/// answer is not that of a vhost-user-blk disk.
 pub fn query_socket(path: &Path) -> Result<VhostDisk> {
     is_safe(path)?;
     let stream = connect(path)?;
@@ -53,8 +56,8 @@ pub fn query_socket(path: &Path) -> Result<VhostDisk> {
         .with_context(|| format!("{} does not answer as a disk of vhost-user-blk", path.display()))
 }
 
-/// Returns the sockets from which a running QEMU has its disks, as far as a process listens on them
-/// in this network namespace.
+/// Returns the sockets of the vhost-user disks in a QEMU's command line. Leaves out those on which
+/// no process listens in this network namespace.
 pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
     let line = fs::read(format!("/proc/{}/cmdline", qemu.pid)).unwrap_or_default();
     let line = String::from_utf8_lossy(&line).into_owned();
@@ -67,7 +70,8 @@ pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| listening.contains_key(path)).collect()
 }
 
-/// Finds the process that listens on a socket, without a connection to it.
+/// Returns the pid of a process that has the listening socket at a path open; `None` if none is
+/// visible. Makes no connection.
 pub fn server(path: &Path) -> Option<u32> {
     let socket = PathBuf::from(format!("socket:[{}]", listening().get(path)?));
     let listens = |pid: &u32| {
@@ -78,8 +82,8 @@ pub fn server(path: &Path) -> Option<u32> {
     processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(listens)
 }
 
-/// Describes in a clause the sockets that nobody listens on any more; `None` if all have a
-/// listener. Makes no connection, as the server of a disk would see it.
+/// Describes, in a clause, the first of these sockets on which no process listens any more; `None`
+/// if there is none. Makes no connection, which the server of a disk would notice.
 pub fn describe_lost_sockets(watched: &[PathBuf]) -> Option<String> {
     let listening = if watched.is_empty() { BTreeMap::new() } else { listening() };
     let gone = watched.iter().find(|path| !listening.contains_key(*path))?;
@@ -118,8 +122,7 @@ fn connect(path: &Path) -> Result<UnixStream> {
     })
 }
 
-/// Checks that it is a socket, and one of root or of this user in folders that nobody else can
-/// write.
+/// Checks that it is a socket, and that only root or this user can have put it there.
 fn is_safe(path: &Path) -> Result<()> {
     let real = match path.canonicalize() {
         Ok(real) => real,

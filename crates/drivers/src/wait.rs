@@ -1,4 +1,4 @@
-//! Waits for what ends by itself.
+//! Waits for a condition, within a time limit.
 
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};

@@ -7,10 +7,11 @@ use iotax_load::{Job, TargetSpec, Worker};
 
 pub const ALL: &[&EngineKind] = &[&native::KIND, &fio::KIND];
 
-/// Makes the engine that was named, or chooses one of ours.
+/// Prepares the engine that was named, or one of our own if none was. An engine of our own shares
+/// the threads of the worker `beside`, if it can.
 ///
 /// # Errors
-/// If something does not fit, is missing, or was refused.
+/// If a target or a job does not suit the engine, a program is missing, or the system refuses.
 pub fn prepare(
     targets: &[TargetSpec],
     jobs: &[Job],

@@ -1,9 +1,9 @@
-//! What loads a target where it is, and the agent that does so for a peer: the installed fio and
-//! our own workers as engines, the writer and verifier of durability trials, and the end of the
-//! wire that answers. What a place can do beside that, its handler has.
+//! What issues load in a place, and the agent that does so for a host: fio and our own workers as
+//! engines, the writer and verifier of durability trials, and the end of the wire that answers
+//! requests. What else an agent can do is in its [`serving::Handler`].
 //!
-//! Modules: [`load_engine`] what an engine is, [`kinds`] the table of them, [`fio`], [`native`],
-//! [`probe`]; [`durability`]; [`serving`] requests of a peer, one after the other.
+//! Modules: [`load_engine`] what an engine is; [`kinds`] the table of engines; [`fio`], [`native`]
+//! and [`probe`] the engines; [`durability`] the trials; [`serving`] the agent.
 #![forbid(unsafe_code)]
 
 pub mod durability;

@@ -1,5 +1,5 @@
-//! A load engine: it is prepared once on a target, or on several at once, and then runs slices. It
-//! does not make up what it does not know.
+//! A load engine, which is prepared once for a target, or for several, and then runs slices. It
+//! leaves out what it does not know.
 
 use iotax_facts::Engine;
 use iotax_host::Missing;
@@ -18,22 +18,23 @@ pub trait LoadEngine {
     fn slice_command(&self) -> Option<Vec<String>> {
         None
     }
-    /// Runs one slice and leaves the queue empty.
+    /// Runs one slice and waits until no I/O is in flight. I/O errors are counted in the result.
     ///
     /// # Errors
-    /// When the engine died. I/O errors are counted in the result.
+    /// If the engine fails or has died.
     fn run_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError>;
     /// Returns the worker of our own generator, which may take part in a series, or `None` for
     /// another engine.
     fn own_worker(&self) -> Option<&Worker> {
         None
     }
-    /// Returns what a network probe saw besides the result of its last slice.
+    /// Returns what a network probe observed in its last slice beside the result; `None` for other
+    /// engines.
     fn probe_exchange(&self) -> Option<Exchange> {
         None
     }
-    /// Returns what was found of what it wrote; with `read`, all of it is read back now.
-    /// `progress` gets the share that is done and says whether to go on.
+    /// Returns what the engine found of what it wrote, in its own reads. With `read`, all of that
+    /// is read back first; `progress` gets the share that is done and may break that off.
     ///
     /// # Errors
     /// [`EngineError::Unfit`] for an engine that does not verify. Fails too if the engine died.
@@ -49,8 +50,8 @@ pub trait LoadEngine {
     }
 }
 
-/// Makes an engine ready on a target, or on several that get every job at once. It runs beside a
-/// worker that exists already, if it can.
+/// Prepares an engine of the kind for targets, each of which gets every job at the same time. The
+/// last argument is an existing worker, whose threads it shares if it can.
 type Prepare = fn(
     &[TargetSpec],
     &[Job],
@@ -61,8 +62,9 @@ type Prepare = fn(
 pub struct EngineKind {
     /// Needs of the engine, as ids in `host::needs`, on the machine where it runs.
     pub needs: &'static [&'static str],
-    /// Shortest window that is known well enough. In shorter ones the clock's step is above 0.1 %,
-    /// or the start-up outweighs them. Slices are made as long.
+    /// Shortest window, in nanoseconds, that the engine measures well enough: in a shorter one its
+    /// clock's step is above 0.1 %, or its start outweighs the window. Slices are made at least as
+    /// long.
     pub shortest_slice_ns: u64,
     /// True if `engine = "..."` means this kind, or if no engine is named and this is the default.
     pub answers: fn(Option<Engine>) -> bool,
@@ -82,7 +84,7 @@ pub enum EngineError {
     Fio { status: String, words: String },
     #[error("cannot read fio's output: {0}")]
     Output(String),
-    /// Probe, or the other end of one, that did not do what it should.
+    /// Probe, or the other end of one, that failed.
     #[error("{0}")]
     Probe(String),
     #[error("cannot {action}: {source}")]

@@ -43,10 +43,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Targets that may be written in a place; sent before the first worker is prepared there.
+/// What may be written in a place. The host sends it before the first worker is prepared there.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Allowed {
-    /// `--destroy`, by serial or WWN.
+    /// Drives given up by `--destroy`, by serial or WWN.
     pub consent: Vec<Consent>,
     /// Paths that the run itself made, under its journal: loop devices, disks of our guests.
     pub made: Vec<PathBuf>,
@@ -57,16 +57,16 @@ pub struct Allowed {
 
 pub const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// Time before a common start at which the CPU times are read. Reading them takes a tenth of it, in
-/// a translator too.
+/// Time before a common start, in nanoseconds, at which CPU times and device counts are read.
+/// Reading takes a tenth of it, even in an emulated guest.
 pub const READY_BEFORE_NS: u64 = 3_000_000;
 
-/// Inverse of the largest share of a slice's window that reading the CPU times may take. They are
-/// read around each slice of a series only where it takes no more.
+/// CPU times are read around each slice of a series only if a reading takes at most one part in
+/// this many of the shortest window.
 const MOST_READING: u64 = 20;
 
-/// Line between whoever performs a request that may take long and the host: how far it is, and
-/// whether anybody wants the rest.
+/// Link from the code that performs a long request to the host. It passes on the progress, and
+/// shows whether the host still wants the answer.
 #[derive(Clone, Default)]
 pub struct ProgressLine {
     far: Arc<Mutex<Option<serde_json::Value>>>,
@@ -80,8 +80,8 @@ impl ProgressLine {
         Ok(ProgressLine { far: Arc::default(), from_host: Some(Arc::new(from_host)) })
     }
 
-    /// Reports progress to the host, with the next progress frame. Break: it has asked to stop, or
-    /// is gone.
+    /// Passes progress to the host, in the next progress frame. Returns `Break` if the host has
+    /// asked to stop, or is gone.
     pub fn report(&self, far: serde_json::Value) -> ControlFlow<()> {
         *hold(&self.far) = Some(far);
         match self.host_speaks() {
@@ -90,8 +90,8 @@ impl ProgressLine {
         }
     }
 
-    /// Returns true if the host speaks. While a request is under way it has nothing to say but that
-    /// it wants no more of it.
+    /// Returns true if the host has sent something or hung up. While a request is under way, both
+    /// mean that it no longer wants the answer.
     fn host_speaks(&self) -> bool {
         let Some(from_host) = &self.from_host else { return false };
         let mut wanted = [PollFd::new(from_host.as_ref(), PollFlags::IN)];
@@ -99,41 +99,42 @@ impl ProgressLine {
     }
 }
 
-/// Functions of a place that the wire does not have itself: the machine, its steps, its guard.
+/// What an agent can do in its place besides running workers: gather facts, perform steps, guard
+/// what is written, and read counters.
 pub trait Handler {
-    /// Receives, once and before all requests, the line on which a step reports while it is
-    /// performed.
+    /// Receives, before all requests, the link by which a step reports its progress.
     fn attach_progress_line(&mut self, _line: ProgressLine) {}
     /// Gathers the facts of this place.
     ///
     /// # Errors
-    /// Like all methods here: what failed, with its exit code in the chain where it matters.
+    /// What failed, as for all methods here. A [`Failed`] among the causes carries the exit code.
     fn gather_facts(&mut self, devices: &[PathBuf], programs: &[String]) -> Result<Facts>;
     fn handle_step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
     fn inspect_path(&mut self, path: &Path) -> Result<serde_json::Value>;
     fn ask_guard(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
-    /// Takes the guard's last look at a target, just before a worker that writes is prepared.
+    /// Checks that a target may be written, just before a worker or a trial that writes to it.
     ///
     /// # Errors
     /// Why the target must not be written.
     fn permit_write(&mut self, target: &TargetSpec) -> Result<()>;
-    /// Finds a block device.
+    /// Finds the block device with this serial or PCI address.
     ///
     /// # Errors
-    /// Fails if there is no such device, or several.
+    /// If there is no such device, or there are several.
     fn find_block_device(&mut self, key: &DiskKey) -> Result<PathBuf>;
-    /// Waits until nothing is owed to the paths.
+    /// Waits until no data for the paths is dirty in memory and no I/O is in flight on the devices
+    /// below them, at most `limit`. The result says if it gave up.
     ///
     /// # Errors
     /// What could not be read.
     fn await_quiet(&mut self, paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate>;
     fn cpu_times(&mut self) -> Result<CpuTimes>;
-    /// Returns the nanoseconds that each of these has computed; `None`: it has ended, or it is not
-    /// reported.
+    /// Returns the CPU time of each thread since its start, in nanoseconds; `None` if the thread
+    /// has ended or the kernel does not report it.
     fn thread_times(&mut self, threads: &[ThreadId]) -> Vec<Option<u64>> {
         vec![None; threads.len()]
     }
-    /// Reads CLOCK_MONOTONIC, nanoseconds; tests put a clock of their own in.
+    /// Reads CLOCK_MONOTONIC in nanoseconds. Tests replace it.
     fn clock_ns(&mut self) -> u64 {
         clock::monotonic_ns()
     }
@@ -146,7 +147,8 @@ pub trait Handler {
     fn device_reading(&mut self, _paths: &[PathBuf]) -> DeviceReading {
         DeviceReading::default()
     }
-    /// Makes a worker; tests put their own in.
+    /// Prepares a worker that issues load; `beside` is an existing one, whose threads it may share.
+    /// Tests replace it.
     ///
     /// # Errors
     /// Why the job cannot run there.
@@ -164,7 +166,7 @@ pub trait Handler {
     fn machine_reader(&mut self) -> Option<ReadMachine> {
         None
     }
-    /// Makes a worker that is a probe of this place.
+    /// Prepares a worker that is a probe of this place.
     ///
     /// # Errors
     /// Why it cannot run here.
@@ -239,9 +241,9 @@ fn answer_all<W: Write>(
     }
 }
 
-/// Reports each second a request that is under way for as long. One thread does it for all
-/// requests: to make one for each took a translated guest longer than all else that it does for a
-/// slice.
+/// Sends a progress frame each half second, as long as a request is under way for at least that
+/// time. One thread does so for all requests: to start one for each took an emulated guest longer
+/// than everything else that it does for a slice.
 fn report_progress<W: Write>(
     writer: &Mutex<W>,
     under_way: &UnderWay,
@@ -283,8 +285,8 @@ pub fn serve_stdio(handler: &mut dyn Handler) -> Result<()> {
     served
 }
 
-/// Returns standard input and output, both without std's buffers: a line-buffered stdout would cut
-/// frames at each newline byte.
+/// Returns standard input and output without std's buffers: a line-buffered stdout would cut frames
+/// at each newline byte.
 fn stdio() -> std::io::Result<(std::fs::File, std::fs::File)> {
     let reader = std::io::stdin().as_fd().try_clone_to_owned()?;
     let writer = std::io::stdout().as_fd().try_clone_to_owned()?;
@@ -293,15 +295,17 @@ fn stdio() -> std::io::Result<(std::fs::File, std::fs::File)> {
 
 type AgentAnswer = (Response, Vec<u8>);
 
-/// Reports to the host the last acknowledged write; break: there is no host any more.
+/// Sends the number of the last acknowledged write to the host. Returns `Break` if the host is
+/// gone.
 type AckReporter<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
 struct ServingAgent<'h> {
     workers: BTreeMap<u32, Box<dyn LoadEngine>>,
     paths: BTreeMap<u32, Vec<PathBuf>>,
-    /// The other ends of network probes that run elsewhere, by the numbers of the workers there.
+    /// Other ends of network probes in other places, by the number of the probe's worker there.
     servers: BTreeMap<u32, OtherEnd>,
-    /// Time that a reading of the CPU times takes, in nanoseconds.
+    /// Time that a reading of the CPU times takes, in nanoseconds; `None` if it was not measured
+    /// yet.
     reading_ns: Option<u64>,
     handler: &'h mut dyn Handler,
     line: ProgressLine,
@@ -472,8 +476,9 @@ impl ServingAgent<'_> {
         Ok(Response::DurableWritten { acknowledged: writer::write(&disk, spec, report)? })
     }
 
-    /// Runs a slice with the CPU times around it, which the host would read too early and too late:
-    /// before the waiting for a common start, and after others have answered.
+    /// Runs a slice, and reads CPU times and device counts just before and after it. The host would
+    /// read them too early, before the wait for a common start, and too late, after others have
+    /// answered.
     fn slice(&mut self, worker: u32, spec: &SliceSpec) -> Result<Ran> {
         self.worker(worker)?;
         if let Some(begin_ns) = spec.begin_ns {
@@ -516,7 +521,7 @@ impl ServingAgent<'_> {
         self.series_of_slices(numbers, spec)
     }
 
-    /// Runs a series with engines that know no series: each slice by itself.
+    /// Runs a series as single slices, if an engine is not our own load generator.
     fn series_of_slices(&mut self, numbers: &[u32], spec: &SeriesSpec) -> Result<SeriesResult> {
         let mut result = SeriesResult {
             sums: vec![SliceResult::default(); numbers.len()],
@@ -557,7 +562,7 @@ impl ServingAgent<'_> {
     }
 }
 
-/// Measures how long a reading takes, in nanoseconds.
+/// Returns the shortest of five times that a reading takes, in nanoseconds.
 fn timed(read: &ReadMachine) -> u64 {
     let once = || {
         let began_ns = clock::monotonic_ns();
@@ -605,11 +610,11 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "without words".into())
 }
 
-/// Starts an agent in a thread of this process. It talks over a socket pair, so the path is that of
-/// any other agent.
+/// Starts an agent in a thread of this process, and returns a peer that is connected to it by a
+/// socket pair, as any other agent is by its stream.
 ///
 /// # Errors
-/// When no socket pair can be made.
+/// If no socket pair can be made.
 pub fn in_process(
     name: impl Into<String>,
     mut handler: Box<dyn Handler + Send>,

@@ -1,6 +1,6 @@
-//! Agents on hosts reached by the system's `ssh`: this binary is copied into a fresh private folder
-//! there and started. Host keys, users, ports and ProxyJump are ssh's own business. The remote
-//! shell sees fixed text with our run id in it and nothing of the user's; a destination that looks
+//! Agents on hosts that the system's `ssh` reaches: this binary is copied into a fresh private
+//! folder there and started. Host keys, users, ports and ProxyJump are left to ssh. The remote
+//! shell sees fixed text with our run id in it and nothing of the user's. A destination that looks
 //! like an option is refused.
 
 mod shared;
@@ -24,26 +24,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Time limit for a connection, its password included, and the copy.
+/// Time limit for a connection, including its password prompt, and for the copy.
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(120);
 const END_GRACE: Duration = Duration::from_secs(3);
 const LAST_WORDS_BYTES: usize = 4096;
 const ANSWER_BYTES: usize = 64 << 10;
-/// Marks our lines among what a login profile prints.
+/// Mark of iotax's own lines, which separates them from what a login profile prints.
 pub const MARK: &str = "IOTAX-SSH";
 const WITHOUT_AGENT: &str =
     "where fio is installed, ssh:HOST:/PATH,agent=fio measures without iotax there";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshOptions {
-    /// Another configuration file than ssh's own (`ssh -F`).
+    /// Configuration file for `ssh -F`; `None` for ssh's own.
     pub config: Option<PathBuf>,
-    /// The static binary to copy; `None`: this program.
+    /// Static binary to copy; `None` for this program.
     pub binary: Option<PathBuf>,
     pub limit: Duration,
-    /// The socket of a [`SharedSsh`] connection that is used when it is there.
+    /// Socket of a [`SharedSsh`] connection, which is used if it exists.
     pub shared: Option<PathBuf>,
-    /// Fixed words after the binary's name.
+    /// Arguments with which the copied binary is started.
     agent_words: &'static str,
 }
 
@@ -55,18 +55,21 @@ impl Default for SshOptions {
 }
 
 impl SshOptions {
-    /// Takes `IOTAX_SSH_CONFIG` as the configuration file, if it is set.
+    /// Returns the default options with the configuration file that `IOTAX_SSH_CONFIG` names, if it
+    /// is set.
     pub fn from_env() -> SshOptions {
         let config = std::env::var_os("IOTAX_SSH_CONFIG").filter(|value| !value.is_empty());
         SshOptions { config: config.map(PathBuf::from), ..SshOptions::default() }
     }
 }
 
-/// Copies the binary to `host`, starts it and says hello. The peer is named `ssh:HOST`.
+/// Copies the binary to `host`, starts it as agent and says hello. The peer is named `ssh:HOST`. If
+/// the agent does not start, removes what was copied.
 ///
 /// # Errors
-/// [`WireFault::Unreachable`] with ssh's words, or whatever the agent's greeting gives. What was
-/// copied is removed again when the agent did not start.
+/// Bad input for a host or run id that is not allowed. [`WireFault::Unreachable`],
+/// [`WireFault::NotStarted`] or [`WireFault::Occupied`] if the agent is not started, with what ssh
+/// reports; else the fault of its hello.
 pub fn connect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer, WireError> {
     check_words(host, run_id)?;
     let place = install(host, run_id, options)?;
@@ -78,11 +81,11 @@ pub fn connect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer, W
     started
 }
 
-/// Connects as [`connect`] does to a host where an earlier agent of ours is gone. Removes what is
-/// left of that agent, and waits for one that still works.
+/// Connects as [`connect`] does to a host where an earlier agent of this run may be left. Waits for
+/// one that still works, and removes its copy.
 ///
 /// # Errors
-/// As [`connect`]; when the earlier agent does not end.
+/// As [`connect`] and [`await_agents`].
 pub fn reconnect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer, WireError> {
     let agents = AWAIT.replace("iotax-RUN*", "iotax-RUN");
     await_by(host, run_id, &agents, options)?;
@@ -90,7 +93,7 @@ pub fn reconnect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer,
     connect(host, run_id, options)
 }
 
-/// Adds a hint for a binary that a kernel does not run, which ends before it says hello.
+/// Adds a hint if the host cannot run the copied binary, which then ends before it says hello.
 fn with_hint(mut error: WireError) -> WireError {
     let words = error.last_words.to_ascii_lowercase();
     let refused =
@@ -101,11 +104,12 @@ fn with_hint(mut error: WireError) -> WireError {
     error
 }
 
-/// Removes what [`connect`] copied, for a run whose agent was killed. Returns true if there was
-/// something.
+/// Removes the copy that [`connect`] made, for a run whose agent was killed. Returns true if there
+/// was one.
 ///
 /// # Errors
-/// When the host cannot be reached or the folder cannot be removed.
+/// Bad input for a host or run id that is not allowed. Fails too if the host cannot be reached or
+/// the folder cannot be removed.
 pub fn remove_remote(host: &str, run_id: &str, options: &SshOptions) -> Result<bool, WireError> {
     check_words(host, run_id)?;
     let script = REMOVE.replace("RUN", run_id);
@@ -116,11 +120,12 @@ pub fn remove_remote(host: &str, run_id: &str, options: &SshOptions) -> Result<b
     }
 }
 
-/// Waits until no agent of a killed run works on `host` any more. An agent in the midst of a step
-/// goes on to its end, and an earlier look would miss what it makes.
+/// Waits until no agent of a killed run works on `host` any more. An agent in the middle of a step
+/// goes on to its end, and what it makes until then must not be missed.
 ///
 /// # Errors
-/// When the host cannot be reached, or an agent does not end.
+/// Bad input for a host or run id that is not allowed. Fails too if the host cannot be reached, or
+/// an agent does not end within 3 minutes.
 pub fn await_agents(host: &str, run_id: &str, options: &SshOptions) -> Result<(), WireError> {
     await_by(host, run_id, AWAIT, options)
 }
@@ -147,8 +152,8 @@ fn await_by(host: &str, run_id: &str, script: &str, options: &SshOptions) -> Res
     Err(unreachable(host, why, String::new()))
 }
 
-/// Returns the command with which a person removes this run's folder, wherever it is, and no other
-/// run's.
+/// Returns the command by which a person removes this run's folder on the host, wherever iotax has
+/// made it.
 pub fn remove_by_hand(host: &str, run_id: &str) -> String {
     let (temporary, cached) = (format!("/tmp/iotax-{run_id}"), format!("iotax-{run_id}"));
     let command =
@@ -156,8 +161,7 @@ pub fn remove_by_hand(host: &str, run_id: &str) -> String {
     format!("ssh {} {}", shell::quote_word(host), shell::quote_word(&command))
 }
 
-/// Checks the host and the run id, as ssh takes `-oProxyCommand=...` for an option wherever it
-/// appears.
+/// Checks the host and the run id. ssh would take one like `-oProxyCommand=...` for an option.
 fn check_words(host: &str, run_id: &str) -> Result<(), WireError> {
     check_host(host)?;
     if !is_id(run_id) {
@@ -175,11 +179,11 @@ fn bad_input(host: &str, message: String) -> WireError {
     error
 }
 
-/// Checks that ssh accepts the name of the host, and that the ssh configuration that was named is a
-/// regular file, which ssh can read to its end.
+/// Checks that the name of the host is a destination for ssh, and that the file in
+/// `IOTAX_SSH_CONFIG`, if it is set, is a regular file that can be read.
 ///
 /// # Errors
-/// Bad input.
+/// Bad input, if one of them is not.
 pub fn check_host(host: &str) -> Result<(), WireError> {
     let config = SshOptions::from_env().config.filter(|path| path != Path::new("none"));
     if let Some(config) = config.filter(|path| path != Path::new("/dev/null")) {
@@ -234,9 +238,9 @@ const REMOVE: &str = concat!(
     "rm -f \"$d/iotax\" \"$d/probe\"; rmdir \"$d\" || exit 0; echo IOTAX-SSH removed; fi; done; ",
     "echo IOTAX-SSH end clean",
 );
-/// Waits until no copy of the run's agent runs any more. The link `exe` shows the path of a copy,
-/// even after the file is removed. A copy that is stopped (SIGSTOP) would never end, so it is
-/// killed.
+/// Waits until no copy of the run's agent runs any more, at most SECONDS. The link `exe` of a
+/// process shows the path of the copy, even after the file is removed. A copy that is stopped
+/// (SIGSTOP) would never end, so it is killed.
 const AWAIT: &str = concat!(
     "echo; n=0; while [ $n -lt SECONDS ]; do b=; for e in /proc/[0-9]*/exe; do ",
     "case \"$(readlink \"$e\" 2>/dev/null)\" in */iotax-RUN*/iotax*) if [ -O \"$e\" ]; then b=1; ",
@@ -244,7 +248,7 @@ const AWAIT: &str = concat!(
     "if [ -z \"$b\" ]; then echo IOTAX-SSH end quiet; exit 0; fi; n=$((n+1)); sleep 1; done; ",
     "echo IOTAX-SSH end busy",
 );
-/// Time limit of the wait: well within that of one script.
+/// Seconds that one script waits: well within the time limit of a script.
 const AWAIT_SECONDS: u32 = 15;
 const AWAIT_TIMES: u32 = 12;
 
@@ -340,8 +344,11 @@ fn start(
     Ok(peer)
 }
 
-/// Returns the system's ssh that has the login shell there run `remote`. Its streams are the
-/// caller's.
+/// Returns the command that runs `remote` in the login shell of the host by the system's ssh. The
+/// caller sets its streams.
+///
+/// # Errors
+/// If another user can write the configuration file.
 pub fn command(host: &str, remote: &str, options: &SshOptions) -> io::Result<Command> {
     let mut command = bare(options)?;
     if let Some(socket) = &options.shared {
@@ -351,8 +358,8 @@ pub fn command(host: &str, remote: &str, options: &SshOptions) -> io::Result<Com
     Ok(command)
 }
 
-/// Returns the ssh command without host and remote command. ssh itself checks who can have written
-/// the configuration in ~/.ssh, but does not check other files.
+/// Returns the ssh command without the host and the remote command. Refuses a configuration file
+/// that another user can write: ssh checks only those in ~/.ssh.
 fn bare(options: &SshOptions) -> io::Result<Command> {
     // ssh uses these names for "no configuration".
     let is_none =
@@ -375,7 +382,7 @@ fn bare(options: &SshOptions) -> io::Result<Command> {
     Ok(command)
 }
 
-/// An ssh process and the end of its stderr.
+/// ssh process, and the end of its standard error.
 struct Ssh {
     process: Child,
     words: StreamTail,
@@ -410,7 +417,8 @@ impl Ssh {
         Ok(Ssh { process, words: words.unwrap_or_default() })
     }
 
-    /// Waits until it ends, kills it after `limit`.
+    /// Waits until it ends, and kills it after `limit`. Returns its status; `None` if it was
+    /// killed.
     fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
         if let Ok(Some(status)) = ended_within(&mut self.process, limit) {
             return Some(status);
@@ -421,7 +429,8 @@ impl Ssh {
         None
     }
 
-    /// Ends the ssh. The peer's writer is closed by now: a healthy agent ends by itself.
+    /// Waits for the end of the ssh, and kills it after `grace`. The peer's writer is closed by
+    /// now, so a healthy agent ends by itself.
     fn end(mut self, grace: Duration) {
         self.wait(grace);
     }
@@ -434,7 +443,7 @@ struct ScriptOutput {
 }
 
 impl ScriptOutput {
-    /// Returns the rest of our line that begins with `key`.
+    /// Returns the rest of the first of iotax's lines that begins with the word `key`.
     fn marked_line(&self, key: &str) -> Option<&str> {
         let lines =
             self.stdout.lines().filter_map(|line| line.strip_prefix(MARK)?.strip_prefix(' '));
@@ -476,8 +485,8 @@ impl ScriptOutput {
     }
 }
 
-/// Describes a connection that ssh could not make, by its words: `cannot connect: Connection
-/// refused; hint: ...`.
+/// Describes a connection that ssh could not make, from its standard error `words`: `cannot
+/// connect: Connection refused; hint: ...`.
 pub fn without_connection(host: &str, words: &str) -> String {
     const HINTS: [(&[&str], &str); 3] = [
         (
@@ -510,8 +519,8 @@ pub fn tail(text: &str) -> String {
         .map_or_else(String::new, |(at, _)| text[at..].to_owned())
 }
 
-/// Runs a script to its end. Once it has said its first word it gets a line that says `go`, and
-/// then `input`.
+/// Runs a script to its end. If there is `input`, writes a line `go` and then that file to it, once
+/// it has printed the first of iotax's lines.
 fn run_script(
     host: &str,
     script: &str,
@@ -551,7 +560,7 @@ pub fn unreachable(host: &str, message: String, words: String) -> WireError {
     WireError::new(&format!("ssh:{host}"), WireFault::Unreachable(message), words)
 }
 
-/// The last output of a stream, which a separate thread reads. iotax's own lines come last.
+/// Last output of a stream, which a thread reads.
 #[derive(Clone, Default)]
 struct StreamTail(Arc<Mutex<Heard>>);
 
@@ -562,8 +571,9 @@ struct Heard {
 }
 
 impl StreamTail {
-    /// Keeps the last `keeps` bytes, and signals `answered` at the first of iotax's lines. It stops
-    /// reading a stream that is longer than any program's output: the next write to it fails.
+    /// Keeps the last `keeps` bytes of the stream, and signals `answered` at the first of iotax's
+    /// lines. Stops reading after more than any program prints, so that the next write to the
+    /// stream fails.
     fn keep_last(
         mut pipe: impl Read + Send + 'static,
         keeps: usize,
@@ -603,8 +613,8 @@ impl StreamTail {
         String::from_utf8_lossy(self.heard().last.make_contiguous()).replace('\r', "")
     }
 
-    /// Waits briefly, after ssh has ended, until all output is read. Another process may still hold
-    /// the stream open.
+    /// Returns the output once all of it is read, or half a second after the call: ssh has ended,
+    /// but another process may hold the stream open.
     fn settled(&self) -> String {
         // After that, the output that has arrived is used.
         let _ = wait_until(Duration::from_millis(500), || self.heard().is_over);
@@ -612,8 +622,8 @@ impl StreamTail {
     }
 }
 
-/// Computes POSIX cksum: CRC of the content and then of its length in as few bytes as it needs, low
-/// byte first.
+/// Returns the POSIX cksum of the content and its length. The CRC is over the content and then its
+/// length, low byte first, in as few bytes as the length needs.
 fn cksum(mut content: impl Read) -> std::io::Result<(u32, u64)> {
     let crc = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_CKSUM);
     let mut digest = crc.digest();

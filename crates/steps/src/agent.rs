@@ -1,6 +1,6 @@
-//! The agent serves the wire protocol in another place: on standard input and output over SSH, or
-//! on a guest's virtio-serial port. `iotax-agent` does only this; `iotax agent` does the same.
-//! [`crate::agent_program`] chooses which one is copied.
+//! The agent serves the wire protocol on another host or in a guest: on standard input and output
+//! over SSH, or on a guest's virtio-serial port. `iotax-agent` does only this; `iotax agent` does
+//! the same. [`crate::agent_program`] chooses which of the two is copied.
 
 use crate::agent_handler::HostHandler;
 use crate::agent_program::{BUILD, NAME};
@@ -12,22 +12,23 @@ use std::fs::File;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Seconds that an agent waits for a guest's own system, unless its host says another number.
+/// Seconds that an agent waits for a guest's own system to start, unless its host gives another
+/// number.
 pub const PATIENCE: u64 = 150;
 
 /// Stream that an agent serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Serve {
     Stdio,
-    /// Port of a guest with a system of its own. The agent waits this long for that system, and
-    /// powers the guest off at the end.
+    /// Virtio-serial port of a guest that runs its own system. The agent waits this long for that
+    /// system to start, and powers the guest off at the end.
     Port(Duration),
 }
 
-/// Serves until the other end is gone.
+/// Serves requests until the other end is gone.
 ///
 /// # Errors
-/// When the host's end is garbled; when this is no guest that has such a port.
+/// If the stream fails or what comes is no message, or this is not a guest with such a port.
 pub fn serve(what: Serve) -> Result<()> {
     match what {
         Serve::Port(patience) => init::supervise(patience).map(|never| match never {}),
@@ -35,7 +36,8 @@ pub fn serve(what: Serve) -> Result<()> {
     }
 }
 
-/// Runs the life of a guest if this process is its PID 1: serves the port, then powers off.
+/// Runs a guest as its PID 1, if this process is that: serves the port, then powers off. Returns
+/// `None` if it is not.
 pub fn init_if_pid_1() -> Option<ExitCode> {
     init::is_init().then(|| init::run(serve_port))
 }

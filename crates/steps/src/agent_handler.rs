@@ -1,5 +1,5 @@
-//! Abilities of the agent's end of the wire, in any place: the machine's facts, its steps, the
-//! guard's look at a path, the quiesce gate.
+//! What the agent can do on its machine: gather facts, perform steps, inspect paths and guard them
+//! against writes, and wait until the machine is quiet.
 
 use anyhow::{Context, Result, bail};
 use iotax_drivers::disk_key::{self as disk, DiskKey};
@@ -18,11 +18,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Dirty bytes of the whole machine up to which it counts as quiet: others write, too. Our own
-/// files may have none.
+/// Most dirty bytes with which the whole machine counts as quiet: other programs write, too. Used
+/// where the dirty bytes of the paths alone are not known; those must be 0.
 const QUIET_OF_ALL: u64 = 8 << 20;
 
-/// Handles requests for this machine. Nothing may be written until it is allowed.
+/// Handler of requests for this machine. It permits no write before the host has said what may be
+/// written.
 #[derive(Default)]
 pub struct HostHandler {
     system: RealSystem,

@@ -1,4 +1,4 @@
-//! The program that is copied into guests and to hosts.
+//! The program that is copied into guests and to hosts as the agent.
 
 use iotax_remote::ssh::SshOptions;
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
@@ -9,7 +9,8 @@ use std::sync::OnceLock;
 
 pub const NAME: &str = "iotax-agent";
 
-/// Identity of the sources of which an agent is built: the wire has no versions within one release.
+/// Identity of the sources that an agent is built of. Both ends must have the same, as the wire
+/// protocol has no versions within one release.
 pub const BUILD: &str = env!("IOTAX_AGENT_BUILD");
 
 /// Returns the program that is copied into guests and to hosts: `iotax-agent` beside this program
@@ -27,14 +28,14 @@ fn agent_beside() -> Option<PathBuf> {
     (asked.status.success() && asked.stdout.trim_ascii() == BUILD.as_bytes()).then_some(path)
 }
 
-/// Returns `Some` for a regular file that only root or this user can write.
+/// Returns `Some` for a regular file that root or this user owns and nobody else can write.
 fn is_trusted(path: &Path) -> Option<()> {
     let meta = std::fs::symlink_metadata(path).ok()?;
     let own = [0, rustix::process::geteuid().as_raw()].contains(&meta.uid());
     (meta.is_file() && own && meta.mode() & 0o022 == 0).then_some(())
 }
 
-/// Returns the settings of an ssh that copies [`program`].
+/// Returns the options for SSH connections, with [`program`] as the binary that is copied.
 pub fn ssh_options() -> SshOptions {
     let mut options = SshOptions::from_env();
     options.binary = Some(program().to_owned());

@@ -1,5 +1,5 @@
-//! Cleaning after a run that was killed or rebooted away: everything its journal says was begun
-//! and not undone, in reverse order. A run that is still going is not touched.
+//! Cleans up after a run that was killed or ended by a reboot: undoes, in reverse order, all that
+//! its journal says was begun and not undone.
 
 use super::executor::{Left, undo_one};
 use super::journal::{self, Journal, Open};
@@ -15,16 +15,16 @@ use std::path::Path;
 #[derive(Debug, Default)]
 pub struct Cleaned {
     pub undone: Vec<Undoing>,
-    /// Things that are still there, or may be.
+    /// Things that could not be removed, or may exist without being in the journal.
     pub left: Vec<Left>,
-    /// Remarks that are no failure.
+    /// Notes that are no failures.
     pub notes: Vec<String>,
 }
 
 #[derive(Debug)]
 pub struct Pending {
     pub steps: Vec<Open>,
-    /// Things that may be left beside them, since the journal is damaged.
+    /// What may be left besides these, if the journal is damaged.
     pub unknown: Option<Left>,
 }
 
@@ -34,10 +34,10 @@ impl Pending {
     }
 }
 
-/// Finds what would be undone.
+/// Returns the steps that cleaning would undo, the last first.
 ///
 /// # Errors
-/// When the journal cannot be read, or the run's folder is not ours alone.
+/// If the journal cannot be read, or another user could have written it.
 pub fn pending(run_dir: &Path) -> Result<Pending> {
     let log = journal::read_journal(run_dir)?;
     let mut steps = journal::open_steps(&log.entries);
@@ -45,7 +45,8 @@ pub fn pending(run_dir: &Path) -> Result<Pending> {
     Ok(Pending { steps, unknown: unknown(run_dir, &log.damage) })
 }
 
-/// Describes what a damaged journal no longer names, which only a person can find.
+/// Describes what a damaged journal may no longer name, with commands by which a person finds it;
+/// `None` if the journal is not damaged.
 fn unknown(run_dir: &Path, damage: &[String]) -> Option<Left> {
     if damage.is_empty() {
         return None;
@@ -70,7 +71,7 @@ fn unknown(run_dir: &Path, damage: &[String]) -> Option<Left> {
 /// Undoes what an ended run left. The caller holds the run's lock.
 ///
 /// # Errors
-/// When the journal cannot be read or written; what cannot be undone is in the result.
+/// If the journal cannot be read or written. What cannot be undone is in the result instead.
 pub fn clean(run_dir: &Path, run_id: &str, places: &mut PlaceExecutors) -> Result<Cleaned> {
     undo_all(run_dir, &RunTag { run_id: run_id.to_owned(), run_dir: run_dir.to_owned() }, places)
 }

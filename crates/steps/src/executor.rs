@@ -1,6 +1,6 @@
-//! The one executor: intent on disk, the step, what it yielded on disk; and back again in
-//! reverse order. A failed step is taken back at once; a failed undo reports both causes and the
-//! command left to run.
+//! Performs steps and undoes them. An intent is in the journal before its step is performed, and
+//! the step's output after it. A failed step is undone at once; a failed undo reports both causes
+//! and the command that a person can run.
 
 use super::journal::{Journal, Open};
 use super::leftover_superblocks;
@@ -21,7 +21,7 @@ use iotax_units::shell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Performs steps and remembers what is up.
+/// Performs the steps of a run, and undoes those that are up in reverse order.
 pub struct Executor {
     places: PlaceExecutors,
     journal: Journal,
@@ -36,7 +36,7 @@ pub struct Left {
     pub what: String,
     pub place: Place,
     pub cause: anyhow::Error,
-    /// The command that a person would type there.
+    /// Command that a person would run in that place to finish.
     pub by_hand: Option<String>,
 }
 
@@ -53,10 +53,10 @@ impl Executor {
         self.places.add_executor(place, executor);
     }
 
-    /// Reads the state of what a step made; `None` if it has none beyond existing.
+    /// Reads the array state of what a step made; `None` if it has no such state.
     ///
     /// # Errors
-    /// When it is not up, or its place does not answer.
+    /// If the step is not up, its place does not answer, or the state cannot be read.
     pub fn state_of(&mut self, step: StepId) -> Result<Option<ArrayState>> {
         let (at, made) = self.made_by(step)?;
         self.places.executor_in(&at.place)?.read_array_state(&at.op, &made)
@@ -65,23 +65,23 @@ impl Executor {
     /// Reads the actual settings of what a step made, as its own tools report them.
     ///
     /// # Errors
-    /// When it is not up, or its place does not answer.
+    /// If the step is not up, its place does not answer, or the settings cannot be read.
     pub fn settings_of(&mut self, step: StepId) -> Result<ThingSettings> {
         let (at, made) = self.made_by(step)?;
         self.places.executor_in(&at.place)?.read_thing_settings(&at.op, &made)
     }
 
-    /// Returns the threads that serve I/O for what a step made.
+    /// Returns the place of a step, and the threads there that serve I/O for what it made.
     ///
     /// # Errors
-    /// When it is not up, or its place does not answer.
+    /// If the step is not up, its place does not answer, or the threads cannot be found.
     pub fn threads_of(&mut self, step: StepId) -> Result<(Place, Vec<ServingThread>)> {
         let (at, made) = self.made_by(step)?;
         let threads = self.places.executor_in(&at.place)?.list_serving_threads(&at.op, &made)?;
         Ok((at.place, threads))
     }
 
-    /// Returns a step that is up, as it was performed.
+    /// Returns a step that is up, with all paths resolved, and its output.
     fn made_by(&self, step: StepId) -> Result<(Step, StepOutput)> {
         let up = |open: &Open| {
             (open.step.id == step).then(|| Some((open.step.clone(), open.made.clone()?)))
@@ -90,18 +90,18 @@ impl Executor {
         found.with_context(|| format!("step {step} is not up"))
     }
 
-    /// Returns the executor in a place, to ask it what is no step.
+    /// Returns the executor in a place, for requests that are not steps.
     ///
     /// # Errors
-    /// When it was not reached.
+    /// If the place is not reached.
     pub fn executor_at(&mut self, place: &Place) -> Result<&mut dyn PlaceExecutor> {
         self.places.executor_in(place)
     }
 
-    /// Performs one step. On failure what it half made is undone.
+    /// Performs one step. If it fails, undoes what it made until then, unless that is nothing.
     ///
     /// # Errors
-    /// What could not be done and why; exit code 5 when it could not be taken back either.
+    /// The cause of the failure; with exit code 5 if undoing failed, too.
     pub fn perform_step(&mut self, step: &Step) -> Result<StepOutput> {
         let executor = self.places.executor_in(&step.place)?;
         let op = {
@@ -126,10 +126,11 @@ impl Executor {
         }
     }
 
-    /// Returns the path of a reference.
+    /// Returns the path that a reference stands for.
     ///
     /// # Errors
-    /// When the step that yields it has not been performed, or only a guest knows it.
+    /// If the step that yields it has not been performed or yielded no path, only a guest knows the
+    /// path, or there is none.
     pub fn path_of(&self, path: &PathRef) -> Result<PathBuf> {
         if let PathRef::Yield(step) = path {
             let made = self.yields.get(step).and_then(|made| made.path.clone());
@@ -138,33 +139,35 @@ impl Executor {
         path.resolved_path().map(Path::to_owned)
     }
 
-    /// Returns a command line with what steps yielded in the places of `@below0@`, ...
+    /// Returns a command line with the paths of `belows` in the places of `@below0@`, `@below1@`,
+    /// ...
     ///
     /// # Errors
-    /// When that step has yielded no path.
+    /// If a path is not known or not UTF-8.
     pub fn words_of(&self, words: &[String], belows: &[PathRef]) -> Result<Vec<String>> {
         let paths = belows.iter().map(|below| self.path_of(below)).collect::<Result<Vec<_>>>()?;
         let paths: Vec<&std::path::Path> = paths.iter().map(|path| path.as_path()).collect();
         super::op::with_belows(words, &paths)
     }
 
-    /// Drops the last step from those that are up without undoing it, because it made nothing.
+    /// Removes the last step from those that are up without undoing it, because it made nothing,
+    /// and notes it as undone in the journal.
     ///
     /// # Errors
-    /// When the journal cannot be written.
+    /// If the journal cannot be written.
     pub fn forget_last(&mut self) -> Result<()> {
         self.up.pop().map_or(Ok(()), |open| self.journal.append_undone(open.seq))
     }
 
-    /// Returns the number of steps that are up: a mark for `undo_to`.
+    /// Returns the number of steps that are up, to which [`Executor::undo_to`] can go back.
     pub fn mark(&self) -> usize {
         self.up.len()
     }
 
-    /// Undoes in reverse order down to a mark, going on past failures.
+    /// Undoes the last steps until `mark` steps are up, even if some cannot be undone.
     ///
     /// # Errors
-    /// Exit code 5 with everything that is left.
+    /// Exit code 5 with everything that is left, if anything is.
     pub fn undo_to(&mut self, mark: usize) -> Result<()> {
         let mut left = Vec::new();
         while self.up.len() > mark {
@@ -177,7 +180,7 @@ impl Executor {
         report_left(&left)
     }
 
-    /// Returns the remarks from undoing that are no failures, since the last call.
+    /// Returns the notes from all places since the last call.
     pub fn notes(&mut self) -> Vec<String> {
         self.places.notes()
     }
@@ -202,12 +205,12 @@ impl Executor {
     }
 }
 
-/// Undoes one open step and returns what was undone, if anything. What the step yielded identifies
-/// its thing. Without a yield the thing is searched for, except among what the `others`, the run's
-/// other open steps, made.
+/// Undoes one open step and returns what was undone, if anything. The step's output shows what to
+/// undo. If the journal has none, the thing is searched for, except among what the run's other open
+/// steps, `others`, made.
 ///
 /// # Errors
-/// What is left, with its cause and the command to run.
+/// What is left, with the cause and the command that a person can run.
 pub fn undo_one(
     places: &mut PlaceExecutors,
     journal: &mut Journal,
@@ -274,8 +277,8 @@ pub fn undo_one(
     })
 }
 
-/// Returns what the other steps of the same boot and place made: after the next boot, and
-/// elsewhere, names of devices mean something else.
+/// Returns the outputs of the other steps of the same boot and place. After a reboot, and in
+/// another place, the same name may be another device.
 fn made_beside(open: &Open, others: &[Open]) -> Vec<StepOutput> {
     let is_beside = |other: &&Open| {
         other.seq != open.seq
@@ -289,7 +292,7 @@ fn made_beside(open: &Open, others: &[Open]) -> Vec<StepOutput> {
 /// Turns what is left into an error with exit code 5.
 ///
 /// # Errors
-/// When anything is left.
+/// If anything is left.
 pub fn report_left(left: &[Left]) -> Result<()> {
     if left.is_empty() {
         return Ok(());

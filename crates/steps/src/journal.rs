@@ -1,5 +1,5 @@
-//! The journal of a run: what was about to be done is on disk before it is done, what it yielded
-//! after. It lies in the run's folder, so `clean` needs nothing else after a kill -9 or a reboot.
+//! The journal of a run: on disk are each intent before its step is performed, and the output after
+//! it. It is in the run's folder, so `clean` needs nothing else after a kill -9 or a reboot.
 
 use crate::step::Step;
 use anyhow::{Context, Result, ensure};
@@ -14,15 +14,15 @@ use std::path::Path;
 
 pub const FILE: &str = iotax_journal::JOURNAL;
 
-/// Version of the journal's lines, which is not the record's: an older iotax that cannot read a
-/// run's figures must still clean up after it.
+/// Version of the journal's lines. It is not the version of the run's record: an iotax that cannot
+/// read the record's figures must still be able to clean up.
 const VERSION: u32 = 2;
 
 /// Bytes of the largest journal. A run performs thousands of steps at most: a larger file is
 /// nothing that iotax wrote, and must not fill the memory.
 const LARGEST: u64 = 64 << 20;
 
-/// Most faults that are listed; the others are counted.
+/// Most faults of a journal that are described; for more, only their number is given.
 const MOST_DAMAGE: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,28 +30,29 @@ const MOST_DAMAGE: usize = 10;
 pub enum JournalEntry {
     Intent {
         seq: u64,
-        /// The boot it was done in: loop devices, mounts and processes end with it.
+        /// Id of the boot in which it was performed: loop devices, mounts and processes end with
+        /// it.
         boot_id: String,
-        /// Step, with every path resolved.
+        /// The step, with every path resolved.
         step: Box<Step>,
     },
     Done {
         seq: u64,
         made: StepOutput,
     },
-    /// Undone, or found not to be there.
+    /// The step was undone, or nothing of it was found.
     Undone {
         seq: u64,
     },
 }
 
-/// Step that was begun and not undone.
+/// Step whose intent is in the journal and that was not undone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Open {
     pub seq: u64,
     pub boot_id: String,
     pub step: Step,
-    /// Output of the step; `None` when the run ended between intent and done.
+    /// Output of the step; `None` if the run ended before it was written.
     pub made: Option<StepOutput>,
 }
 
@@ -63,10 +64,10 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal of a run, new or to go on with. Removes what a kill tore of its last line.
+    /// Opens the journal of a run, or makes it. Cuts off a last line that a kill left incomplete.
     ///
     /// # Errors
-    /// When the file cannot be opened or read.
+    /// If the file cannot be opened, read or written, or another user could have written it.
     pub fn open(run_dir: &Path) -> Result<Journal> {
         let log = read_journal(run_dir)?;
         let next_seq =
@@ -82,10 +83,10 @@ impl Journal {
         Ok(Journal { file, next_seq, appended: 0 })
     }
 
-    /// Writes the intent and returns its number.
+    /// Writes the intent of a step and returns its number in the journal.
     ///
     /// # Errors
-    /// When it could not be made durable: the step must not be done then.
+    /// If it is not surely on disk. The step must not be performed then.
     pub fn append_intent(&mut self, boot_id: &str, step: &Step) -> Result<u64> {
         let seq = self.next_seq;
         self.append(&JournalEntry::Intent {
@@ -98,10 +99,10 @@ impl Journal {
         Ok(seq)
     }
 
-    /// Writes what a step made.
+    /// Writes the output of a step.
     ///
     /// # Errors
-    /// When it could not be made durable.
+    /// If it is not surely on disk.
     pub fn append_done(&mut self, seq: u64, made: &StepOutput) -> Result<()> {
         self.append(&JournalEntry::Done { seq, made: made.clone() })
     }
@@ -109,7 +110,7 @@ impl Journal {
     /// Writes that a step is undone.
     ///
     /// # Errors
-    /// When it could not be made durable.
+    /// If it is not surely on disk.
     pub fn append_undone(&mut self, seq: u64) -> Result<()> {
         self.append(&JournalEntry::Undone { seq })
     }
@@ -139,31 +140,32 @@ impl JournalEntry {
 #[derive(Debug, Default)]
 pub struct Log {
     pub entries: Vec<JournalEntry>,
-    /// Damage beyond a torn last line, which a kill explains: things may be left that no entry
-    /// names.
+    /// Descriptions of damage, other than an incomplete last line, which a kill explains. If there
+    /// are any, something may be left that no entry names.
     pub damage: Vec<String>,
     left_out: u64,
     tail: Tail,
-    /// Bytes of whole lines.
+    /// Bytes up to the end of the last line that has an end.
     whole: u64,
 }
 
-/// Rest after the last end of a line.
+/// What follows the last end of a line.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Tail {
     #[default]
     None,
-    /// Beginning of an entry that a kill or a full disk cut off, and of which nothing had been done
+    /// Beginning of an entry that a kill or a full disk cut off. Nothing of it has been performed
     /// yet.
     Torn,
-    /// A line without its end, of which nothing is lost.
+    /// A line that lacks only its end; its content counts.
     Unended,
 }
 
-/// Reads a run's journal; one that is not there is empty.
+/// Reads a run's journal. A run without one has an empty journal.
 ///
 /// # Errors
-/// When it cannot be read, or is not a file of ours.
+/// If it cannot be read, another user could have written it, or it is larger than any that iotax
+/// writes.
 pub fn read_journal(run_dir: &Path) -> Result<Log> {
     let Some(file) = private::open(run_dir, FILE, Purpose::Act)? else { return Ok(Log::default()) };
     let path = run_dir.join(FILE);
@@ -242,7 +244,7 @@ impl Log {
     }
 }
 
-/// Returns true if the bytes are the beginning of an entry, as a kill can leave it.
+/// Returns true if a line without an end can be the beginning of an entry that a kill cut off.
 fn is_torn(line: &[u8]) -> bool {
     const BEGINNING: &[u8] = b"{\"v\":";
     let length = line.len().min(BEGINNING.len());

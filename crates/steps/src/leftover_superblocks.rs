@@ -1,13 +1,14 @@
-//! Superblocks that a guest made on a drive that outlives it. A guest takes what was made in it
-//! along when it ends, and its superblocks stay where they lie: on a file of the run that is
-//! removed, or on a drive of somebody's.
+//! Superblocks that a guest made on a drive of this host. What was made in a guest ends with it,
+//! but superblocks stay on the drive, which may be somebody's.
 
 use super::journal::Open;
 use super::op::Op;
 use iotax_facts::place::Place;
 use std::collections::BTreeSet;
 
-/// Describes what a step left if its guest ended before it was undone; `None` if nothing is left.
+/// Describes the superblocks that a step may have left because its guest ended before it was
+/// undone. `others` are the run's open steps, which show the drives that the guest had. `None` if
+/// nothing is left.
 pub fn superblocks_left_by_guest(open: &Open, others: &[Open]) -> Option<String> {
     let operation = open.step.op.operation();
     if !open.step.op.survives_reboot() || operation.irreversible_effect().is_none() {
@@ -27,7 +28,8 @@ pub fn superblocks_left_by_guest(open: &Open, others: &[Open]) -> Option<String>
     ))
 }
 
-/// Returns the drives of this host that the guest has, as far as the step names them.
+/// Returns the drives of this host that a step gave to the guest, by passthrough or in QEMU's
+/// command line.
 fn drives_of(guest: &Place, step: &Open) -> Vec<String> {
     match &step.step.op {
         Op::PassThrough(taken) => vec![taken.disk.display().to_string()],

@@ -1,13 +1,16 @@
-//! Steps as data: what changes a machine is written down before it is done, and undone from what
-//! was written down. Layers make steps; only the executor here performs them, by the
+//! Steps as data: what changes a machine is written down before it is performed, and undone from
+//! what was written down. Layers make steps; only the executor here performs them, through the
 //! [`place_executor::PlaceExecutor`] of their place. Nothing here decides what to build.
 //!
-//! Modules: `op/` the operations, one file and one entry each, every one an
-//! [`operation::Operation`] and a [`resource::ManagedResource`] or a [`resource::ResourceChange`];
-//! [`observer`] what they ask of a machine first; [`journal`], [`executor`], [`clean`] what is
-//! written down, done and undone; [`local_executor`] this machine, `simulated` its twin for tests,
-//! [`remote_executor`] another place. [`agent`] the program that is copied, [`agent_handler`] what
-//! it can do, [`agent_program`] which program that is.
+//! Modules:
+//! - `op/`: the operations, one file each. Each is an [`operation::Operation`] and a
+//!   [`resource::ManagedResource`] or a [`resource::ResourceChange`]. [`observer`]: what they ask
+//!   of a machine before they change it.
+//! - [`journal`], [`executor`], [`clean`]: writing down, performing and undoing.
+//! - [`local_executor`] for this machine, `simulated` for tests, [`remote_executor`] for another
+//!   place.
+//! - [`agent`]: the program that is copied there. [`agent_handler`]: what it can do.
+//!   [`agent_program`]: which program it is.
 #![forbid(unsafe_code)]
 
 pub mod agent;

@@ -1,5 +1,5 @@
-//! This machine, as it answers and performs operations. Its simulated twin is used to test undo
-//! from every prefix of a plan.
+//! Answers questions about this machine and performs operations on it. Tests use a simulated
+//! machine to check undo after every prefix of a plan.
 
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::op::{Act, Op};

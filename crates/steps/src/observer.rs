@@ -1,5 +1,5 @@
-//! What operations ask of a machine before they change it. It is asked by one question at a time,
-//! so that whoever answers knows the questions and not the operations.
+//! What operations ask of a machine before they change it. Each question is a value of one type, so
+//! that a machine, real or simulated, answers without knowing the operations.
 
 use iotax_drivers::ceph::Before;
 use iotax_drivers::loops::FileId;
@@ -10,21 +10,21 @@ use iotax_facts::vm::Vm;
 use iotax_host::block::Identity;
 use std::path::Path;
 
-/// Question about what a machine can no longer report once it is changed.
+/// Question about a state that the machine can no longer report after the change.
 #[derive(Clone, Copy, Debug)]
 pub enum MachineQuestion<'a> {
     Identity(&'a Path),
     File(&'a Path),
-    /// Asks for the settings of a disk's queue that can be written.
+    /// Asks for the writable settings of a disk's queue.
     Queue(&'a Path),
-    /// Asks how much ZFS's cache may hold.
+    /// Asks for the limit of ZFS's cache (ARC).
     Arc,
     /// Asks whether an SPDK target has the transport already.
     SpdkTransport(&'a ExportSpdkNvmf),
-    /// Asks for the settings of a virtual machine with that disk for its next start, as its manager
-    /// reports them.
+    /// Asks for the settings of a virtual machine and this disk of it as of its next start, as the
+    /// hypervisor's management (libvirt, Proxmox VE or ESXi) reports them.
     Vm(&'a Vm, &'a str),
-    /// Asks which cluster an image of Ceph's is in, and where it is mapped already.
+    /// Asks which cluster an image is in, and to which devices of this host it is mapped already.
     CephImage {
         conf: &'a Path,
         pool: &'a str,
@@ -45,6 +45,7 @@ pub enum MachineAnswer {
 }
 
 pub trait Observer {
-    /// Returns the answer of the same name, or `None` where the machine does not know it.
+    /// Returns the answer whose variant has the question's name, or `None` if the machine does not
+    /// know.
     fn ask_machine(&self, question: MachineQuestion<'_>) -> Option<MachineAnswer>;
 }

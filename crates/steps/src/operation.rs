@@ -1,4 +1,4 @@
-//! What every operation says of itself, and what undoing it touches.
+//! Description of an operation, and what undoing it touches.
 
 use crate::observer::Observer;
 use iotax_drivers::path_ref::PathRef;
@@ -21,7 +21,7 @@ impl Undoing {
         Undoing { did: did.to_owned(), what: what.to_string() }
     }
 
-    /// Describes the undoing of a file, which is kept if it existed before.
+    /// Describes the undoing of a file, which is kept if `stays`.
     pub fn of_file(path: impl std::fmt::Display, stays: bool) -> Undoing {
         Undoing::new(if stays { "kept" } else { "removed" }, path)
     }
@@ -33,51 +33,55 @@ impl std::fmt::Display for Undoing {
     }
 }
 
-/// Something that undoing removes, ends or changes, in a form that proves that only this run can
-/// have made it.
+/// Something that undoing removes, ends or changes, in a form by which one can check that only this
+/// run can have made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own<'a> {
     /// Path in the run's folder, or that folder.
     InFolder(&'a Path),
-    /// Name that carries the run's id, or a path in its folder.
+    /// Name that carries the run's id, or, if it is an absolute path, a path in the run's folder.
     Named(&'a str),
-    /// Name that becomes one component of a path of the kernel.
+    /// Name that becomes one component of a path below /sys or another of the kernel's folders.
+    /// Only this is checked of it.
     Part(&'a str),
 }
 
-/// Description that every operation gives of itself.
+/// Operation of a step: what it does, what it needs and what undoing it touches.
 pub trait Operation {
-    /// Describes the exact act, for `plan` and the journal's reader.
+    /// Describes exactly what the operation does, for the output of `plan` and for readers of the
+    /// journal.
     fn describe(&self) -> String;
 
-    /// Returns what cannot be brought back, if anything.
+    /// Returns what the operation destroys and undo cannot bring back, in words; `None` if nothing.
     fn irreversible_effect(&self) -> Option<String> {
         None
     }
 
-    /// Returns the paths that earlier steps yield.
+    /// Returns the paths that the operation uses, so that outputs of earlier steps can be filled
+    /// in.
     fn input_paths(&mut self) -> Vec<&mut PathRef> {
         Vec::new()
     }
 
-    /// Notes what the machine can no longer report once it is changed. The intent keeps it.
+    /// Records, in the operation, what the machine can no longer report after the change. The
+    /// journal then has it.
     fn observe(&mut self, _machine: &dyn Observer) {}
 
-    /// Returns what undoing touches and only this run can have made: nothing else in a journal is
-    /// believed. Devices, drives and files outside the run's folder are identified when they are
-    /// undone (by markers, ids on drives, inodes).
+    /// Returns the paths and names that undoing takes from the journal, each with the check that it
+    /// must pass ([`Own`]). Undoing is refused if one fails. Devices, drives and files outside the
+    /// run's folder are identified when they are undone (by markers, ids on drives, inodes).
     fn own_resources<'a>(&'a self, _made: &'a StepOutput) -> Vec<Own<'a>> {
         Vec::new()
     }
 
-    /// Describes in a few words what undoing does, with what the operation made where that is
-    /// known. Returns `None` if it has nothing of its own to undo.
+    /// Describes in a few words what undoing does, given what the operation made if that is known.
+    /// Returns `None` if there is nothing to undo.
     fn undo_summary(&self, _made: Option<&StepOutput>) -> Option<Undoing> {
         None
     }
 
-    /// Returns the configuration of the storage cluster that it makes, used to ask the cluster for
-    /// its state.
+    /// Returns the path of the ceph.conf of the cluster that the operation makes; `None` if it
+    /// makes none.
     fn cluster_conf(&self) -> Option<PathBuf> {
         None
     }

@@ -1,6 +1,6 @@
-//! Executors of steps in a place: this machine's system here, an agent elsewhere. A guest of the
-//! run takes all that was made in it along when it ends; a host over SSH keeps it, and is reached
-//! again to be cleaned.
+//! Executors of steps in a place: the machine itself here, an agent elsewhere. What was made in a
+//! guest of the run ends with the guest. A host over SSH keeps it, and is reached again to clean
+//! it.
 
 use super::op::Op;
 use anyhow::{Result, anyhow, bail};
@@ -23,12 +23,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Performs operations in one place. Errors say what could not be done and why.
 pub trait PlaceExecutor: Send {
     fn boot_id(&mut self) -> Result<String>;
-    /// Finds the device of a disk that only the place knows.
+    /// Finds the device in this place that is a certain disk of its host's.
     fn locate_disk(&mut self, key: &DiskKey) -> Result<PathBuf>;
-    /// Returns the operation with what it must note about the place before it changes it.
+    /// Returns the operation with what it records about the place before the change.
     fn with_observations(&mut self, op: Op) -> Result<Op>;
     fn perform_operation(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput>;
-    /// Finds what an interrupted attempt made.
+    /// Finds what an interrupted attempt made, except for `others`, which other steps made. `None`
+    /// if there is nothing.
     fn find_interrupted(
         &mut self,
         op: &Op,
@@ -36,16 +37,17 @@ pub trait PlaceExecutor: Send {
         others: &[StepOutput],
     ) -> Result<Option<StepOutput>>;
     fn undo_operation(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()>;
-    /// Reads the state of what a step made, if it has one beyond existing.
+    /// Reads the state of what a step made; `None` if it has no such state.
     fn read_array_state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
     fn read_thing_settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings>;
-    /// Returns the threads that serve I/O for what it made.
+    /// Returns the threads that serve I/O for what a step made.
     fn list_serving_threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
-    /// Returns the remarks from undoing that are no failures, since the last call.
+    /// Returns the notes since the last call, which are no failures.
     fn take_remarks(&mut self) -> Vec<String>;
-    /// Returns which of these needs the place lacks.
+    /// Returns which of these needs the place does not meet.
     fn lacking_needs(&mut self, asked: &[AskedNeed]) -> Result<Lacking>;
-    /// Returns which of these needs (ids of `host::needs`) are unmet there.
+    /// Returns which of these needs (`host::needs`) the place does not meet, described with the
+    /// names of the packages of its distribution.
     ///
     /// # Errors
     /// As [`PlaceExecutor::lacking_needs`].
@@ -56,7 +58,7 @@ pub trait PlaceExecutor: Send {
             |(at, what)| Some(needs.get::<usize>(at)?.describe_missing(&distribution, what));
         Ok(lacking.into_iter().filter_map(missing).collect())
     }
-    /// Reports the progress of long operations to `watcher` from now on, which may end them.
+    /// Reports the progress of long operations to `watcher` from now on; it may end them.
     fn watched_by(&mut self, _watcher: SharedWatcher) {}
     /// Returns true if the place has ended, with all that was made in it.
     fn is_gone(&mut self) -> bool {
@@ -66,9 +68,9 @@ pub trait PlaceExecutor: Send {
 
 #[derive(Debug, Default)]
 pub struct Lacking {
-    /// Index of each unmet need in the question, with what is missing, in words.
+    /// Index in the question of each need that is not met, and what is missing, in words.
     pub lacking: Vec<(usize, String)>,
-    /// The distribution that packages there are named by.
+    /// Ids of the place's distribution, the closest first, by which packages are named.
     pub distribution: Vec<String>,
 }
 
@@ -90,13 +92,13 @@ pub fn report_progress(watcher: &SharedWatcher, progress: StepProgress) -> Contr
     (*watcher)(progress)
 }
 
-/// Reaches a host over SSH.
+/// Function that reaches a host over SSH and returns its executor.
 pub type Reach = Box<dyn FnMut(&Place) -> Result<Box<dyn PlaceExecutor>> + Send>;
 
 /// The executors of a run, by place.
 pub struct PlaceExecutors {
     known: BTreeMap<Place, Box<dyn PlaceExecutor>>,
-    /// Reasons why places could not be reached: each try may take as long as a connection does.
+    /// Why places could not be reached. They are not tried again, as each try may take long.
     unreached: BTreeMap<Place, String>,
     reach: Reach,
     watcher: Option<SharedWatcher>,
@@ -104,7 +106,8 @@ pub struct PlaceExecutors {
 }
 
 impl PlaceExecutors {
-    /// Creates the executors of this host only; others are added as places are reached.
+    /// Creates the executors with that of this host. Other places must be added before they are
+    /// used.
     pub fn with_host(executor: Box<dyn PlaceExecutor>) -> PlaceExecutors {
         PlaceExecutors::reaching(
             executor,
@@ -112,8 +115,8 @@ impl PlaceExecutors {
         )
     }
 
-    /// Creates the executors of this host only, with a watcher of what takes long here and in
-    /// places that are added.
+    /// Creates the executors with that of this host. `watcher` is told the progress of long
+    /// operations here and in places that are added, and may end them.
     pub fn watched(
         watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
     ) -> PlaceExecutors {
@@ -123,7 +126,8 @@ impl PlaceExecutors {
         PlaceExecutors { watcher: Some(watcher), ..PlaceExecutors::with_host(Box::new(system)) }
     }
 
-    /// Creates the executors of this host, which reach hosts over SSH on first use.
+    /// Creates the executors with that of this host. Other places are reached by `reach` on first
+    /// use.
     pub fn reaching(executor: Box<dyn PlaceExecutor>, reach: Reach) -> PlaceExecutors {
         let (known, unreached, notes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let mut places = PlaceExecutors { known, unreached, reach, watcher: None, notes };
@@ -131,7 +135,7 @@ impl PlaceExecutors {
         places
     }
 
-    /// Lets hosts over SSH be reached by `reach` on first use.
+    /// Sets the function by which other places are reached on first use.
     #[must_use]
     pub fn reaching_by(self, reach: Reach) -> PlaceExecutors {
         PlaceExecutors { reach, ..self }
@@ -146,10 +150,10 @@ impl PlaceExecutors {
         self.known.insert(place.clone(), executor);
     }
 
-    /// Returns the executor in a place.
+    /// Returns the executor in a place. Reaches the place if it was not used before.
     ///
     /// # Errors
-    /// It was not reached, or cannot be.
+    /// If the place cannot be reached, now or when it was tried before.
     pub fn executor_in(&mut self, place: &Place) -> Result<&mut dyn PlaceExecutor> {
         if !self.known.contains_key(place) {
             if let Some(why) = self.unreached.get(place) {
@@ -177,12 +181,12 @@ impl PlaceExecutors {
         }
     }
 
-    /// Adds a remark for a place whose executor is gone.
+    /// Adds a note about a place whose executor is gone.
     pub fn note(&mut self, text: String) {
         self.notes.push(text);
     }
 
-    /// Returns the remarks of all executors since the last call.
+    /// Returns the notes of all executors since the last call.
     pub fn notes(&mut self) -> Vec<String> {
         let of_places = self.known.values_mut().flat_map(|executor| executor.take_remarks());
         std::mem::take(&mut self.notes).into_iter().chain(of_places).collect()

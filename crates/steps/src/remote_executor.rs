@@ -1,6 +1,6 @@
-//! Steps in a place that is not this process: the requests to the agent there (the payload of
-//! `step`, docs/wire.md), its answers, and the executor here that sends them. The connection serves
-//! steps only, so that a step that takes minutes is in nobody's way.
+//! Steps in another place: the requests to the agent there (the payload of `step`, docs/wire.md),
+//! its answers, and the executor here that sends the requests. Its connection is for steps only, so
+//! that a step that takes minutes holds up nothing else.
 
 use crate::op::Op;
 use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, report_progress};
@@ -23,18 +23,18 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time from the end of a guest's stream to that of its QEMU.
+/// Longest wait for the end of a guest's QEMU after the guest's stream has ended.
 const END_GRACE: Duration = Duration::from_secs(5);
 
 /// Time limit for finding a disk in a place that is busy.
 const LOOK_LIMIT: Duration = Duration::from_secs(60);
 
-/// Requests to the agent in a place.
+/// Request about steps to the agent in a place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum StepRequest {
     BootId,
-    /// Adds to an operation what it must note before it changes anything.
+    /// Asks to add to an operation what must be recorded before it changes anything.
     Observe {
         op: Op,
     },
@@ -42,11 +42,11 @@ pub enum StepRequest {
         op: Op,
         run: RunOfStep,
     },
-    /// Finds what an interrupted attempt made.
+    /// Asks for what an interrupted attempt made.
     Find {
         op: Op,
         run: RunOfStep,
-        /// Outputs that other steps are known to have made there.
+        /// Outputs of other steps in that place, which are not what is searched for.
         others: Vec<StepOutput>,
     },
     Undo {
@@ -67,13 +67,13 @@ pub enum StepRequest {
         made: StepOutput,
     },
     Notes,
-    /// Asks which of these needs are unmet.
+    /// Asks which of these needs the place does not meet.
     Missing {
         needs: Vec<AskedNeed>,
     },
 }
 
-/// The run that a step belongs to, as that place knows it.
+/// Run that a step belongs to, with the run's folder in that place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunOfStep {
     pub id: String,
@@ -90,7 +90,7 @@ impl RunOfStep {
     }
 }
 
-/// Answers of the agent.
+/// Answer of the agent to a request about steps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "told", rename_all = "snake_case")]
 pub enum StepAnswer {
@@ -101,11 +101,11 @@ pub enum StepAnswer {
         op: Op,
     },
     Made {
-        /// Output; `None`: nothing was found.
+        /// Output of the step; `None` after an undo, or if nothing was found.
         made: Option<StepOutput>,
     },
     State {
-        /// State; `None` if it has none beyond existing.
+        /// State; `None` if the thing has no such state.
         now: Option<ArrayState>,
     },
     Settings {
@@ -118,17 +118,17 @@ pub enum StepAnswer {
         notes: Vec<String>,
     },
     Missing {
-        /// Index of each unmet need in the question, with what is missing.
+        /// Index in the request of each need that is not met, and what is missing.
         lacking: Vec<(usize, String)>,
-        /// Distribution by which packages are named there.
+        /// Ids of the place's distribution, by which packages are named.
         distribution: Vec<String>,
     },
     Refused {
-        /// The whole chain of causes.
+        /// The error with all of its causes.
         why: String,
-        /// Exit code that the cause asks for.
+        /// Exit code of the error.
         code: u8,
-        /// True if the thing is somebody else's now.
+        /// True for [`NotOurs`]: the thing is left alone.
         #[serde(default)]
         not_ours: bool,
         #[serde(default)]
@@ -136,10 +136,10 @@ pub enum StepAnswer {
     },
 }
 
-/// Answers a request, on the agent's side.
+/// Answers a request, on the agent's side. A step that fails is an answer, too.
 ///
 /// # Errors
-/// When the question is not understood; what could not be done is an answer.
+/// If the request is not understood.
 pub fn answer(
     executor: &mut dyn PlaceExecutor,
     payload: serde_json::Value,
@@ -187,21 +187,21 @@ fn act(executor: &mut dyn PlaceExecutor, asked: StepRequest) -> Result<StepAnswe
     })
 }
 
-/// Returns true once a place has ended.
+/// Function that returns true once a place has ended.
 pub type Gone = Box<dyn FnMut() -> bool + Send>;
 
-/// The executor in a place that an agent serves.
+/// Executor in a place that an agent serves.
 pub struct RemoteExecutor {
     peer: Peer,
     gone: Gone,
     watcher: Option<SharedWatcher>,
-    /// True once it has waited for the end of a place whose stream has ended.
+    /// True after the wait for the end of a place whose stream has ended.
     waited: bool,
 }
 
 impl RemoteExecutor {
-    /// Takes over a connection that has said hello and that nobody else uses. `gone` returns true
-    /// once the place, and all in it, has ended.
+    /// Creates the executor on a connection that has said hello and that nobody else uses. `gone`
+    /// returns true once the place has ended, with all that is in it.
     pub fn new(peer: Peer, gone: Gone) -> RemoteExecutor {
         RemoteExecutor { peer, gone, watcher: None, waited: false }
     }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 /// Bytes that an agent writes first. What comes before them (a login's greeting) is skipped.
 pub const PREAMBLE: &[u8; 16] = b"\n<IOTAX-AGENT>\r\n";
-/// Bytes of noise before the preamble that are put up with.
+/// Most bytes before the preamble that are skipped.
 pub const NOISE_LIMIT: usize = 64 << 10;
 pub const MAGIC: [u8; 4] = *b"IOTX";
 pub const PROTOCOL: u16 = 4;
@@ -89,11 +89,11 @@ impl From<io::Error> for FrameError {
     }
 }
 
-/// Reads until the end of the preamble and drops all of it.
+/// Reads up to the end of the preamble and discards all of that.
 ///
 /// # Errors
-/// [`FrameError::NoPreamble`] at the end of the stream or after [`NOISE_LIMIT`] bytes,
-/// [`FrameError::Eof`] when nothing at all came.
+/// [`FrameError::Eof`] if nothing comes, [`FrameError::NoPreamble`] if the stream ends or
+/// [`NOISE_LIMIT`] bytes come before the preamble. Fails too if reading does.
 pub fn skip_to_preamble(reader: &mut impl Read) -> Result<(), FrameError> {
     let mut seen = Vec::with_capacity(256);
     let mut byte = [0u8; 1];

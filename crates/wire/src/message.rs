@@ -1,5 +1,5 @@
-//! Content of the frames: requests of the host and responses of the agent (docs/wire.md). Results
-//! cross as JSON scalars with their histograms in the blob; nothing is taken on trust.
+//! Content of the frames: requests of the host and responses of the agent (docs/wire.md). A result
+//! is sent as JSON scalars, with its histograms in the blob, and is checked when it is unpacked.
 
 use crate::trial::TrialSpec;
 use iotax_facts::Engine;
@@ -22,8 +22,8 @@ use std::time::Duration;
 /// wire.
 pub const SLICE_GRACE: Duration = Duration::from_secs(120);
 
-/// Assumed length of a slice of bytes, which has no length of its own: that of the longest slice
-/// there is.
+/// Assumed length of a slice of bytes, which has no length of its own: that of the longest slice of
+/// a given time.
 const BYTES_LENGTH: Duration = Duration::from_secs(60);
 
 /// Returns how long the host waits for a slice, including its discarded start. Engines must give up
@@ -39,7 +39,7 @@ pub fn slice_limit(spec: &SliceSpec) -> Duration {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub enum WireRequest {
-    /// Says who speaks; comes first of all.
+    /// First request: protocol and version of the host's iotax, and the run.
     Hello {
         protocol: u16,
         iotax: String,
@@ -55,40 +55,42 @@ pub enum WireRequest {
     Prepare {
         /// Number of the worker, chosen by the host.
         worker: u32,
-        /// Targets of the worker: at least one, but for a probe. If there are several, each gets
-        /// every job at once.
+        /// Targets of the worker, each of which gets every job at the same time. Empty only for a
+        /// probe.
         targets: Vec<TargetSpec>,
         jobs: Vec<Job>,
         engine: Option<Engine>,
-        /// A probe in place of a load: then there are no targets and no jobs.
+        /// Probe that the worker is, instead of a load. There are no targets and no jobs then.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         probe: Option<ProbeSpec>,
     },
-    /// Listens for the network probe of a worker in another place, or starts the server of the tool
-    /// that it is.
+    /// Starts the other end of a network probe, which is worker `worker` in another place: listens
+    /// for it, or starts the server of its tool.
     Listen {
         worker: u32,
         probe: ProbeSpec,
-        /// Address to listen at; `None`: all of IPv4.
+        /// Address to listen at; `None` for all IPv4 addresses.
         bind: Option<IpAddr>,
-        /// Port to listen at; `None`: one that is free.
+        /// Port to listen at; `None` for a free one.
         port: Option<u16>,
     },
     Unlisten {
         worker: u32,
     },
-    /// Gives a network card of the place its address: a guest of ours has nothing else that would.
+    /// Gives a network card in the place its address. In a guest that iotax starts, nothing else
+    /// does.
     Address(CardAddress),
     Slice {
         worker: u32,
         spec: SliceSpec,
     },
     Series {
-        /// The workers, which `spec` names by their places in this list.
+        /// Numbers of the workers. `spec` refers to them by their index in this list.
         workers: Vec<u32>,
         spec: SeriesSpec,
     },
-    /// Checks what a worker wrote: in its own reads, and, with `read`, reading all of it back.
+    /// Asks what a worker found of what it wrote, in its own reads and, if `read`, by reading all
+    /// of it back.
     Verify {
         worker: u32,
         read: bool,
@@ -110,7 +112,7 @@ pub enum WireRequest {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unreadable: Vec<u64>,
     },
-    /// Performs a step (or its undo), as the handler understands it.
+    /// Passes a request about steps, such as to perform or undo one, to the agent's handler.
     Step {
         payload: serde_json::Value,
     },
@@ -118,7 +120,7 @@ pub enum WireRequest {
     Inspect {
         path: PathBuf,
     },
-    /// Asks the guard, as the handler understands it.
+    /// Passes to the agent's handler what may be written in the place from now on.
     Judge {
         payload: serde_json::Value,
     },
@@ -129,7 +131,8 @@ pub enum WireRequest {
     DiskAtPci {
         address: String,
     },
-    /// Waits until nothing is owed to these paths.
+    /// Waits until no data for these paths is dirty in memory and no I/O is in flight on the
+    /// devices below them, at most `limit_ns`.
     Gate {
         paths: Vec<PathBuf>,
         limit_ns: u64,
@@ -138,10 +141,10 @@ pub enum WireRequest {
     ThreadTimes {
         threads: Vec<ThreadId>,
     },
-    /// Counts the bytes of a file that have no written blocks.
+    /// Counts the bytes of a file that are holes or unwritten extents.
     UnwrittenBytes {
         path: PathBuf,
-        /// Byte before which it counts.
+        /// Offset at which the counting ends.
         end: u64,
     },
     /// Reads the requests that the devices below these paths have completed since boot.
@@ -232,10 +235,10 @@ pub enum Response {
     Gate(QuiesceGate),
     CpuTimes(CpuTimes),
     ThreadTimes {
-        /// CLOCK_MONOTONIC when they were asked.
+        /// CLOCK_MONOTONIC of the place, in nanoseconds, just before the reading.
         at_ns: u64,
-        /// Nanoseconds of each thread since its start; `null` if the thread has ended or the kernel
-        /// does not report them.
+        /// CPU time of each thread since its start, in nanoseconds; `null` if the thread has ended
+        /// or the kernel does not report it.
         ns: Vec<Option<u64>>,
     },
     UnwrittenBytes {
@@ -247,7 +250,7 @@ pub enum Response {
     Bye,
     Error {
         message: String,
-        /// The exit code it would have on the host.
+        /// Exit code that the error would have on the host.
         code: u8,
     },
 }
@@ -264,17 +267,18 @@ pub struct AgentInfo {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepared {
-    /// `null`, `sync`, `uring` or `fio 3.33`.
+    /// Name of the engine: `null`, `sync`, `uring` or `fio 3.33`.
     pub engine: String,
     pub why: String,
     pub command: Option<Vec<String>>,
 }
 
-/// Addresses at which a place listens for a network probe.
+/// Port and addresses at which a place listens for a network probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
     pub port: u16,
-    /// Token that a probe needs to be let in; `None`: a tool's server lets everybody in.
+    /// Token that a probe must send to be admitted; `None` for a tool's server, which admits
+    /// everybody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// Addresses of the place, those of its loopback last.
@@ -285,17 +289,17 @@ pub struct Listening {
 pub struct CardAddress {
     pub mac: String,
     pub address: Ipv4Addr,
-    /// Bits that all addresses of that network have in common.
+    /// Length of the network's prefix, in bits.
     pub prefix: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireProgress {
     pub running_ms: u64,
-    /// The last write of a durability trial whose flush has returned.
+    /// Number of the last write of a durability trial that a returned flush covers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<u64>,
-    /// Progress of the step, as the handler understands it.
+    /// Progress of the request, in a form that the agent's handler and the host agree on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far: Option<serde_json::Value>,
 }
@@ -303,10 +307,10 @@ pub struct WireProgress {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ran {
     pub result: SliceResult,
-    /// Work of the processors of the place from the slice's start to its end, without the wait for
-    /// a common start.
+    /// CPU times of the place during the slice, without the wait for a common start; `None` if the
+    /// place does not report them.
     pub cpu: Option<CpuTimes>,
-    /// Observations of a network probe beside its result.
+    /// What a network probe observed beside its result; `None` for other workers.
     pub exchange: Option<Exchange>,
     /// Readings of the devices below the worker's targets, just before the slice and just after it;
     /// empty if none reports.
@@ -378,7 +382,8 @@ fn is_zero(len: &u32) -> bool {
     *len == 0
 }
 
-/// Takes a result apart for the wire. A histogram of trims is there only where there were some.
+/// Splits a result into scalars and a blob of encoded histograms. That of trims is in it only if
+/// there were any.
 pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
     let result = &ran.result;
     let SliceResult { read, write, trim, sync_latency, reap_gap, service, .. } = result;
@@ -430,10 +435,11 @@ pub fn pack_series(result: &SeriesResult) -> (SeriesScalars, Vec<u8>) {
     (SeriesScalars { slices, sums, transients }, blobs.concat())
 }
 
-/// Puts the result of a series together again.
+/// Restores the result of a series from its scalars and its blob.
 ///
 /// # Errors
-/// As [`unpack`]; slices that are not those asked for, or do not add up to their sums.
+/// A clause, as from [`unpack`], or if the slices are not those asked for or do not add up to the
+/// sums.
 pub fn unpack_series(
     scalars: SeriesScalars,
     blob: &[u8],
@@ -482,8 +488,8 @@ pub fn unpack_series(
     }
 }
 
-/// Returns the length of a series in nanoseconds: windows, discarded starts, and the gaps between
-/// slices that begin at times.
+/// Returns the length of a series in nanoseconds: the sum of all windows and discarded starts or,
+/// if that is longer, the time from the first begin to the last in the schedule.
 pub(super) fn series_ns(spec: &SeriesSpec) -> u64 {
     let length = |worker: &usize| {
         spec.lengths
@@ -505,8 +511,8 @@ impl SliceScalars {
             .fold(0, |sum: u32, len| sum.saturating_add(*len))
     }
 
-    /// Returns why this cannot be the result of such a slice. The agent runs on another machine,
-    /// and its counts go into sums and divisors.
+    /// Returns why these cannot be the scalars of such a slice; `None` if they can. The agent runs
+    /// on another machine, and its counts go into sums and divisors.
     fn fault(&self, spec: &SliceSpec) -> Option<String> {
         let SliceScalars { read, write, trim, window_ns, .. } = self;
         let counts = [read, write, trim].into_iter().flat_map(|one| [one.ios, one.bytes]);
@@ -553,11 +559,11 @@ const MOST_OF_SLICE: u64 = 1 << 50;
 const MOST_OF_SUM: u64 = 1 << 56;
 /// Upper limit of a clock that counts from the boot of a machine: 36 years.
 const MOST_OF_CLOCK: u64 = 1 << 60;
-/// Upper limit of a rate: more than a thousand threads that do no real work can reach.
+/// Most I/Os per nanosecond: more than a thousand threads that do no real work can reach.
 const MOST_IOS_EACH_NS: u64 = 1000;
 
 impl Response {
-    /// Describes a figure of the answer that is impossible.
+    /// Describes a figure of the answer that is impossible; `None` if there is none.
     pub(super) fn fault(&self) -> Option<String> {
         let (most, limit) = match self {
             Response::Clock { monotonic_ns: ns } | Response::ThreadTimes { at_ns: ns, .. } => {
@@ -574,7 +580,7 @@ impl Response {
     }
 }
 
-/// Returns the largest number anywhere in a value.
+/// Returns the largest number anywhere in a JSON value.
 fn largest(value: &Value) -> u64 {
     match value {
         Value::Number(number) => number.as_u64().unwrap_or(0),
@@ -584,10 +590,10 @@ fn largest(value: &Value) -> u64 {
     }
 }
 
-/// Puts a result together again.
+/// Restores the result of a slice from its scalars and its blob.
 ///
 /// # Errors
-/// Returns a clause when lengths and blob disagree, a histogram does not decode, or a figure is
+/// A clause, if the lengths do not match the blob, a histogram does not decode, or a figure is
 /// impossible for such a slice.
 pub fn unpack(scalars: SliceScalars, blob: &[u8], spec: &SliceSpec) -> Result<Ran, String> {
     if let Some(fault) = scalars.fault(spec) {
@@ -639,16 +645,16 @@ fn histogram(encoded: &[u8]) -> Result<Histogram, String> {
     Histogram::decode(encoded).map_err(|error| format!("a histogram does not decode: {error}"))
 }
 
-/// A body under its number; the body is parsed apart, so that an unknown one can be answered.
+/// Message with its number. The body is parsed separately, so that an unknown one can be answered.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Envelope<'a> {
-    /// Number of the message, counted from 1; the answer bears the same.
+    /// Number of the message, counted from 1. The answer has the same.
     pub id: u64,
     #[serde(borrow)]
     pub body: &'a RawValue,
 }
 
-/// Returns the JSON of an envelope.
+/// Returns the JSON of an envelope with this number and body.
 ///
 /// # Errors
 /// When the body has no JSON form (a path that is not UTF-8).

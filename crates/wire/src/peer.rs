@@ -22,20 +22,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time after which a peer that sends nothing while it works is dead; it should say something each
-/// second.
+/// Time after which a peer that sends nothing while it works counts as dead. It should send a frame
+/// each second.
 pub const SILENCE_LIMIT: Duration = Duration::from_secs(15);
 pub const QUICK_LIMIT: Duration = Duration::from_secs(20);
-/// Time that an agent in a thread of this process has to end what it keeps when the peer is
-/// dropped.
+/// Longest wait, when a peer is dropped, for an agent in a thread of this process to end what it
+/// keeps.
 const END_GRACE: Duration = Duration::from_secs(3);
 const PINGS: usize = 8;
-/// Interval at which whoever watches a request is asked whether it should go on.
+/// Interval at which the callback of a watched request is asked whether to go on.
 const WATCHED_EVERY: Duration = Duration::from_millis(5);
 
-/// Returns the end of a guest's console or of ssh's stderr.
+/// Function that returns the last output of a guest's console or of ssh's stderr.
 pub type LastWords = Box<dyn Fn() -> String + Send>;
-/// Returns what is known of the end of the process that serves the stream, `None` while it lives.
+/// Function that describes how the process that serves the stream ended; `None` while it lives.
 pub type Fate = Box<dyn Fn() -> Option<String> + Send>;
 
 /// The two ends of a stream, and how it is torn down.
@@ -52,9 +52,10 @@ pub struct PeerLink {
 pub struct WireError {
     pub peer: String,
     pub fault: WireFault,
-    /// End of the process of the stream, or of what it requires, if it ended.
+    /// How the process that serves the stream ended, or something that it requires; `None` if
+    /// neither is known to have ended.
     pub fate: Option<String>,
-    /// Console or stderr; may be empty.
+    /// Last output of the console or of stderr; may be empty.
     pub last_words: String,
     pub code: u8,
 }
@@ -69,27 +70,26 @@ impl From<WireError> for Failed {
 pub enum WireFault {
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// Reports no answer within the request's limit, though the peer showed signs of life.
+    /// No answer came within the request's limit, though the peer showed signs of life.
     #[error("no answer to \"{request}\" within {limit:?}")]
     Timeout { request: &'static str, limit: Duration },
     #[error("silent for {0:?} while it should answer \"{1}\"")]
     Silent(Duration, &'static str),
-    /// Reports that what the request requires is gone; the fate says what.
+    /// Something that the request requires is gone; [`WireError::fate`] says what.
     #[error("it cannot answer \"{0}\"")]
     Hopeless(&'static str),
     #[error("garbled answer to \"{request}\": {what}")]
     Garbled { request: &'static str, what: String },
-    /// Reports why the agent could not; the peer stays usable.
+    /// The agent answered with an error. The peer stays usable.
     #[error("{message}")]
     Remote { message: String, code: u8 },
-    /// Reports that the peer could not be reached: nothing was done there.
+    /// The peer could not be reached. Nothing was done there.
     #[error("{0}")]
     Unreachable(String),
-    /// Reports that a shell answered there and the agent did not start: something of it may be
-    /// left.
+    /// A shell answered there, and the agent did not start. Something of it may be left.
     #[error("{0}")]
     NotStarted(String),
-    /// Reports that our copy of that run is there already.
+    /// The copy of our binary for that run is there already.
     #[error("{0}")]
     Occupied(String),
     #[error("given up after an earlier failure: {0}")]
@@ -113,8 +113,8 @@ fn show_last_words(words: &str) -> String {
 }
 
 impl WireError {
-    /// Makes an error of a peer; a refusal keeps the agent's exit code, the rest is a failed
-    /// measurement.
+    /// Creates an error of a peer. It has the exit code of the agent's error, or that of a failed
+    /// measurement for any other fault.
     pub fn new(peer: &str, fault: WireFault, last_words: String) -> WireError {
         let code = match fault {
             WireFault::Remote { code, .. } => code,
@@ -124,12 +124,12 @@ impl WireError {
     }
 }
 
-/// Clock of a place against the host's.
+/// Offset of a place's clock from the host's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOffset {
-    /// Place minus host, nanoseconds.
+    /// Clock of the place minus that of the host, in nanoseconds.
     pub offset_ns: i64,
-    /// Shortest round trip seen: half of it bounds the error.
+    /// Shortest round trip of a request, in nanoseconds. Half of it bounds the error of the offset.
     pub round_trip_ns: u64,
 }
 
@@ -143,12 +143,12 @@ pub struct Peer {
     hang_up: Option<Box<dyn FnOnce() + Send>>,
     next_id: u64,
     poison: Option<String>,
-    /// Channel of an agent in a thread of this process: returns an error once the agent has ended.
+    /// Channel from an agent in a thread of this process, which closes when the agent has ended.
     ended: Option<Receiver<()>>,
 }
 
 impl Peer {
-    /// Makes a peer at the other end of `link`. Nothing is sent yet.
+    /// Creates a peer at the other end of `link`. Nothing is sent yet.
     pub fn new(name: impl Into<String>, link: PeerLink, last_words: LastWords) -> Peer {
         let (outgoing, to_write) = channel();
         // A frame may have 20 MiB, so only a few are queued.
@@ -170,30 +170,30 @@ impl Peer {
         }
     }
 
-    /// Waits, when it is dropped, until `ended` reports that the agent in a thread of this process
-    /// has ended.
+    /// Makes the peer wait, when it is dropped, until `ended` shows that the agent in a thread of
+    /// this process has ended.
     #[must_use]
     pub fn with_end(mut self, ended: Receiver<()>) -> Peer {
         self.ended = Some(ended);
         self
     }
 
-    /// Takes the peer for dead after that time without a sign of life.
+    /// Sets the time without a sign of life after which the peer counts as dead.
     #[must_use]
     pub fn with_silence(mut self, silence: Duration) -> Peer {
         self.silence = silence;
         self
     }
 
-    /// Asks `fate` what became of the process of the stream when the peer fails.
+    /// Sets the function that is asked for the end of the stream's process when the peer fails.
     #[must_use]
     pub fn with_fate(mut self, fate: Fate) -> Peer {
         self.fate = fate;
         self
     }
 
-    /// Returns what became of the process of the stream, or of what it requires. `None`: it lives,
-    /// or nothing is known.
+    /// Returns how the process that serves the stream ended, or something that it requires. `None`
+    /// if it lives, or nothing is known.
     pub fn fate(&self) -> Option<String> {
         (self.fate)()
     }
@@ -206,10 +206,10 @@ impl Peer {
         self.poison.is_none()
     }
 
-    /// Makes the first call; waits for the preamble too.
+    /// Makes the first call. `limit` includes the wait for the agent's preamble.
     ///
     /// # Errors
-    /// See [`WireFault`]; [`FrameError::Version`] for another protocol.
+    /// As [`Peer::call`]; [`FrameError::Version`] if the agent speaks another protocol.
     pub fn hello(&mut self, run_id: &str, limit: Duration) -> Result<AgentInfo, WireError> {
         let iotax = env!("CARGO_PKG_VERSION").to_owned();
         let request = WireRequest::Hello { protocol: PROTOCOL, iotax, run_id: run_id.to_owned() };
@@ -223,7 +223,7 @@ impl Peer {
         }
     }
 
-    /// Asks and waits for the answer, at most `limit`.
+    /// Sends a request and waits for its answer, at most `limit`.
     ///
     /// # Errors
     /// See [`WireFault`]. All but [`WireFault::Remote`] poison the peer and hang up.
@@ -254,7 +254,8 @@ impl Peer {
         self.prepared(WireRequest::Prepare { worker, targets, jobs, engine: None, probe }, limit)
     }
 
-    /// Listens for the probe of a worker in another place, at that address and port or at any.
+    /// Starts the other end of the probe that is worker `worker` in another place, at this address
+    /// and port or at any.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -279,7 +280,7 @@ impl Peer {
         }
     }
 
-    /// Gives a network card of the place its address, and returns the card's name there.
+    /// Gives a network card in the place its address, and returns the name of the card's interface.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -310,8 +311,8 @@ impl Peer {
         self.slice_watched(worker, spec, limit, &mut |_| {})
     }
 
-    /// Runs one slice like [`Peer::slice`], and passes `under_way` each second the time that it has
-    /// been under way.
+    /// Runs one slice as [`Peer::slice`] does. On each progress frame, `under_way` gets the time
+    /// for which it has been under way.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -332,8 +333,8 @@ impl Peer {
         }
     }
 
-    /// Runs a series of short slices of these workers; passes `under_way` each second the time that
-    /// it has been under way.
+    /// Runs a series of short slices of these workers. On each progress frame, `under_way` gets the
+    /// time for which it has been under way.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -355,7 +356,8 @@ impl Peer {
         }
     }
 
-    /// Asks a worker what it found of what it wrote; `report` as for [`Peer::call_long`].
+    /// Asks a worker what it found of what it wrote, if `read` after reading all of it back.
+    /// `report` is used as by [`Peer::call_long`].
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -378,7 +380,7 @@ impl Peer {
         }
     }
 
-    /// Estimates the clock's offset from the shortest of 8 round trips.
+    /// Estimates the offset of the place's clock from the shortest of 8 round trips.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -420,9 +422,9 @@ impl Peer {
         }
     }
 
-    /// Sends a request and passes `report` each acknowledgement that comes before the answer, and
-    /// `None` now and then. When it says break there is no answer. As the request is still under
-    /// way, the peer can then only be drained.
+    /// Sends a request and returns the answer, or `None` if `report` says break before it comes.
+    /// `report` gets each acknowledgement, and `None` every few milliseconds. After a break the
+    /// request is still under way, so the peer can only be [`Peer::drained`].
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -437,8 +439,8 @@ impl Peer {
         })
     }
 
-    /// Sends a request that may take long and passes `report` its progress. When it says break, the
-    /// peer is asked to stop, and its answer is what has come of it by then.
+    /// Sends a request that may take long and passes its progress to `report`. If that says break,
+    /// the agent is asked to stop, and the answer shows what it has done by then.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -467,7 +469,7 @@ impl Peer {
         }
     }
 
-    /// Waits for the answer to a request that was sent; `None`: `report` said break.
+    /// Waits for the answer to a request that was sent; `None` if `report` says break first.
     fn listen(
         &mut self,
         id: u64,
@@ -508,9 +510,9 @@ impl Peer {
         }
     }
 
-    /// Drains a peer that was killed while it was watched, and returns the last acknowledgement
-    /// that was still on its way. Gives up when the stream ends, or when nothing comes for `quiet`;
-    /// then hangs up.
+    /// Reads the remaining frames of a peer that was killed while it was watched, and returns the
+    /// largest acknowledgement in them. Ends at the end of the stream, or if nothing comes for
+    /// `quiet`; then hangs up.
     pub fn drained(self, quiet: Duration) -> Option<u64> {
         let mut last = None;
         while let Ok(Ok(frame)) = self.incoming.recv_timeout(quiet) {
@@ -638,7 +640,7 @@ enum AgentMessage {
     Answer(Box<Response>),
 }
 
-/// Parses a frame that must be about that request.
+/// Parses a frame, which must be about the request `id`.
 fn parse_message(
     frame: &WireFrame,
     id: u64,

@@ -1,7 +1,8 @@
-//! Stops of this process itself: by a signal, by the suspend of its machine, by the pause of a
-//! virtual one. A thread sleeps and looks at the clock; the time that it slept too long, without a
-//! wait for a processor, was a stop. A slice that such a stop overlaps says nothing of a stack,
-//! even where the load runs in a guest: the slices of its round are no neighbours any more.
+//! Stops of this process itself: by a signal, by the suspend of its machine, or by the pause of a
+//! virtual one. A thread sleeps and looks at the clock; if it slept too long without waiting for a
+//! processor, the rest was a stop. A slice that such a stop overlaps shows nothing about a stack,
+//! even if the load runs in a guest: it is no longer close in time to the other slices of its
+//! round.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
@@ -9,8 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Interval of the thread's looks: ten times a second cost a processor a ten thousandth of its
-/// time.
+/// Interval at which the thread looks at the clock. Ten looks per second take a ten-thousandth of a
+/// processor's time.
 const TICK: Duration = Duration::from_millis(100);
 /// Shortest stop that can be distinguished from a busy machine. With eight busy threads and a build
 /// on two processors no tick in 20 s was later than 0.11 s, the wait for a processor left out.
@@ -18,8 +19,8 @@ const LEAST: Duration = Duration::from_millis(250);
 /// Shortest stop where the kernel does not report how long a thread waited for a processor. With
 /// that wait the latest tick was 0.38 s.
 const LEAST_UNKNOWN: Duration = Duration::from_secs(1);
-/// Longest wait for the thread's tick, which comes soon after a stop ends; a machine so busy that
-/// it does not is not waited for.
+/// Longest wait for the thread's next look, which follows soon after a stop. It takes longer only
+/// on a machine that is too busy.
 const OVERDUE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +36,8 @@ struct Look {
     at: Instant,
     /// Time since boot, suspends included.
     boot: Duration,
-    /// Time that the thread has waited for a processor so far.
+    /// Time that the thread has waited for a processor so far; `None` if the kernel does not report
+    /// it.
     waited: Option<Duration>,
 }
 
@@ -60,7 +62,7 @@ impl Look {
     }
 }
 
-/// Reads the second figure of a thread's schedstat, nanoseconds.
+/// Reads from a thread's schedstat how long it has waited for a processor.
 fn waited(schedstat: &File) -> Option<Duration> {
     let mut text = [0; 96];
     let length = schedstat.read_at(&mut text, 0).ok()?;
@@ -75,7 +77,7 @@ struct SeenStops {
 
 static SEEN: OnceLock<Mutex<SeenStops>> = OnceLock::new();
 
-/// Begins to watch, once in a process.
+/// Starts the thread that detects stops, unless it runs already.
 pub fn watch() {
     let mut begins = false;
     SEEN.get_or_init(|| {
@@ -108,7 +110,8 @@ fn seen_stops() -> MutexGuard<'static, SeenStops> {
     seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Returns how long this process was stopped since then; `None`: it was not, as far as is known.
+/// Returns how long this process was stopped since `began`: the sum of the stops that ended after
+/// it. `None` if there was none, or [`watch`] was never called.
 pub fn stopped_since(began: Instant) -> Option<ProcessStop> {
     SEEN.get()?;
     let asked = Instant::now();

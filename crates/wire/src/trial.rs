@@ -1,16 +1,16 @@
-//! Derives the block of each write of a trial from the trial's seed alone. The writer and the
-//! verifier work it out independently, so the highest acknowledged number is all that must be known
-//! about what was promised.
+//! Derives the block of each write of a durability trial from the trial's seed alone. The writer
+//! and the verifier do so independently, so the highest acknowledged number is all that must be
+//! known about what was promised.
 
 use iotax_load::Random;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Number of the first blocks, which one in four writes goes to, so that many blocks have older
-/// content of the same trial.
+/// Number of blocks at the start of the disk that get one write in four, so that many blocks have
+/// older content of the same trial.
 const HOT_BLOCKS: u64 = 1024;
 
-/// Trial, as writer and verifier know it.
+/// Parameters of a durability trial, which the writer and the verifier share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialSpec {
     /// Id that distinguishes its blocks from those of every other trial.
@@ -32,8 +32,8 @@ pub struct Write {
 }
 
 impl TrialSpec {
-    /// Returns the writes of a batch. A block is never in it twice: two writes under way to one
-    /// block would have no order.
+    /// Returns the writes of a batch. No block is in it twice: two writes to one block that are
+    /// under way at once would have no order.
     pub fn writes_of(&self, batch: u64) -> Vec<Write> {
         let mut random = Random::new(self.seed, batch);
         let mut writes: Vec<Write> = Vec::with_capacity(self.batch as usize);
@@ -48,7 +48,7 @@ impl TrialSpec {
         writes
     }
 
-    /// Returns the last write of a batch, which its acknowledgement names.
+    /// Returns the number of the last write of a batch, which acknowledges the batch.
     pub fn last_of(&self, batch: u64) -> u64 {
         (batch + 1) * u64::from(self.batch)
     }
@@ -62,13 +62,14 @@ impl TrialSpec {
         acknowledged / u64::from(self.batch)
     }
 
-    /// Returns, for each block with an acknowledged write, the last one.
+    /// Returns, for each block with a write in the acknowledged batches, the number of its last
+    /// one.
     pub fn expected(&self, acknowledged: u64) -> BTreeMap<u64, u64> {
         self.last_writes(0..self.batches(acknowledged))
     }
 
-    /// Returns, for each block, the last of the writes that may have been under way after the
-    /// acknowledged ones.
+    /// Returns, for each block with a write that may have been under way after the acknowledged
+    /// batches, the number of the last such write.
     pub fn under_way(&self, acknowledged: u64) -> BTreeMap<u64, u64> {
         let from = self.batches(acknowledged);
         // Acknowledgements on their way to this host died with the guest.

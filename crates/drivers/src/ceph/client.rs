@@ -1,6 +1,6 @@
-//! Asks a client of a cluster what it does: librbd in QEMU or in its storage daemon, by the admin
-//! socket that [client] of our ceph.conf gives it. No output of QEMU shows that QEMU sets rbd_cache
-//! by its cache mode.
+//! Finds out whether the cache of a cluster's client, librbd, is on. A running QEMU or storage
+//! daemon is asked on the admin socket that section `[client]` of our ceph.conf gives it: QEMU sets
+//! `rbd_cache` by its cache mode, and none of its output shows that.
 
 use super::Cluster;
 use anyhow::{Context, Result, bail};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
-/// Most bytes of an answer, which is more than any request here needs.
+/// Most bytes of an answer that are accepted. No request here needs as many.
 const LONGEST: u32 = 1 << 20;
 
 /// Names of the admin sockets of our clusters' clients, as ceph.conf spells them. A process has one
@@ -22,8 +22,8 @@ pub fn longest_socket(conf: &Path) -> PathBuf {
     conf.with_file_name("4194304.140737488355328.asok")
 }
 
-/// Returns the socket of a process for an image, which is found by its counters: they carry the
-/// image's name.
+/// Returns the admin socket through which process `pid` reports an image as open: the one among
+/// whose performance counters is the image's name.
 fn client_socket(conf: &Path, pool: &str, image: &str, pid: u32) -> Result<PathBuf> {
     let folder = conf.parent().with_context(|| format!("{} is in no folder", conf.display()))?;
     let (start, end) = (format!("{pid}."), format!("-{pool}-{image}"));
@@ -45,8 +45,8 @@ fn client_socket(conf: &Path, pool: &str, image: &str, pid: u32) -> Result<PathB
         .with_context(|| format!("no admin socket of process {pid} reports {pool}/{image} as open"))
 }
 
-/// Asks an admin socket. The request ends in a zero byte; the length of the answer follows in four
-/// bytes, and then the answer.
+/// Sends a request to an admin socket and returns the answer. The request ends in a zero byte; the
+/// answer follows its length, which is four bytes in big-endian order.
 fn ask_admin_socket(socket: &Path, request: &Value) -> Result<Value> {
     let failed = || format!("no answer from {}", socket.display());
     let mut stream = UnixStream::connect(socket).with_context(failed)?;
@@ -64,15 +64,17 @@ fn ask_admin_socket(socket: &Path, request: &Value) -> Result<Value> {
     serde_json::from_slice(&answer).with_context(failed)
 }
 
-/// Returns whether the cache of that process is on for an image, and who says so: `false (QEMU)`,
-/// `true (image)`. A setting of the image takes precedence over QEMU's. A client of somebody else's
-/// cluster has no socket unless its configuration gives it one.
+/// Returns the value of `rbd_cache` with which process `pid` has an image open, and who sets it:
+/// `true (image)` if the image or its pool does, else `false (QEMU)` as the process's admin socket
+/// reports. Returns `unknown (REASON)` if neither can be read: a client of somebody else's cluster
+/// has no socket unless its configuration gives it one.
 pub fn cache_reported(conf: &Path, pool: &str, image: &str, pid: u32) -> String {
     cache_of_client(conf, pool, image, pid).unwrap_or_else(|why| format!("unknown ({why:#})"))
 }
 
-/// Returns whether the cache is on for a client that is up only while it loads: the setting of the
-/// image, else the one in its configuration.
+/// Returns the value of `rbd_cache` for a client that runs only during the load, and what sets it:
+/// `true (image)` if the image or its pool does, else `true (configuration)`. Returns `unknown
+/// (REASON)` if neither can be read.
 pub fn cache_by_conf(conf: &Path, pool: &str, image: &str) -> String {
     let cluster = Cluster { conf };
     let find = || -> Result<String> {

@@ -1,5 +1,5 @@
-//! Makes a cluster, ends it, reads its state and settings, ends members and brings them back.
-//! Refuses a folder that exists already.
+//! Creates and destroys a cluster, reads its state and settings, ends OSDs and brings them back.
+//! Refuses to create a cluster in a folder that exists already.
 
 use super::Cluster;
 use super::client::SOCKETS;
@@ -29,7 +29,7 @@ use std::{fs, thread};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeCeph {
     pub name: String,
-    /// Folder of everything but the data, within the run's folder.
+    /// Folder in the run's folder, for all files but the OSDs' data.
     pub directory: PathBuf,
     pub members: Vec<PathRef>,
     pub size: u32,
@@ -38,14 +38,14 @@ pub struct MakeCeph {
     pub memory: u64,
     /// `rbd_cache_policy` of its clients.
     pub cache_policy: String,
-    /// Base-2 logarithm of the bytes of an object of its images.
+    /// Base-2 logarithm of the size of its images' objects, in bytes.
     pub order: u32,
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
 
 impl MakeCeph {
-    /// Returns the path of the configuration through which everything reaches the cluster.
+    /// Returns the path of ceph.conf, by which daemons, tools and clients find the cluster.
     pub fn conf(&self) -> PathBuf {
         conf_in(&self.directory)
     }
@@ -65,15 +65,15 @@ fn conf_in(directory: &Path) -> PathBuf {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeCeph {
-    /// The cluster's ceph.conf, as a layer made it.
+    /// ceph.conf of the cluster, which an earlier step wrote.
     pub made: PathRef,
     pub change: CephChange,
-    /// Most bytes that are written to an OSD that returns; 0 if unknown.
+    /// Most bytes that recovery writes to an OSD that returns; 0 if unknown.
     #[serde(default)]
     pub bytes: u64,
 }
 
-/// Change of an OSD, counted from 0.
+/// Change of one OSD, whose number counts from 0, or wait for the whole cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CephChange {
@@ -81,37 +81,39 @@ pub enum CephChange {
     Ends(usize),
     /// Recreates the OSD on its member, empty as a new drive is. The other OSDs fill it.
     Returns(usize),
-    /// Makes the OSD get no more data and give what it has to others, while it still serves it:
-    /// `ceph osd out`.
+    /// Marks the OSD out (`ceph osd out`): its data moves to the others, and it serves that data
+    /// until then.
     Out(usize),
     /// Makes the OSD a full member again: `ceph osd in`.
     In(usize),
-    /// Waits until every placement group is clean, twice 5 s apart.
+    /// Waits until all OSDs are up and in and every placement group is clean, and still are 5 s
+    /// later.
     AwaitHealthy,
 }
 
 /// Pause between two looks at the state. The mgr reports every 5 s.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Limits how long new parts may take to be up and clean, on a busy machine.
+/// Longest wait until the cluster shows a change, long enough for a busy machine.
 const UP_WITHIN: Duration = Duration::from_secs(300);
-/// Purpose of a wait for a healthy cluster, for messages: who is to do what.
+/// Wait for a healthy cluster, as messages describe it.
 const BECOME_HEALTHY: AwaitedTask = AwaitedTask { who: "the cluster", task: "become healthy" };
 
-/// Names in messages what a wait is for.
+/// What a wait is for, in messages: `who` did not `task` within some time.
 #[derive(Clone, Copy)]
 struct AwaitedTask<'a> {
     who: &'a str,
     task: &'a str,
 }
-/// Time for which a state must hold. Placement groups follow the map of OSDs within 5 s.
+/// Time after which a state is checked once more. Placement groups follow the map of OSDs within 5
+/// s.
 const SETTLES: Duration = Duration::from_secs(5);
 /// First bytes of a device or file of an OSD. The OSD's UUID follows.
 const LABEL: &str = "bluestore block device\n";
-/// Bytes at the start of a member in which copies of the label and the superblock of BlueFS are.
+/// Bytes at the start of a member that hold the label and the superblock of BlueFS. Zeroed with it.
 const LABEL_BYTES: usize = 64 << 10;
 
-/// Kinds of daemons in the order in which they are ended: an OSD that cannot reach its mon waits 5
-/// s.
+/// Daemons in the order in which they are ended: the mon is last, because an OSD that cannot reach
+/// it takes 5 s longer.
 const DAEMONS: [&str; 3] = ["ceph-osd", "ceph-mgr", "ceph-mon"];
 
 fn daemon(conf: &Path, program: &str, id: &str) -> Result<Vec<String>> {
@@ -128,8 +130,8 @@ fn start_daemon(
     system.spawn(&daemon(conf, program, id)?, &conf.with_file_name(format!("{program}.{id}.out")))
 }
 
-/// Returns the processes of this user on that very cluster: daemons, one that makes an OSD, tools
-/// that a killed run left.
+/// Returns the processes of this user that name this ceph.conf (`--conf`) and for whose command
+/// line `is_one` is true: daemons, a `ceph-osd --mkfs`, or tools that a killed run left.
 fn processes(conf: &Path, is_one: impl Fn(&[&str]) -> bool) -> Result<Vec<ProcessId>> {
     let conf = conf.to_str().context("a run directory that is not UTF-8")?;
     let is_on_it = |words: &[&str]| words.windows(2).any(|pair| pair == ["--conf", conf]);
@@ -153,7 +155,8 @@ fn is_daemon(words: &[&str], program: &str, id: Option<&str>) -> bool {
 /// Makes the cluster and its pool, and waits until it is healthy.
 ///
 /// # Errors
-/// When a part cannot be made, or it does not become healthy: what it says.
+/// If the folder exists already ([`NothingMade`]), a part cannot be made, or the cluster is not
+/// healthy within 5 minutes or before the wait is interrupted.
 pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()> {
     let (conf, folder) = (asked.conf(), &asked.directory);
     let cluster = Cluster { conf: &conf };
@@ -209,7 +212,8 @@ fn free_port() -> Result<u16> {
     Ok(listener.local_addr().context("no port of 127.0.0.1 is free")?.port())
 }
 
-/// Returns the whole configuration: everything that Ceph would keep elsewhere is in the folder.
+/// Returns the text of ceph.conf. It moves into the cluster's folder all that Ceph keeps in system
+/// folders by default. Refuses a folder whose path ceph.conf cannot quote.
 fn config(asked: &MakeCeph, port: u16) -> Result<String> {
     let folder = asked.directory.to_str().context("a run directory that is not UTF-8")?;
     // ceph.conf cannot quote these.
@@ -262,8 +266,8 @@ rbd_cache_policy = {cache_policy}
     ))
 }
 
-/// Writes a key for every part into one file that only we may read, so that nobody else on this
-/// machine can use the cluster.
+/// Writes the keys of all daemons and of client.admin into one file that only this user may read,
+/// so that nobody else on this machine can use the cluster.
 fn write_keys(asked: &MakeCeph) -> Result<()> {
     let keyring = asked.directory.join("keyring");
     write_file(&keyring, b"")?;
@@ -328,8 +332,9 @@ fn last_words(conf: &Path, program: &str, id: &str) -> String {
     }
 }
 
-/// Polls the status until `is_done`, reports the progress, and ends when the receiver of the report
-/// says stop. Messages say that `who` is to do the task.
+/// Polls the status until `is_done` is true of it, and returns it. Reports the share that is
+/// recovered. Fails after `limit`, or if the receiver of the reports says stop; the error names the
+/// wait as `awaited` does.
 fn wait(
     cluster: &Cluster,
     system: &mut RealSystem,
@@ -357,7 +362,8 @@ fn wait(
     }
 }
 
-/// Waits like [`wait`], until the state still holds after the placement groups were reported again.
+/// Waits as [`wait`] does until `is_done` is true twice, [`SETTLES`] apart. `limit` is for all of
+/// it.
 fn wait_settled(
     cluster: &Cluster,
     system: &mut RealSystem,
@@ -379,10 +385,11 @@ pub fn await_healthy(conf: &Path, system: &mut RealSystem, limit: Duration) -> R
     wait_settled(&Cluster { conf }, system, limit, BECOME_HEALTHY, ClusterStatus::is_healthy)
 }
 
-/// Returns true if any part of the cluster exists.
+/// Returns true if any part of the cluster exists: its folder, a process, or the label of one of
+/// its OSDs on a member.
 ///
 /// # Errors
-/// If /proc cannot be read.
+/// If /proc cannot be read, or the folder's path is not UTF-8.
 pub fn is_there(asked: &MakeCeph) -> Result<bool> {
     let labelled = asked.members.iter().enumerate().any(|(at, member)| {
         member.resolved_path().is_ok_and(|member| is_labelled(member, &asked.uuid(at)))
@@ -394,7 +401,7 @@ pub fn is_there(asked: &MakeCeph) -> Result<bool> {
 /// Ends the cluster's processes, wipes its labels off its members and removes its folder.
 ///
 /// # Errors
-/// When a part stays.
+/// If /proc cannot be read, a process does not end, or a label or the folder cannot be removed.
 pub fn destroy(asked: &MakeCeph, system: &mut RealSystem) -> Result<()> {
     let conf = asked.conf();
     let word = conf.to_str().context("a run directory that is not UTF-8")?;
@@ -438,10 +445,10 @@ pub fn cluster_state(conf: &Path) -> Result<ArrayState> {
     Ok(Cluster { conf }.status()?.overall_state())
 }
 
-/// Returns the actual settings of cluster, pool and images, as Ceph reports them.
+/// Returns settings of the pool, the OSDs and each image in the pool, as Ceph reports them.
 ///
 /// # Errors
-/// When it does not answer.
+/// If one of Ceph's commands fails or does not answer in time.
 pub fn cluster_settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
     let cluster = Cluster { conf };
     let mut settings = ThingSettings::new();
@@ -475,11 +482,11 @@ pub(super) fn json_word(value: &Value) -> Option<String> {
     }
 }
 
-/// Ends an OSD, brings it back empty as a new drive would be, marks it out or in, or waits until
-/// all are whole.
+/// Makes the change, and waits until the cluster shows it.
 ///
 /// # Errors
-/// When Ceph refuses, or the cluster does not come into that state.
+/// If the path of ceph.conf is not known yet, Ceph refuses, a member no longer holds its OSD, the
+/// cluster does not come into the state in time, or the wait is interrupted.
 pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
     let conf = asked.made.resolved_path()?;
     let cluster = Cluster { conf };

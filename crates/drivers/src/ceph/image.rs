@@ -1,4 +1,4 @@
-//! Reads an image as its cluster reports it.
+//! Reads the size, usage, watchers and settings of an image, as its cluster reports them.
 
 use super::Cluster;
 use super::cluster::json_word;
@@ -9,11 +9,12 @@ use std::path::Path;
 
 const MOST_NAMES: usize = 10;
 
-/// Facts about an image that matter before it is measured.
+/// Size, usage and watchers of an image, which are checked before it is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub bytes: u64,
-    /// Bytes of existing objects; `None` if only a check of every object would show them.
+    /// Bytes of the objects that exist. `None` if the image lacks the feature fast-diff, without
+    /// which every object must be checked.
     pub used: Option<u64>,
     pub watchers: Vec<String>,
 }
@@ -35,7 +36,8 @@ impl Image {
     }
 }
 
-/// Returns the bytes of the image itself: rows of its snapshots come before it.
+/// Returns the bytes that the image itself uses, in the output of `rbd du`: its row comes after
+/// those of its snapshots.
 fn used_bytes(usage: &Value) -> Option<u64> {
     usage["images"].as_array()?.last()?["used_size"].as_u64()
 }

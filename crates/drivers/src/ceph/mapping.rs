@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 const DEVICES: &str = "/sys/bus/rbd/devices";
 
-/// State of an image on this host before it is mapped.
+/// Id of the cluster of an image, and the devices of this host that the image is mapped to before a
+/// run maps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Before {
     pub fsid: String,
@@ -24,7 +25,8 @@ impl Before {
     }
 }
 
-/// Returns the devices that an image itself (not a snapshot of it) is mapped to.
+/// Returns the devices of this host that an image itself is mapped to (not a snapshot of it, and
+/// not an image in a namespace of the pool).
 pub fn mapped_image_devices(probe: &Probe, fsid: &str, pool: &str, image: &str) -> Vec<PathBuf> {
     let is_it = |number: &String| {
         let holds = |name: &str, value: &str| {

@@ -29,18 +29,18 @@ use std::time::Duration;
 /// Seconds after which a client gives up on a mon that does not answer.
 const CONNECTS_WITHIN: &str = "30";
 const SOON: &str = "10";
-/// Limits how long Ceph's tools may take to answer. They give up a little later by themselves.
+/// Longest time that one of Ceph's tools may take to answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(90);
 
 pub fn has_tools() -> bool {
     ["ceph", "rbd"].into_iter().all(|program| program_path(program).is_some())
 }
 
-/// Checks that QEMU has the driver, which distributions have in a separate package, by asking about
-/// an image that does not exist.
+/// Checks that QEMU has its rbd driver, which distributions put into a separate package, by asking
+/// `qemu-img` about an image that does not exist.
 ///
 /// # Errors
-/// A description of what is missing.
+/// A sentence that the driver is not installed, or why `qemu-img` did not run.
 pub fn qemu_has_driver() -> Result<(), String> {
     let image = "driver=rbd,pool=none,image=none,conf=/dev/null/none";
     let mut command = tool("qemu-img", ["info", "--image-opts", image]);
@@ -59,10 +59,11 @@ pub struct Cluster<'a> {
 }
 
 impl Cluster<'_> {
-    /// Runs one of Ceph's programs on the cluster, within a time limit.
+    /// Runs one of Ceph's programs on the cluster, for at most 90 s, and returns its output.
     ///
     /// # Errors
-    /// If it cannot be run, does not end, or fails; with the program's words.
+    /// If another user can write the configuration, or the program cannot be run, does not end in
+    /// time, or fails: then with its standard error.
     pub fn run_ceph_tool(&self, program: &str, words: &[&str]) -> Result<String> {
         self.check_conf()?;
         let conf: [&OsStr; 2] = ["--conf".as_ref(), self.conf.as_os_str()];
@@ -94,7 +95,7 @@ impl Cluster<'_> {
         self.run_ceph_tool("ceph", &[&["--connect-timeout", CONNECTS_WITHIN], words].concat())
     }
 
-    /// Runs a program and reads its output as JSON.
+    /// Runs a program with `--format json` and parses its output.
     ///
     /// # Errors
     /// As [`Cluster::run_ceph_tool`], and if the output is not JSON.
@@ -125,8 +126,9 @@ impl Cluster<'_> {
         )
     }
 
-    /// Explains why the cluster does not answer, from its program's words: something is wrong on
-    /// this host, or nobody answers (an unmet need).
+    /// Explains, from the error `words` of one of Ceph's programs, why the cluster does not answer:
+    /// a configuration or key on this host is wrong (faulty input), or no mon answers (an unmet
+    /// need).
     pub fn silence(&self, words: &str) -> Failed {
         let conf = self.conf.display();
         // The command before the program's own words is cut off.

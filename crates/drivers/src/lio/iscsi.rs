@@ -1,5 +1,6 @@
 //! Exports by LIO's iSCSI fabric: a target with one portal at a named address, one LUN, and one
-//! initiator that may have it. Nobody else sees it: no ACL is generated, and there is no demo mode.
+//! initiator that may use it. No other initiator has access: no ACL is generated, and there is no
+//! demo mode.
 
 use super::{
     LINK, Store, TARGET, backstore, has_store, load_target_modules, make_store, remove_store,
@@ -37,7 +38,9 @@ pub fn folder(iqn: &str) -> PathBuf {
 /// before.
 ///
 /// # Errors
-/// If something is in the way, the kernel has no such target, or refuses a part.
+/// If the target's or the backstore's name is taken ([`NothingMade`]), the device is in use, this
+/// machine lacks the address, the port is taken, or the kernel has no such target or refuses a
+/// part.
 pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     check_iscsi_target(target)?;
     let modules: &[&str] =
@@ -110,7 +113,7 @@ pub fn is_exported(name: &str, iqn: &str) -> bool {
     folder(iqn).exists() || has_store(name)
 }
 
-/// Returns the settings with which it is exported, by LIO's names.
+/// Reads settings of the backstore and of the target from configfs, by LIO's names.
 pub fn settings_of(probe: &Probe, target: &IscsiTarget) -> ThingSettings {
     let store =
         ["block_size", "emulate_write_cache", "emulate_fua_write", "emulate_tpu", "queue_depth"];
@@ -121,8 +124,8 @@ pub fn settings_of(probe: &Probe, target: &IscsiTarget) -> ThingSettings {
     all
 }
 
-/// Removes all parts of it, in whatever state they are, and the fabric's folder that was made for
-/// it.
+/// Removes the target with all that is in it and the backstore, as far as they exist, and `fabric`,
+/// the fabric's folder, if the export made it and nothing else is in it.
 ///
 /// # Errors
 /// If a part is still in use.

@@ -22,19 +22,19 @@ pub struct ExportSpdk {
     pub backing: PathRef,
     /// True for io_uring, false for libaio.
     pub uring: bool,
-    /// True if no write passes, and the target opens it only for reading.
+    /// True if the guest cannot write. The target then opens the backing only for reading.
     pub read_only: bool,
-    /// Stretch that is shown; `None` for all of it.
+    /// Part of the backing that the guest gets; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<BdevPart>,
-    /// Reactors that may serve the controller.
+    /// CPU mask of the reactors that may serve the controller; `None` for the target's choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpumask: Option<String>,
     /// Name of the controller, and of the bdev if it makes one.
     pub name: String,
 }
 
-/// One of the equal stretches that a bdev is split into.
+/// One of the equal parts that a bdev is split into: its index, from 0, and its size in MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BdevPart {
     pub at: u64,
@@ -60,10 +60,12 @@ impl ExportSpdk {
     }
 }
 
-/// Makes the whole disk and returns the socket that QEMU connects to.
+/// Makes the bdev (unless a layer below has made one), the guest's part of it and the controller.
+/// Returns the socket that QEMU connects to.
 ///
 /// # Errors
-/// If the target refuses a part, or has opened something other than this host would.
+/// If the target is not there or refuses, it has opened another file than this host would or opened
+/// it through the page cache, or its socket is not visible on this host.
 pub fn export(asked: &ExportSpdk) -> Result<PathBuf> {
     let mut rpc = Rpc::connect(&asked.rpc, LIMIT)?;
     if let Some(of_file) = of_file(asked)? {
@@ -92,7 +94,7 @@ pub fn export(asked: &ExportSpdk) -> Result<PathBuf> {
     }
 }
 
-/// Returns the bdev that the disk has for itself, or `None` if it is over another layer's bdev.
+/// Returns the bdev that is made for this disk, or `None` if the disk is over another layer's bdev.
 fn of_file(asked: &ExportSpdk) -> Result<Option<file::Bdev<'_>>> {
     if asked.is_over_a_bdev() {
         return Ok(None);
@@ -117,11 +119,11 @@ fn controller_of(asked: &ExportSpdk, bdev: &str) -> Value {
     controller
 }
 
-/// Returns `Some` if the controller of this name, or its bdev, exists: with its socket, if the
-/// controller has been made.
+/// Returns `None` if neither the controller nor its bdev exists or the target is gone, else the
+/// socket of the controller, if that exists.
 ///
 /// # Errors
-/// If the target does not answer. A target that is gone has nothing.
+/// If the target is there and does not answer.
 pub fn find_export(asked: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
     let Some(mut rpc) = running(&asked.rpc)? else { return Ok(None) };
     let controller = controller(&mut rpc, &asked.name)?;
@@ -129,10 +131,11 @@ pub fn find_export(asked: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
     Ok(there.then(|| controller.map(|controller| controller.socket)))
 }
 
-/// Removes all parts, in whatever state they are.
+/// Removes the controller, the part and the bdev, as far as they exist.
 ///
 /// # Errors
-/// [`NotOurs`] if something of that name is over another file. Fails too if the target refuses.
+/// [`NotOurs`] if the controller or the bdev of that name is over something else. Fails too if the
+/// target refuses.
 pub fn unexport(asked: &ExportSpdk) -> Result<()> {
     let Some(mut rpc) = running(&asked.rpc)? else { return Ok(()) };
     let (name, of_file) = (&asked.name, of_file(asked)?);
@@ -157,7 +160,8 @@ pub fn unexport(asked: &ExportSpdk) -> Result<()> {
     of_file.delete_file_bdev(&mut rpc, &bdevs)
 }
 
-/// Reads what the target reports about the disk, by the names of settings.
+/// Returns the settings of a guest's disk that the target reports, by names such as `read-only` and
+/// `block-size`.
 ///
 /// # Errors
 /// If it does not answer, or no longer has such a disk.
@@ -193,7 +197,8 @@ pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> 
         .collect())
 }
 
-/// Returns true if all files are open past the page cache, and `None` if that is not known of all.
+/// Returns true if the process has each of the files open with O_DIRECT, and `None` if there are
+/// none or that is not known of each.
 fn all_direct(files: &[PathBuf], process: Option<u32>) -> Option<bool> {
     let each = files.iter().map(|path| direct(path, process).ok().flatten());
     each.collect::<Option<Vec<bool>>>()

@@ -10,9 +10,8 @@ use iotax_host::facts::logical_block_below;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Methods for the way in which the target issues its I/O.
+/// RPC methods for one kind of bdev over a file or device: libaio's or io_uring's.
 pub struct SpdkKind {
-    /// Method that makes such a bdev.
     pub create: &'static str,
     pub delete: &'static str,
 }
@@ -34,10 +33,12 @@ pub struct Bdev<'a> {
 }
 
 impl Bdev<'_> {
-    /// Makes the bdev, and checks that the target (`process`) has that very file open, directly.
+    /// Makes the bdev, and checks that the target has this very file open with O_DIRECT. `process`
+    /// is the target's pid; without it, or if its files are not visible, nothing is checked.
     ///
     /// # Errors
-    /// If the target refuses, or has opened something other than this host would.
+    /// If the target refuses, or has opened another file than this host would, or opened it through
+    /// the page cache.
     pub fn create_file_bdev(&self, rpc: &mut Rpc, process: Option<u32>) -> Result<()> {
         rpc.call(self.kind.create, self.params()?)?;
         // Where a file cannot be opened directly, SPDK uses the page cache without a warning.

@@ -1,6 +1,7 @@
-//! Makes a bdev over several files or devices: one for each, an array without a superblock, a store
-//! with one logical volume. Refuses members that the target has already, and those on which it
-//! finds something. Removes what a store leaves on members, even where the target is gone.
+//! Makes a bdev over one or several files or devices: a bdev for each, and on these, if asked for,
+//! an array without a superblock and a store with one logical volume. Refuses members that the
+//! target has open already, and those on which it finds something. Removes what a store leaves on
+//! members, even if the target is gone.
 
 use super::file;
 use super::look::{Bdevs, list_objects, running};
@@ -30,7 +31,7 @@ pub struct JoinSpdk {
     pub members: Vec<PathRef>,
     pub uring: bool,
     pub read_only: bool,
-    /// Number of MiB of each that are used, from its start; `None` for all of it.
+    /// MiB of each member that are used, from its start; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mib: Option<u64>,
     /// Array that joins the members; `None` if there is only one.
@@ -38,7 +39,7 @@ pub struct JoinSpdk {
     pub raid: Option<SpdkRaid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lvol: Option<SpdkLvol>,
-    /// Prefix of all names.
+    /// Prefix of the names of all bdevs and stores that are made.
     pub name: String,
 }
 
@@ -51,7 +52,7 @@ pub struct SpdkRaid {
     pub strip_kib: Option<u64>,
 }
 
-/// Only volume of a store of its own.
+/// Logical volume in a store that has no other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpdkLvol {
     /// True if clusters are allocated as they are written.
@@ -69,7 +70,8 @@ impl JoinSpdk {
         member_name(&self.name, at)
     }
 
-    /// Returns the name of the bdev that represents a member in the array.
+    /// Returns the name of the bdev of a member, counted from 0, that goes into the array: its used
+    /// part, or all of it.
     pub fn base(&self, at: usize) -> String {
         match self.mib {
             Some(_) => format!("{}p0", self.member(at)),
@@ -77,7 +79,7 @@ impl JoinSpdk {
         }
     }
 
-    /// Returns the name of the array, or of the only member.
+    /// Returns the name of the array or, without one, of the bdev of the only member.
     pub fn joined_bdev(&self) -> String {
         match (&self.raid, &self.lvol) {
             (None, _) => self.base(0),
@@ -167,10 +169,13 @@ const SUPERBLOCK: usize = 4096;
 /// masks of a bit for each cluster and page, so the name is far within this.
 const METADATA: usize = 4 << 20;
 
-/// Makes the bdev and all that it needs.
+/// Makes the bdevs of the members and, as far as they are asked for, the array and the volume on
+/// them.
 ///
 /// # Errors
-/// If the target refuses a part, has a member already, or finds something on one.
+/// [`NothingMade`] if something of these names exists, or the target has a member open already.
+/// Fails too if the target is not there or refuses, finds something on a member, or the array is
+/// not online.
 pub fn make_joined_bdev(asked: &JoinSpdk, tag: &RunTag) -> Result<()> {
     let mut rpc = Rpc::connect(&asked.rpc, LIMIT)?;
     let target = SpdkConnection::ask_target(&mut rpc, &asked.rpc)?;
@@ -200,7 +205,8 @@ fn members(asked: &JoinSpdk) -> Result<Vec<file::Bdev<'_>>> {
     Ok(asked.paths()?.into_iter().enumerate().map(bdev).collect())
 }
 
-/// Refuses parts that exist already: this run has made nothing yet, so they are somebody else's.
+/// Refuses if something of these names exists, or the target has a bdev of another run or person
+/// over a member. This run has made nothing yet, so it is somebody else's.
 fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result<()> {
     let there = existing_parts(asked, rpc)?;
     if !there.is_empty() {
@@ -287,7 +293,8 @@ fn store_named(rpc: &mut Rpc, name: &str) -> Result<Option<Value>> {
     Ok(all.into_iter().find(|store| store["name"] == name))
 }
 
-/// Returns the names of all parts that exist. An array that waits for its members is not a bdev.
+/// Returns the names of all parts that exist. Asks for arrays, too: one that waits for its members
+/// is not among the bdevs.
 fn existing_parts(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<Vec<String>> {
     let bdevs = Bdevs::look_up(rpc)?;
     let members = (0..asked.members.len()).flat_map(|at| [asked.member(at), asked.base(at)]);
@@ -314,11 +321,13 @@ pub fn is_there(asked: &JoinSpdk) -> Result<bool> {
     Ok(in_target || has_store(asked)?)
 }
 
-/// Removes all parts, in whatever state they are.
+/// Removes the volume, its store, the array and the members' bdevs, as far as they exist, and wipes
+/// the superblocks of the store off the members.
 ///
 /// # Errors
-/// [`NotOurs`] if something of a part's name is over something else. Fails too if the target
-/// refuses.
+/// [`NotOurs`] if something of one of these names is over something else, or a member carries
+/// another store or is in use. Fails too if the target refuses, or a member cannot be read or
+/// written.
 pub fn unmake_joined_bdev(asked: &JoinSpdk) -> Result<()> {
     if let Some(mut rpc) = running(&asked.rpc)? {
         let bdevs = Bdevs::look_up(&mut rpc)?;
@@ -383,7 +392,8 @@ struct StoreStart<'a> {
     other: Option<String>,
 }
 
-/// Reads the starts of the members that exist: one that is gone carries nothing.
+/// Reads the start of each member that can be opened, and returns it with the member's index. A
+/// member that is gone carries nothing.
 fn starts(asked: &JoinSpdk) -> Result<Vec<(usize, StoreStart<'_>)>> {
     let mut starts = Vec::new();
     for (at, path) in asked.paths()?.into_iter().enumerate() {
@@ -421,8 +431,8 @@ fn has_store(asked: &JoinSpdk) -> Result<bool> {
     })
 }
 
-/// Wipes the superblocks of a store of ours off the members. Deleting the store in the target does
-/// so already.
+/// Wipes the superblocks of our store off the members, if there are any: the target has wiped them
+/// already if it deleted the store.
 fn wipe_store(asked: &JoinSpdk) -> Result<()> {
     if !has_store(asked)? {
         return Ok(());
@@ -476,8 +486,8 @@ fn wipe(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns names of stores and volumes: the values of attributes called `name`, whose descriptor
-/// has two lengths of two bytes before both.
+/// Returns the names of stores and volumes: the values of attributes called `name`. Before each
+/// attribute's name and value are the lengths of both, of two bytes each.
 fn names_in(start: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"name";
     let value = |at: usize| {
@@ -518,10 +528,10 @@ pub fn split(asked: &SplitSpdk) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if the bdev is split.
+/// Returns true if the bdev is split. A target that is gone has nothing.
 ///
 /// # Errors
-/// If the target does not answer. A target that is gone has nothing.
+/// If the target is there and does not answer, or [`SplitSpdk::bdev`] is not a bdev.
 pub fn is_split(asked: &SplitSpdk) -> Result<bool> {
     let (socket, base) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(false) };

@@ -36,11 +36,11 @@ pub fn running(socket: &Path) -> Result<Option<Rpc>> {
     }
 }
 
-/// Returns the controller of that name. It lists all of them, since the error about one that does
-/// not exist differs between SPDK versions.
+/// Returns the controller of that name, if there is one. Lists all of them, since the error about
+/// one that does not exist differs between SPDK versions.
 ///
 /// # Errors
-/// When the target does not answer.
+/// If the target does not answer, or reports the controller without a socket.
 pub fn controller(rpc: &mut Rpc, name: &str) -> Result<Option<Controller>> {
     let all = list_objects(rpc, "vhost_get_controllers", Value::Null)?;
     let Some(found) = all.into_iter().find(|one| one["ctrlr"] == name) else { return Ok(None) };
@@ -59,8 +59,8 @@ impl Bdevs {
         Ok(Bdevs(list_objects(rpc, "bdev_get_bdevs", Value::Null)?))
     }
 
-    /// Returns the bdev of this name or alias. A volume of an lvstore is `STORE/VOLUME` by alias
-    /// only, and so are its parts.
+    /// Returns the bdev of this name or alias. `STORE/VOLUME` is only an alias of a logical volume;
+    /// `STORE/VOLUMEp0` stands for a part of it, whose real name is another.
     pub fn find_bdev(&self, name: &str) -> Option<&Value> {
         let aliased = |bdev: &Value| {
             bdev["aliases"].as_array().is_some_and(|all| all.iter().any(|it| *it == name))
@@ -69,8 +69,8 @@ impl Bdevs {
         found.or_else(|| self.part_named(name))
     }
 
-    /// Returns a part by its name. A part has the real name of the bdev that was split, then `p`
-    /// and a number.
+    /// Returns the part that is called by an alias of the whole bdev, `p` and a number. Its real
+    /// name has the real name of the whole in place of the alias.
     fn part_named(&self, name: &str) -> Option<&Value> {
         let (whole, number) =
             name.rsplit_once('p').filter(|(_, number)| number.parse::<u32>().is_ok())?;
@@ -129,7 +129,7 @@ impl Bdevs {
     }
 }
 
-/// Returns the names of the bdevs that one is on: parts, volumes and arrays report them.
+/// Returns the names of the bdevs directly below a part, a volume or an array. Empty for others.
 fn bases(bdev: &Value) -> Vec<&str> {
     let specific = &bdev["driver_specific"];
     let one = ["split", "lvol"].into_iter().filter_map(|kind| specific[kind]["base_bdev"].as_str());
@@ -137,16 +137,17 @@ fn bases(bdev: &Value) -> Vec<&str> {
     one.chain(members.filter_map(|member| member["name"].as_str())).collect()
 }
 
-/// Returns the file of a bdev of libaio or io_uring.
+/// Returns the path of the file or device below a bdev; `None` unless the bdev is one of libaio or
+/// io_uring.
 pub fn filename(bdev: &Value) -> Option<&str> {
     let specific = &bdev["driver_specific"];
     specific["aio"]["filename"].as_str().or_else(|| specific["uring"]["filename"].as_str())
 }
 
-/// Returns the list that a method reports.
+/// Calls a method and returns the list that it reports; empty if the result is not a list.
 ///
 /// # Errors
-/// If the target does not answer.
+/// If the target refuses or does not answer.
 pub fn list_objects(rpc: &mut Rpc, method: &str, params: Value) -> Result<Vec<Value>> {
     match rpc.call(method, params)? {
         Value::Array(all) => Ok(all),
@@ -186,8 +187,8 @@ pub fn direct(path: &Path, process: Option<u32>) -> Result<Option<bool>> {
     Ok(ours.map(|file| is_direct(pid, &file.file_name().to_string_lossy())).max().flatten())
 }
 
-/// Returns device and inode of a file. For a device it returns the device number, which is the same
-/// under every node.
+/// Returns what identifies a file: false, its device and its inode. For a block device, which has
+/// one number under every name: true, that number and 0.
 fn identity(path: &Path) -> std::io::Result<(bool, u64, u64)> {
     let is = fs::metadata(path)?;
     Ok(match is.file_type().is_block_device() {

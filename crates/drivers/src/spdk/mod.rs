@@ -27,11 +27,11 @@ use crate::threads::{self, ServingThread};
 use anyhow::Result;
 use std::path::Path;
 
-/// Returns the threads of the target at a socket that serve I/O: its reactors. Returns none where
-/// the target is not visible from here.
+/// Returns the threads that serve I/O in the target at a socket: its reactors. Empty if nobody
+/// listens there, or the target's process is not visible from here.
 ///
 /// # Errors
-/// If it does not answer.
+/// If somebody listens there and no connection is made.
 pub fn threads(socket: &Path) -> Result<Vec<ServingThread>> {
     let target = look::running(socket)?;
     Ok(target.and_then(|rpc| rpc.process()).map_or_else(Vec::new, threads::of_target))

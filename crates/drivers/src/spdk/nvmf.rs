@@ -59,7 +59,8 @@ fn lists_transport(rpc: &mut Rpc, transport: &str) -> Result<bool> {
 /// Makes the subsystem, and the transport if the target lacks it.
 ///
 /// # Errors
-/// If the target refuses a part, or has such a subsystem already.
+/// [`NothingMade`] if the target has such a subsystem already. Fails too if the target is not there
+/// or refuses a part.
 pub fn export(asked: &ExportSpdkNvmf) -> Result<()> {
     let (socket, bdev) = asked.bdev.bdev()?;
     let (mut rpc, nqn) = (Rpc::connect(socket, LIMIT)?, &asked.nqn);
@@ -97,10 +98,10 @@ fn subsystem(rpc: &mut Rpc, nqn: &str) -> Result<Option<Value>> {
     Ok(all.into_iter().find(|one| one["nqn"] == *nqn))
 }
 
-/// Returns true if the subsystem exists, whole or in parts.
+/// Returns true if the subsystem exists, whole or in parts. A target that is gone has nothing.
 ///
 /// # Errors
-/// If the target does not answer. A target that is gone has nothing.
+/// If the target is there and does not answer, or the export's `bdev` is not a bdev.
 pub fn is_there(asked: &ExportSpdkNvmf) -> Result<bool> {
     let (socket, _) = asked.bdev.bdev()?;
     match running(socket)? {

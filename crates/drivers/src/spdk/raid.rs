@@ -20,12 +20,12 @@ use std::time::Duration;
 pub struct ChangeSpdkArray {
     pub made: PathRef,
     pub change: SpdkChange,
-    /// Bytes that are written to a member that returns; 0 if unknown.
+    /// Bytes that a rebuild writes to a member that returns; 0 if unknown.
     #[serde(default)]
     pub bytes: u64,
 }
 
-/// Change of a member, counted from 0.
+/// Change of one member of an array, which is counted from 0, or wait for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpdkChange {
@@ -47,7 +47,7 @@ struct Array {
     members: u32,
     /// Number of members that are in it, including one that is being rebuilt.
     there: u32,
-    /// Percent of a rebuild that is done, while there is one.
+    /// Percentage of the rebuild that is done; `None` if none runs.
     rebuilt: Option<f64>,
     names: Vec<String>,
 }
@@ -110,8 +110,8 @@ pub fn raid_settings(socket: &Path, array: &str) -> Result<ThingSettings> {
 /// Takes a member out of its array, puts it back, or waits until all are whole.
 ///
 /// # Errors
-/// If the target refuses, the member was not where it was expected, or the receiver of the progress
-/// says stop.
+/// If the target is not there or refuses, the member is not where it is expected, members are
+/// missing and nothing is rebuilt, or `progress` says stop.
 pub fn change(asked: &ChangeSpdkArray, progress: ProgressFn<'_>) -> Result<()> {
     let (socket, bdev) = asked.made.bdev()?;
     let (mut rpc, array) = (Rpc::connect(socket, LIMIT)?, array_below(bdev));

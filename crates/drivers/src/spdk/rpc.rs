@@ -27,7 +27,7 @@ pub enum RpcError {
         code: i64,
         words: String,
     },
-    /// Reply that did not come, or was something other than a reply to the call.
+    /// The reply did not come, or what came is no reply to the call.
     #[error("{}", socket_failure_words(.socket, .method, .cause))]
     Socket { socket: PathBuf, method: String, cause: SocketError },
 }
@@ -93,10 +93,11 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// Connects to a target; every call has the same limit.
+    /// Connects to a target. `limit` is the time for connecting and for each call.
     ///
     /// # Errors
-    /// [`RpcError::Absent`] when nobody listens there.
+    /// [`RpcError::Absent`] if nobody listens there, or the process that does belongs to neither
+    /// this user nor root.
     pub fn connect(socket: &Path, limit: Duration) -> Result<Rpc, RpcError> {
         let absent = |source| RpcError::Absent { socket: socket.to_owned(), source };
         let stream =
@@ -115,8 +116,7 @@ impl Rpc {
         Ok(Rpc { stream, socket: socket.to_owned() })
     }
 
-    /// Returns the process at the other end, where the kernel reports it (not across PID
-    /// namespaces).
+    /// Returns the pid of the target, if the kernel reports it (not across PID namespaces).
     pub fn process(&self) -> Option<u32> {
         let other = sockopt::socket_peercred(self.stream.stream()).ok()?;
         u32::try_from(other.pid.as_raw_nonzero().get()).ok()
@@ -125,7 +125,8 @@ impl Rpc {
     /// Calls a method and returns its result; `params` is an object, or null for no parameters.
     ///
     /// # Errors
-    /// [`RpcError`].
+    /// [`RpcError::Refused`] if the target refuses, [`RpcError::Socket`] if no valid reply comes in
+    /// time.
     pub fn call(&mut self, method: &str, params: Value) -> Result<Value, RpcError> {
         let mut request = json!({"jsonrpc": "2.0", "method": method});
         if !params.is_null() {

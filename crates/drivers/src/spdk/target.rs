@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Target that answers, and the methods that it has.
+/// Facts about a running target, the methods that it has, and its process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpdkConnection {
     pub facts: SpdkTarget,
     methods: BTreeSet<String>,
-    /// Process of the target, where it is one of this host's that can be seen.
+    /// Pid of the target; `None` if its process is not visible from here.
     pub process: Option<u32>,
 }
 
@@ -76,8 +76,8 @@ impl SpdkConnection {
 }
 
 impl Framework {
-    /// Returns the target's process. The target reports its pid in its own namespace; the pid is
-    /// the same here if its threads are, too.
+    /// Returns the target's pid. The target reports it as its own PID namespace numbers it, and it
+    /// is the same here only if the ids of its reactors' threads are, too; `None` if they are not.
     fn process(&self) -> Option<u32> {
         let pid = self.pid?;
         let here = |answer: &TargetAnswer| {
@@ -87,19 +87,19 @@ impl Framework {
     }
 }
 
-/// Checks that a target that can serve disks of guests answers there, and has `more` methods
-/// besides those that every disk needs.
+/// Checks that a target answers at a socket, and has the methods that every guest's disk needs and
+/// those in `more`.
 ///
 /// # Errors
-/// A description of what is lacking.
+/// A sentence that names the methods it lacks, or says why it does not answer.
 pub fn answers(socket: &Path, more: &[&str]) -> Result<(), String> {
     check_target_methods(socket, &[METHODS, more].concat())
 }
 
-/// Checks that a target answers there that has these methods.
+/// Checks that a target answers at a socket and has these methods.
 ///
 /// # Errors
-/// A description of what is lacking.
+/// A sentence that names the methods it lacks, or says why it does not answer.
 pub fn check_target_methods(socket: &Path, methods: &[&str]) -> Result<(), String> {
     let target = SpdkConnection::connect(socket).map_err(|error| error.to_string())?;
     let lacks = target.lacking_methods(methods);

@@ -1,5 +1,5 @@
-//! Sets and restores the limit of ZFS's cache in memory (ARC), which is the whole machine's, and
-//! checks what a pool that finds duplicates needs of it.
+//! Sets and restores the limit of ZFS's cache in memory (ARC), which holds for the whole machine,
+//! and checks that the table of a pool with deduplication fits into it.
 
 use super::load;
 use crate::plain_file::write_sysfs;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
 
-/// Bytes of memory that a block takes in the table of a pool that finds duplicates.
+/// Bytes of memory for each block in the table of a pool with deduplication.
 const DDT_ENTRY: u64 = 320;
 const LEAST_ARC: u64 = 64 * MIB;
 const PARAMETER: &str = "/sys/module/zfs/parameters/zfs_arc_max";
@@ -45,9 +45,9 @@ impl ArcLimit {
         Ok(())
     }
 
-    /// Restores the limit if it still is what this run has `written`; otherwise returns a message
-    /// that it was left. ZFS accepts a parameter of 0 without changing the limit in effect, so that
-    /// limit is written first.
+    /// Restores the limit if it is still the one that this run has `written`, in bytes. Otherwise
+    /// leaves it and returns a message that says so. ZFS accepts a parameter of 0 without changing
+    /// the limit in effect, so that limit is written first.
     ///
     /// # Errors
     /// If the kernel does not take it.
@@ -103,11 +103,12 @@ fn memory() -> u64 {
     kib.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// Checks that the table of blocks of a volume fits into the ARC here.
+/// Checks that the deduplication table of a volume of `bytes`, in blocks of `block` bytes, fits
+/// into the ARC of this machine.
 ///
 /// # Errors
-/// If it does not fit: then every write waits for reads of the table, which measures neither ZFS
-/// nor the drives.
+/// If it does not fit, with `hint`: then every write would wait for reads of the table, which
+/// measures neither ZFS nor the drives.
 pub fn check_ddt(bytes: u64, block: u64, hint: &str) -> Result<()> {
     let here = ArcLimit::current_limit().limit;
     let limit = if here == 0 { usual_limit() } else { here };

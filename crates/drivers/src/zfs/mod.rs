@@ -34,17 +34,18 @@ struct Trace {
     device: PathBuf,
     /// Device or partition with a label of ours.
     labelled: Vec<PathBuf>,
-    /// True if it has a partition table as zpool makes them, with a label of ours in it or without
-    /// a label.
+    /// True if the device has a partition table as zpool makes them, whose first partition carries
+    /// our label or none.
     partitioned: bool,
 }
 
 impl Pool<'_> {
-    /// Makes the pool and its contents with these commands, and returns the volume's device, if it
-    /// is a volume.
+    /// Makes the pool and its contents with these commands, each a program and its arguments.
+    /// Returns the device of `volume`, if one is named.
     ///
     /// # Errors
-    /// The errors of zpool or zfs. A name that is taken is somebody else's: then nothing was made.
+    /// [`NothingMade`] if the module does not load, or the pool's name is taken. Fails too if a
+    /// command does, or the device does not appear.
     pub fn create_pool(
         &self,
         commands: &[Vec<String>],
@@ -75,10 +76,11 @@ impl Pool<'_> {
         Path::new("/dev/zvol").join(self.name).join(volume)
     }
 
-    /// Returns `Some` if anything of the pool exists, with the volume's device if it has been made.
+    /// Returns `Some` if the pool is imported or a member carries its label, with the device of
+    /// `volume` if that exists.
     ///
     /// # Errors
-    /// If zpool cannot be asked.
+    /// If zpool cannot be asked, or a member cannot be examined and none of the others is ours.
     pub fn find_pool(&self, volume: Option<&str>) -> Result<Option<Option<PathBuf>>> {
         let there = self.is_imported()? || any_is_ours(self.traces())?;
         Ok(there.then(|| volume.and_then(|volume| self.link(volume).canonicalize().ok())))
@@ -88,8 +90,8 @@ impl Pool<'_> {
     /// is gone.
     ///
     /// # Errors
-    /// [`NotOurs`] if a pool of that name is not of this run; the errors of zpool, if something is
-    /// in use.
+    /// [`NotOurs`] if a pool of that name is not of this run. Fails too if zpool does, as when
+    /// something is in use, or if a member cannot be examined or wiped.
     pub fn destroy_pool(&self) -> Result<()> {
         if self.is_imported()? {
             self.must_be_ours()?;
@@ -125,7 +127,8 @@ impl Pool<'_> {
         }
     }
 
-    /// Returns true if the pool is imported. Without its module, ZFS has no pool.
+    /// Returns true if a pool of this name is imported. No pool is while ZFS's module is not
+    /// loaded.
     fn is_imported(&self) -> Result<bool> {
         if !Path::new("/sys/module/zfs").exists() {
             return Ok(false);
@@ -134,8 +137,8 @@ impl Pool<'_> {
         Ok(names.lines().any(|name| name == self.name))
     }
 
-    /// Returns the traces on the members that exist. After a reboot a loop device does not, and
-    /// everything of ours went with it.
+    /// Returns what of this pool is on each member that exists. After a reboot, a loop device does
+    /// not, and what was on it is gone.
     fn traces(&self) -> Vec<Result<Trace>> {
         self.members
             .iter()
@@ -178,7 +181,7 @@ impl Trace {
     }
 }
 
-/// Loads the module, which zpool does not do everywhere.
+/// Loads ZFS's module, which zpool does not do everywhere, and waits for /dev/zfs.
 fn load() -> Result<()> {
     load_modules(&["zfs"])?;
     wait_until(Duration::from_secs(10), || Path::new("/dev/zfs").exists())
@@ -217,7 +220,8 @@ fn is_zpools(blkid: &str) -> bool {
     has("part_entry_name=zfs-") && has(&format!("part_entry_type={PARTITION_TYPE}"))
 }
 
-/// Label that `zdb`, which reads past the kernel, found.
+/// Label of a device as `zdb` finds it, which does not go through the kernel's ZFS: `Of` has the
+/// name of the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Label {
     None,

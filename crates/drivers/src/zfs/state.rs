@@ -17,7 +17,8 @@ use std::time::Duration;
 const PROPERTIES: &str = "volblocksize,recordsize,compression,dedup,sync,primarycache,secondarycache,logbias,checksum,copies,\
     redundant_metadata,atime";
 
-/// Returns the pool that a volume's device, or a file system by its name (`POOL/data`), is in.
+/// Returns the pool that `made` is in: the device of a volume, or the name of a file system
+/// (`POOL/data`).
 ///
 /// # Errors
 /// If no volume has that device.
@@ -45,7 +46,7 @@ fn volumes() -> Vec<(PathBuf, PathBuf)> {
 /// Returns the actual settings of a pool and of what is in it (`POOL/vol`), by ZFS's names.
 ///
 /// # Errors
-/// The errors of ZFS.
+/// If zpool or zfs fails.
 pub fn settings_of(pool: &str, content: &str) -> Result<ThingSettings> {
     let of = |program: &str, properties: &str, of: &str| {
         run_tool(&mut tool(program, ["get", "-H", "-p", "-o", "property,value", properties, of]))
@@ -54,10 +55,10 @@ pub fn settings_of(pool: &str, content: &str) -> Result<ThingSettings> {
     Ok(pool.into_iter().chain(settings::properties(&of("zfs", PROPERTIES, content)?)).collect())
 }
 
-/// Takes a member out of use.
+/// Takes a member offline.
 ///
 /// # Errors
-/// The errors of zpool, which says so if the pool cannot do without it.
+/// If the pool or the member is not there, or zpool refuses, as when the pool cannot do without it.
 pub fn offline(made: &Path, member: &Path) -> Result<()> {
     let (pool, member) = (pool_of(made)?, real(member)?);
     run_tool(tool("zpool", ["offline", &pool]).arg(member)).map(drop)
@@ -66,7 +67,7 @@ pub fn offline(made: &Path, member: &Path) -> Result<()> {
 /// Brings a member back as a drive that ZFS knows nothing about. The resilver goes on by itself.
 ///
 /// # Errors
-/// If it carries the label of another pool, or zpool refuses it.
+/// If the pool or the member is not there, the member carries another label, or zpool refuses it.
 pub fn replace(made: &Path, member: &Path) -> Result<()> {
     let (pool, member) = (pool_of(made)?, real(member)?);
     let labelled = partition_of_zpools(&member)?.unwrap_or_else(|| member.clone());
@@ -89,7 +90,7 @@ pub fn replace(made: &Path, member: &Path) -> Result<()> {
 /// wait.
 ///
 /// # Errors
-/// If members are missing and nothing is resilvered, or `progress` says stop.
+/// If the pool is gone, members are missing and nothing is resilvered, or `progress` says stop.
 pub fn await_resilver(made: &Path, progress: ProgressFn<'_>) -> Result<()> {
     let pool = pool_of(made)?;
     loop {
@@ -115,7 +116,7 @@ fn real(member: &Path) -> Result<PathBuf> {
 /// Returns the state of a pool, or `None` if there is no such pool.
 ///
 /// # Errors
-/// If the output of zpool is not understood.
+/// If zpool fails for another reason, or its output is not understood.
 pub fn state_of(pool: &str) -> Result<Option<ArrayState>> {
     match run_tool(&mut tool("zpool", ["status", "-P", pool])) {
         Ok(text) => of_status(&text)
@@ -182,7 +183,8 @@ fn row(line: &str) -> Option<PoolRow<'_>> {
     Some(PoolRow { depth, name, state, resilvering: line.ends_with("(resilvering)") })
 }
 
-/// Returns the share that is done in `1.16M resilvered, 9.04% done, no estimated completion time`.
+/// Returns the share that is done, 0 to 1, in `1.16M resilvered, 9.04% done, no estimated
+/// completion time`; 0 if the text has none.
 fn share_done(text: &str) -> f64 {
     let before = text.split("% done").next().filter(|before| before.len() < text.len());
     let number = before.and_then(|before| before.rsplit([' ', '\t']).next()?.parse::<f64>().ok());

@@ -1,5 +1,5 @@
-//! Accesses the blocks of a disk past the page cache of the place, so that what is read came from
-//! the layers below. Tests have disks that lie.
+//! Reads and writes the blocks of a disk without the page cache, so that what is read came from the
+//! layers below. Tests use disks that lose what they acknowledged.
 
 use super::stamp::BLOCK;
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Blocks, written and read by several threads at once.
+/// Disk of blocks of [`BLOCK`] bytes, which several threads read and write at the same time.
 pub trait BlockFile: Sync {
     fn read_block(&self, block: u64, into: &mut [u8]) -> io::Result<()>;
     /// Writes a block, which may be lost until a flush returns.
@@ -17,7 +17,7 @@ pub trait BlockFile: Sync {
     /// # Errors
     /// The errors of the system.
     fn write_block(&self, block: u64, data: &[u8]) -> io::Result<()>;
-    /// Flushes: once it returns, every write that had returned before is to stay.
+    /// Flushes the disk: each write that returned before this call must survive once this returns.
     ///
     /// # Errors
     /// The errors of the system.
@@ -28,10 +28,10 @@ pub trait BlockFile: Sync {
 pub struct DirectDisk(File);
 
 impl DirectDisk {
-    /// Opens it, also for writing if `writable`.
+    /// Opens a block device or file for reading and, if `writable`, for writing.
     ///
     /// # Errors
-    /// If the system refuses, O_DIRECT above all.
+    /// If the system refuses, as where a file system has no O_DIRECT.
     pub fn open(path: &Path, writable: bool) -> Result<DirectDisk> {
         let access = if writable { OFlags::RDWR } else { OFlags::RDONLY };
         let opened =

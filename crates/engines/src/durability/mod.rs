@@ -1,6 +1,5 @@
-//! Runs the side of a durability trial that is where the disk is. A writer stamps blocks and
-//! flushes, each flush that returns is acknowledged, and a verifier reads back what is there after
-//! a kill.
+//! The side of a durability trial that runs where the disk is. A writer stamps blocks and flushes,
+//! each flush that returns is acknowledged, and a verifier reads back what is there after a kill.
 
 pub mod disk;
 pub mod stamp;

@@ -1,6 +1,6 @@
-//! Defines the content of a written block. Each of its eight sectors of 512 bytes holds a stamp
-//! (the load generator's: the trial, the place, the write's number and a checksum) and filler. A
-//! disk writes a sector whole or not at all, so sectors are what is judged. Half of the filler is
+//! Content of the blocks that a trial writes. Each of the eight sectors of 512 bytes holds the load
+//! generator's stamp (the trial, the offset, the write's number and a checksum) and filler. A disk
+//! writes a sector whole or not at all, so each sector is judged on its own. Half of the filler is
 //! the same in all writes of a trial to a sector, so that a part of a sector is recognized as that
 //! trial's.
 
@@ -20,11 +20,9 @@ pub struct Stamp {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sector {
-    /// Sector that a trial wrote whole. The number is the sector of the block that it was written
-    /// to be.
+    /// Sector that some trial wrote whole, and its index in the block that was written.
     Whole(Stamp, u32),
-    /// Sector of which a part comes from the trial in question, while as a whole it comes from no
-    /// write.
+    /// Sector with a part from the trial in question, which as a whole is that of no write.
     Torn,
     /// Sector that no trial wrote whole, and the trial in question did not write in part. Another
     /// trial may have left it torn.
@@ -48,14 +46,15 @@ pub fn fill(block: &mut [u8], stamp: &Stamp) {
     }
 }
 
-/// Returns the marks: half of each word of the filler.
+/// Returns the marks of a sector: half of each 8-byte word of its filler, the same in all writes of
+/// the trial.
 fn marks(trial: u64, block: u64, sector: usize) -> impl Iterator<Item = [u8; 4]> {
     // Marks are counted from the other end than streams of writes.
     let mut random = Random::new(trial ^ block, u64::MAX - sector as u64);
     std::iter::repeat_with(move || (random.next() as u32).to_le_bytes())
 }
 
-/// Returns the content of a block's sectors. A sector is torn if that trial wrote part of it.
+/// Returns what each sector of a block holds. It is torn if a part of it is of the trial `trial`.
 pub fn sectors(bytes: &[u8], trial: u64, block: u64) -> impl Iterator<Item = Sector> + '_ {
     let sector = move |(at, bytes)| match whole_sector(bytes) {
         Some((stamp, own)) => Sector::Whole(stamp, own),

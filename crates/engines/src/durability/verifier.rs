@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub struct Verified {
     pub found: ReadBack,
-    /// Blocks that could not be read and were not known to be unreadable.
+    /// Blocks that could not be read, except those that had no acknowledged write and were
+    /// unreadable before the trial.
     pub unreadable: Vec<u64>,
 }
 
@@ -27,9 +28,9 @@ impl Verified {
     }
 }
 
-/// Reads every block with a write up to `acknowledged`, and those that may have been under way
-/// after it. Blocks under way that were `unreadable` before were, as far as is known, not written:
-/// they are as they were.
+/// Reads and judges every block with a write up to number `acknowledged`, and every block of which
+/// a later write may have been under way. One of the latter that was `unreadable` before the trial
+/// is not held against the disk if it still is.
 pub fn verify(
     disk: &dyn BlockFile,
     spec: &TrialSpec,
@@ -58,7 +59,7 @@ pub fn verify(
     })
 }
 
-/// Block, and its last acknowledged write.
+/// Block to read, and the number of its last acknowledged write; `None` if it has none.
 struct AskedBlock {
     block: u64,
     expected: Option<u64>,
@@ -93,13 +94,13 @@ impl VerifyPass<'_> {
 
 #[derive(Debug, PartialEq, Eq)]
 enum BlockVerdict {
-    /// Content as promised; `later` if a later write is in it.
+    /// Content is as promised; `later` if a later write is in it.
     Kept {
         later: bool,
     },
-    /// Sector that is older than what was acknowledged, with what is there instead.
+    /// A sector is older than the acknowledged write: describes what is there instead.
     Lost(String),
-    /// Sector that is neither old nor new, or belongs elsewhere.
+    /// A sector is neither old nor new, or belongs elsewhere: describes it.
     Torn(String),
     Unreadable(String),
 }

@@ -1,5 +1,6 @@
-//! Writes the blocks of a trial: batch after batch of stamped blocks, a few under way at once, a
-//! flush after each. Only what was written before a flush that returned is acknowledged.
+//! Writes the blocks of a trial: batch after batch of stamped blocks, several under way at once,
+//! and a flush after each batch. Only what was written before a flush that returned is
+//! acknowledged.
 
 use super::disk::{AlignedPage, BlockFile};
 use super::stamp::{self, Stamp};
@@ -10,8 +11,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
 
-/// Writes until `acknowledge`, which gets the last write of each batch, says break, or until the
-/// trial's last batch. Returns the last acknowledged write.
+/// Writes until the trial's last batch, or until `acknowledge` says break. After each batch is
+/// flushed, `acknowledge` gets the number of its last write. Returns the last such number.
 ///
 /// # Errors
 /// If a write or a flush failed.

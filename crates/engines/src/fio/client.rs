@@ -1,6 +1,6 @@
-//! Uses fio as a client of a Ceph cluster, through librados or librbd: it reaches objects of a pool
-//! (its engine rados) or an image (rbd), which the kernel does not have. A file of the run names
-//! such a target and says what it is. Refuses jobs that these engines run as something else.
+//! fio as a client of a Ceph cluster, by librados or librbd: it reads and writes objects of a pool
+//! (its ioengine rados) or an image (rbd), which need no device of the kernel. A target file in the
+//! run's folder describes such a target. Refuses jobs that these ioengines would run otherwise.
 
 use super::EngineError;
 use iotax_journal::private::{self, Purpose};
@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub const ENDING: &str = "fio-target";
-/// Most bytes of such a file; all are shorter.
+/// Most bytes that are read of a target file; all are shorter.
 const LONGEST: u64 = 64 << 10;
 
 /// Target that fio reaches by itself as a client.
@@ -34,10 +34,11 @@ pub enum PoolPart {
 }
 
 impl Client {
-    /// Reads the target that a file names, or returns `None` for a file or device.
+    /// Reads a target file, which has the extension [`ENDING`]. Returns `None` for any other path.
     ///
     /// # Errors
-    /// If the file is not ours alone, or does not say what it is of.
+    /// If another user could have written the file, it cannot be read or parsed, or
+    /// [`Client::check`] fails.
     pub fn read_client_file(path: &Path) -> Result<Option<Client>, EngineError> {
         let unfit =
             |why: String| EngineError::Unfit(format!("cannot read {}: {why}", path.display()));
@@ -59,10 +60,11 @@ impl Client {
         Ok(Some(client))
     }
 
-    /// Checks that the names need no quotes, since fio has none.
+    /// Checks that the names and the path have only characters that fio takes literally: it knows
+    /// no quotes.
     ///
     /// # Errors
-    /// The name that does.
+    /// A sentence with the path and both names.
     pub fn check(&self) -> Result<(), String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let in_path = |c: char| plain(c) || "/+,@=".contains(c);
@@ -87,15 +89,16 @@ impl Client {
         }
     }
 
-    /// Returns true if a flush has anything to do: what is written to an object is durable.
+    /// Returns true for an image. Objects have nothing to flush: a write to one is durable.
     pub fn flushes(&self) -> bool {
         matches!(self.of, PoolPart::Image { .. })
     }
 
-    /// Returns the job as it fits this target, with its size filled in.
+    /// Returns the job for this target. For objects, sets its size to whole objects.
     ///
     /// # Errors
-    /// If this engine would run the job as something else.
+    /// If the target is objects and the job has an offset, blocks larger than an object, flushes,
+    /// or an uneven random distribution: fio's ioengine would run it otherwise.
     pub(super) fn fit_client_job(&self, job: Job) -> Result<Job, EngineError> {
         let refuse = |what: &str, hint: &str| {
             let why = format!(
@@ -128,7 +131,7 @@ impl Client {
         }
     }
 
-    /// Returns the lines that a section has in place of a file name.
+    /// Returns the lines that name this target in a section of a job file, in place of `filename=`.
     pub(super) fn lines(&self, job: &Job) -> String {
         let mut text = String::new();
         let mut line = |key: &str, value: &dyn std::fmt::Display| {

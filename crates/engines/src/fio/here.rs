@@ -1,6 +1,5 @@
-//! Runs the fio that is installed on this host. Refuses nothing by itself. A killed iotax leaves
-//! nothing of fio: fio dies with us, its job comes on standard input from memory, its report goes
-//! to standard output.
+//! Runs the fio that is installed on this host. A killed iotax leaves nothing of it: fio dies with
+//! iotax, its job comes on standard input from memory, and its report goes to standard output.
 
 use super::client::Client;
 use super::{EngineError, Filename, Ioengines, Site, fio_failed, system, version_name};
@@ -22,11 +21,11 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// Creates the site for these targets.
+    /// Creates the site for these targets. A single one may be a target file, for fio as a client
+    /// of Ceph.
     ///
     /// # Errors
-    /// If one is named by a file that does not say what it is, or there are several and fio is a
-    /// client of one.
+    /// If a target file cannot be used, or is one of several targets.
     pub(super) fn for_targets(targets: &[TargetSpec]) -> Result<Here, EngineError> {
         let clients = targets.iter().map(|target| Client::read_client_file(&target.path));
         let mut clients = clients.collect::<Result<Vec<_>, _>>()?;
@@ -110,7 +109,7 @@ impl Site for Here {
         }
     }
 
-    /// Flushes all at once, and returns when the last is flushed.
+    /// Flushes all paths at the same time, and returns the nanoseconds until the last is flushed.
     fn flush_targets(&self, paths: &[&Path]) -> Result<u64, EngineError> {
         // As a client, fio has flushed by itself.
         if self.client.is_some() {
@@ -195,8 +194,8 @@ fn target_bytes(path: &Path) -> Result<u64, EngineError> {
 }
 
 impl Filename {
-    /// Returns the name of a path for fio. fio splits names at ':' and expands '$': a path with
-    /// these is reached through a descriptor of ours.
+    /// Returns a name by which fio opens a path. fio splits names at ':' and expands '$', so a path
+    /// with other than plain characters is opened here and named as a descriptor of this process.
     ///
     /// # Errors
     /// If such a path cannot be opened.
@@ -213,8 +212,8 @@ impl Filename {
     }
 }
 
-/// Returns the monotonic time of a wall-clock time. fio's report has the wall clock of its own end,
-/// a few milliseconds after the window's.
+/// Converts a wall-clock time in milliseconds to CLOCK_MONOTONIC in nanoseconds. The time in fio's
+/// report is that of fio's end, a few milliseconds after the end of the window.
 fn monotonic_at(wall_ms: u64) -> u64 {
     let wall = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     let wall_ns = wall.tv_sec as u64 * 1_000_000_000 + wall.tv_nsec as u64;

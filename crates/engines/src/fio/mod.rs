@@ -1,7 +1,7 @@
-//! Uses fio as an engine: one run of fio for each slice, with its JSON+ read into our histograms.
+//! fio as a load engine: one run of fio for each slice, whose JSON+ is read into our histograms.
 //! Several targets are a section each for every job: `filename=a:b` would spread one job's I/Os
-//! over them. A [`Site`] is where fio runs: this host ([`here`]), or one over ssh without an agent
-//! (measure::afar).
+//! over them. A [`Site`] is where fio runs: this host (`here`), or one over ssh without an agent
+//! (`iotax_remote::agentless`).
 //!
 //! Some facts are less exact than with our own engine. fio gives its window in whole milliseconds
 //! (hence `shortest_slice_ns`). It does not report completions outside the window or the time to
@@ -41,11 +41,11 @@ pub(super) static KIND: EngineKind = EngineKind {
     },
 };
 
-/// Slowest rate at which a client fills what is new, in bytes a second.
+/// Rate in bytes per second below which the filling of a new target counts as hanging.
 const SLOWEST_FILL: u64 = 1_000_000;
-/// Limits how long a trial may take. fio starts in a third of a second; a longer trial hangs.
+/// Time limit of a trial read. fio starts in a third of a second, so one that takes longer hangs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(20);
-/// Time by which fio is ended before the host gives the place up, so that no fio writes on after a
+/// Time before the host gives up a place at which fio is ended, so that no fio writes on after a
 /// failed run.
 const BEFORE_HOST: Duration = Duration::from_secs(20);
 
@@ -59,16 +59,17 @@ pub trait Site {
     /// Returns why fio runs, and where, for the record: `named by the user`, `here`.
     fn reason_and_place(&self) -> (String, &'static str);
     fn target_size(&self, path: &Path) -> Result<u64, EngineError>;
-    /// Returns the name of a target as fio gets it.
+    /// Returns the name by which fio opens a target.
     ///
     /// # Errors
-    /// As above.
+    /// As for [`Site::fio_version`].
     fn fio_filename(&self, path: &Path) -> Result<Filename, EngineError>;
     fn fio_command(&self, options: &[String]) -> Vec<String>;
-    /// Runs fio with the job on its standard input, and ends it at the limit.
+    /// Runs fio with the job on its standard input, and ends it at the limit. A fio that fails is
+    /// no error here: the output shows it.
     ///
     /// # Errors
-    /// As above. The output shows if fio failed.
+    /// As for [`Site::fio_version`].
     fn run_fio(
         &self,
         options: &[String],
@@ -78,17 +79,17 @@ pub trait Site {
     /// Flushes all paths and returns the nanoseconds until that is done.
     ///
     /// # Errors
-    /// As above.
+    /// As for [`Site::fio_version`].
     fn flush_targets(&self, paths: &[&Path]) -> Result<u64, EngineError>;
-    /// Returns when a window began, on the clock of the agent's end. `report_ms` is the wall clock
-    /// of fio's report.
+    /// Returns when a window of `window_ns` that has just ended began, in nanoseconds of this
+    /// machine's CLOCK_MONOTONIC. `report_ms` is the wall clock in fio's report, in milliseconds.
     fn window_start(&self, report_ms: u64, window_ns: u64) -> u64;
-    /// Returns the target that fio reaches as a client, where no file exists.
+    /// Returns the target if fio accesses it as a client of a Ceph cluster, without a file.
     fn cluster_client(&self) -> Option<&Client> {
         None
     }
-    /// Returns true if fio is out of our reach and must end by itself: after a set time, even if
-    /// not all of its bytes are through.
+    /// Returns true if fio cannot be killed from here. Its job then limits its own runtime, after
+    /// which it ends even if not all bytes of its slice are transferred.
     fn ends_by_itself(&self) -> bool {
         false
     }
@@ -97,21 +98,21 @@ pub trait Site {
 /// Choice of fio's ioengines. Of `deeper`, the first that works is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Ioengines {
-    /// Ioengine where every job has one I/O in flight.
+    /// Ioengine for jobs that all have one I/O in flight.
     pub at_depth_one: &'static str,
     pub deeper: &'static [&'static str],
     /// True if fio has the option `disk_util`; a fio without it refuses it.
     pub has_disk_util: bool,
 }
 
-/// Name of a target as fio gets it.
+/// Name by which fio opens a target.
 pub struct Filename {
     pub text: String,
-    /// File that keeps a name valid that leads through our own descriptors.
+    /// Open file that `text` leads to, if that is a descriptor of this process.
     pub held: Option<File>,
 }
 
-/// Targets and their jobs, which fio runs.
+/// Installed fio, with targets and their jobs.
 pub struct Fio {
     site: Box<dyn Site>,
     version: String,
@@ -128,11 +129,12 @@ struct FioTarget {
 }
 
 impl Fio {
-    /// Checks fio, the targets and the jobs. A trial read of each shows which ioengine works.
+    /// Prepares fio to run the jobs on each target. If a job has several I/Os in flight, a trial
+    /// read of each target shows which ioengine works.
     ///
     /// # Errors
     /// [`EngineError::Missing`] without fio, [`EngineError::Unfit`] without a target or for jobs
-    /// that do not fit.
+    /// that do not fit. Fails too if no ioengine works.
     pub fn prepare(
         site: Box<dyn Site>,
         targets: &[TargetSpec],
@@ -256,8 +258,8 @@ impl Fio {
         text
     }
 
-    /// Returns each thread's share of a byte-bound slice, in whole blocks. The share is the same on
-    /// every target.
+    /// Returns the bytes that each thread transfers in a slice of `bytes`: an equal part for each
+    /// thread on each target, rounded up to whole blocks.
     fn share_of(&self, bytes: u64, job: &Job) -> u64 {
         let threads: u64 = self.jobs().map(|(_, job)| u64::from(job.numjobs)).sum();
         bytes.div_ceil(threads).div_ceil(job.bs).max(1) * job.bs
@@ -296,7 +298,7 @@ impl Fio {
         Err(last)
     }
 
-    /// Reads one block, with fio's own protection against writing.
+    /// Reads one block of a target with an ioengine. fio's option `--readonly` prevents writes.
     fn trial(&self, ioengine: &str, member: &FioTarget) -> Result<(), EngineError> {
         let (bs, direct) = member.jobs.first().map_or((4096, true), |job| (job.bs, job.direct));
         let text = format!(
@@ -321,8 +323,8 @@ impl Fio {
         }
     }
 
-    /// Checks that fio got all of its bytes through. If it ended by itself before that, it measured
-    /// something else.
+    /// Checks that fio has transferred all bytes of a slice, if it may have ended by itself before
+    /// that.
     fn check_whole(&self, spec: &SliceSpec, result: &SliceResult) -> Result<(), EngineError> {
         let SliceBound::Bytes { bytes } = spec.bound else { return Ok(()) };
         let wanted: u64 =
@@ -366,7 +368,7 @@ impl LoadEngine for Fio {
         Some(words)
     }
 
-    /// Runs one slice. fio's millisecond is 0.1 % of a second.
+    /// Runs one slice as a run of fio. fio knows its window to a millisecond, 0.1 % of a second.
     fn run_slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
         self.slices += 1;
         let limit = limit_of(spec);
@@ -412,10 +414,11 @@ pub fn fill(client: &Client) -> Result<(), EngineError> {
     }
 }
 
-/// Checks that the fio here has that ioengine; distributions build some of them in or not.
+/// Checks that the fio here has an ioengine for Ceph, `rados` or `rbd`: some distributions build it
+/// without these.
 ///
 /// # Errors
-/// A description of what is lacking.
+/// A sentence that fio is not installed or lacks the ioengine.
 pub fn has_ioengine(name: &str) -> Result<(), String> {
     let mut fio = std::process::Command::new("fio");
     match output_of(fio.arg(format!("--enghelp={name}")), ANSWERS_WITHIN) {
@@ -425,7 +428,7 @@ pub fn has_ioengine(name: &str) -> Result<(), String> {
     }
 }
 
-/// Runs the installed fio once with a job file, for those who compare generators.
+/// Runs the installed fio once with a job file, read-only, to compare load generators.
 ///
 /// # Errors
 /// If it is not installed, fails, or does not end within the limit.
@@ -462,7 +465,9 @@ pub fn version_name(stdout: &[u8]) -> Option<String> {
         .map(|number| format!("fio {number}"))
 }
 
-/// Returns the jobs with their region made explicit: fio would otherwise use or grow what it finds.
+/// Returns the jobs for a target, each with a size within it, without which fio would use or grow
+/// what it finds. Refuses jobs that fio cannot run as asked, or that write where that is not
+/// permitted.
 fn fit_jobs(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>, EngineError> {
     if !target.hold.is_none() {
         return Err(EngineError::Unfit(

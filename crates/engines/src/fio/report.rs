@@ -1,5 +1,5 @@
 //! Reads fio's report of a slice: its JSON+ (fio 3.x: all latencies in nanoseconds) into our
-//! histograms. The caller, who knows fio's clock, works out when its window was.
+//! histograms. The caller, who knows fio's clock, sets when the window began.
 
 use crate::load_engine::EngineError;
 use iotax_load::{Direction, Histogram, SliceResult};
@@ -43,7 +43,7 @@ struct SyncReport {
 
 #[derive(Debug, Deserialize)]
 struct ReportedLatency {
-    /// Count of each bucket, by the bucket's middle.
+    /// Number of completions in each bucket, by the bucket's middle in nanoseconds.
     #[serde(default)]
     bins: BTreeMap<String, u64>,
 }
@@ -60,10 +60,10 @@ pub(super) fn parse(text: &str) -> Result<Report, String> {
     if report.jobs.is_empty() { Err("it has no jobs".into()) } else { Ok(report) }
 }
 
-/// Returns the slice, without its window's start.
+/// Converts a report to the result of a slice, without the start of its window.
 ///
 /// # Errors
-/// If nothing was completed, or a figure is not a number.
+/// If the window is of 0 ms without an I/O error, or the middle of a bucket is not a number.
 pub(super) fn convert(report: &Report) -> Result<SliceResult, EngineError> {
     let mut result = SliceResult::default();
     for job in &report.jobs {

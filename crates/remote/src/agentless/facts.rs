@@ -1,5 +1,6 @@
-//! Lays out files of another machine's /proc, /sys and /etc, which were read over ssh, in a folder,
-//! and reads them with the code that reads this host's. Refuses a name that leads anywhere else.
+//! Writes the files of another host's /proc, /sys and /etc, which were read over ssh, to a folder,
+//! and gathers facts from it with the code for this host. Refuses a name that leads out of the
+//! folder.
 
 use super::posix::by_name;
 use anyhow::{Context, Result, ensure};
@@ -7,8 +8,9 @@ use iotax_host::facts::{self, Facts};
 use iotax_host::probe::Probe;
 use std::path::{Component, Path, PathBuf};
 
-/// Reads facts from sections that are named after files, and facts about `paths`. Sections `device`
-/// report the devices of `paths`, in their order.
+/// Gathers facts from sections of an answer that are named after the files they hold, and facts
+/// about `paths`. Sections named `device` have the kernel's names of the devices of `paths`, in
+/// their order.
 pub(super) fn of_files(sections: &[(String, String)], paths: &[PathBuf]) -> Result<Facts> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     for (name, text) in by_name(sections).into_iter().filter(|(name, _)| name.starts_with('/')) {

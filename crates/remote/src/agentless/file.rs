@@ -1,6 +1,5 @@
 //! Makes files under test on a host without an agent: new, marked and filled like those of this
-//! host. Removes them only if they have our marker and are the file that was made. fio itself never
-//! makes one.
+//! host. Removes a file only if it has our marker and is the file that was made.
 
 use super::{Host, QUICK};
 use crate::ssh::SshOptions;
@@ -14,7 +13,7 @@ use iotax_units::{MIB, show_bytes};
 use std::path::Path;
 use std::time::Duration;
 
-/// Slowest rate at which a file is filled, in bytes a second.
+/// Rate in bytes per second below which filling a file counts as hanging.
 const SLOWEST: u64 = 10_000_000;
 
 fn host(name: &str, path: &Path) -> Host {
@@ -34,10 +33,11 @@ fn describe(found: &Inspection) -> String {
     }
 }
 
-/// Makes the file, or takes one of ours that has this size, and fills it.
+/// Makes the file and fills it, or takes over one of ours that has this size.
 ///
 /// # Errors
-/// If something else is there, there is no room, or the host fails.
+/// If the size is not whole MiB, something else is there, the file system has no room, or the host
+/// does not answer or fails.
 pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<StepOutput> {
     let host = host(name, path);
     let refuse =
@@ -106,19 +106,20 @@ fn yield_of(path: &Path, marker: &Marker) -> StepOutput {
     }
 }
 
-/// Finds the file that this run made, if its making got as far as the marker.
+/// Finds the file that this run made, if it got as far as the marker.
 ///
 /// # Errors
-/// If the host cannot be asked.
+/// If the host cannot be asked, or its answer is not understood.
 pub fn find(name: &str, path: &Path, run_id: &str) -> Result<Option<StepOutput>> {
     let marker = host(name, path).inspect(path)?.and_then(|found| found.marker);
     Ok(marker.filter(|marker| marker.run_id == run_id).map(|marker| yield_of(path, &marker)))
 }
 
-/// Removes the file, if it is still ours. It is no error if the file is gone.
+/// Removes the file, if it is still the one that was made. It is no error if it is gone.
 ///
 /// # Errors
-/// [`NotOurs`], or the host's error.
+/// [`NotOurs`] if another file is there. Fails too if the host cannot be asked or does not remove
+/// it.
 pub fn remove(name: &str, path: &Path, made: &StepOutput, run_id: &str) -> Result<()> {
     let host = host(name, path);
     let inode = made.inode.context("no inode was recorded")?;

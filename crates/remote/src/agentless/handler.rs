@@ -1,5 +1,5 @@
-//! Answers for a host without an agent: facts, the guard's look, and workers that are its fio.
-//! Refuses steps, guests' disks and whatever needs a program of ours there.
+//! Answers requests for a host without an agent: facts, inspections for the guard, and workers that
+//! are its fio. Refuses steps, probes and whatever else needs a program of ours there.
 
 use super::site::AgentlessHost as Site;
 use super::{Host, QUICK};
@@ -25,16 +25,18 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Limits how long a sample may take: some six megabytes in a thousand pieces.
+/// Longest time for reading a sample of a device's content: some six megabytes in a thousand
+/// pieces.
 const SAMPLE_LIMIT: Duration = Duration::from_secs(45);
 
 pub(super) struct AgentlessHandler {
     host: Host,
-    /// Socket for a shared connection, until a connection has been tried.
+    /// Socket for the shared connection; `None` once that connection has been tried.
     socket: Option<PathBuf>,
     shared: Option<SharedSsh>,
     allowed: Allowed,
-    /// Targets that were judged before their first write. Afterwards they hold what the run wrote.
+    /// Targets that the guard has admitted before their first write. From then on they hold the
+    /// run's own data, so only their identity is checked again.
     admitted: Vec<(PathBuf, Identity)>,
 }
 
@@ -44,7 +46,8 @@ impl AgentlessHandler {
         AgentlessHandler { host, socket: Some(socket.to_owned()), shared: None, allowed, admitted }
     }
 
-    /// Returns the host. The connection is made by the thread that asks, and ends with it.
+    /// Returns the host. The first call makes the shared connection, which ends with the thread
+    /// that calls.
     fn host(&mut self) -> &Host {
         if let Some(socket) = self.socket.take() {
             self.shared = SharedSsh::start(&self.host.name, &socket, &self.host.options);
@@ -55,14 +58,15 @@ impl AgentlessHandler {
 }
 
 impl Host {
-    /// Inspects what is at a path, without its content.
+    /// Inspects what is at a path, but not its content; `None` if nothing is there.
     pub(super) fn inspect(&self, path: &Path) -> Result<Option<Inspection>> {
         let what = format!("inspect {}", path.display());
         let said = self.say(&what, &self.shell.inspect_request(path), QUICK)?;
         self.understood(&what, self.shell.parse_inspection(path, &said))
     }
 
-    /// Inspects what is at a path, with the content of a device: both ends, and blocks at random.
+    /// Inspects what is at a path and, of a device, the content of both ends and of blocks at
+    /// random; `None` if nothing is there.
     fn inspect_in_full(&self, path: &Path) -> Result<Option<Inspection>> {
         let mut found = self.inspect(path)?;
         if let Some(found) = found
@@ -101,8 +105,8 @@ impl Host {
     }
 }
 
-/// Joins neighbours among these positions, and the blocks in which signatures are looked for, into
-/// runs. Returns the first block and the number of blocks of each.
+/// Returns the blocks at these positions, and those in which signatures are looked for, as runs of
+/// neighbours: the first block of each and their number. `bytes` is the size of the device.
 fn runs(bytes: u64, positions: &[u64]) -> Vec<(u64, u64)> {
     let block = sample::BLOCK;
     let mut numbers: Vec<u64> = positions.iter().map(|position| position / block).collect();
@@ -120,7 +124,7 @@ fn runs(bytes: u64, positions: &[u64]) -> Vec<(u64, u64)> {
     runs
 }
 
-/// Returns a copy of the device as far as it was read: a file with holes.
+/// Returns a sparse file of the device's size that holds the content of the runs that were read.
 fn copy_of(bytes: u64, runs: &[(u64, u64)], content: &[u8]) -> Result<std::fs::File> {
     let block = sample::BLOCK;
     let copy = tempfile::tempfile().context("cannot make a temporary file")?;
@@ -140,7 +144,7 @@ fn copy_of(bytes: u64, runs: &[(u64, u64)], content: &[u8]) -> Result<std::fs::F
     Ok(copy)
 }
 
-/// Returns the error for what needs a program of ours there.
+/// Returns the error for a request that needs a program of ours on the host.
 fn no_agent<T>(what: &str) -> Result<T> {
     bail!(Failed::input(format!(
         "{what} needs iotax there, and the host is loaded by its fio (agent=fio)"

@@ -1,8 +1,8 @@
-//! Measures on a host over ssh that our binary is not on (Windows, another architecture, nowhere to
-//! put a program): the fio that is installed there issues the load. This end answers the wire's
-//! requests like any agent, by commands over ssh, each ended when the connection ends. What cannot
-//! be asked this way (CPU time, dirty pages, the host's clock) is left out, not made up. What
-//! cannot be inspected is not written without consent to that very check being left out.
+//! Measures on a host over ssh on which our binary does not run (Windows, another architecture,
+//! nowhere to put a program): the fio that is installed there issues the load. This end answers the
+//! wire's requests as an agent does, by commands over ssh, each of which ends when its connection
+//! does. What cannot be asked this way (CPU time, dirty pages, the host's clock) is left out. What
+//! cannot be inspected is written only if the user consents to leaving out that very check.
 
 mod facts;
 pub mod file;
@@ -28,87 +28,87 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-/// Limits how long a command may take that only asks.
+/// Time limit of a command that only asks.
 const QUICK: Duration = Duration::from_secs(60);
 
 /// Prints the serials of all drives of a Linux host.
 const SERIALS: &str = "head -c 4096 /sys/block/*/serial /sys/block/*/device/serial /sys/block/*/device/vpd_pg80 /sys/block/*/wwid \
                        /sys/block/*/device/wwid 2>/dev/null | tr -c '[:print:]\\n' ' '";
 
-/// Limits how long to wait for a host that may be off. It is not waited for as long as one that is
-/// to be measured.
+/// Time limit of a question to a host that may be off, which is shorter than that of a host under
+/// test.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 
-/// Returns the serials and WWNs of all drives of a host, among other words, or `None` if it does
-/// not answer or has no sysfs.
+/// Returns text that has the serials and WWNs of all drives of a host among other words; `None` if
+/// ssh cannot be run or the host does not answer in time. Empty if the host has no sysfs.
 pub fn serials_on(host: &str) -> Option<String> {
     let mut command = ssh::command(host, SERIALS, &SshOptions::from_env()).ok()?;
     let output = output_of(&mut command, ANSWERS_WITHIN).ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Request that ssh has the login shell there run.
+/// Command for the login shell of a host, run by ssh, and its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellRequest {
     /// Command for any login shell of its system. It contains nothing from the user.
     pub command: String,
     pub input: Vec<u8>,
-    /// True if the input stays open while the command runs. The end of the input, which is that of
-    /// the connection, ends the command.
+    /// True if the input stays open while the command runs. The command ends when the input does,
+    /// and so with the connection.
     pub held: bool,
 }
 
-/// Builds commands for an operating system, and reads its answers.
+/// Commands for an operating system, and parsers of their output.
 pub trait Shell: Send + Sync {
-    /// Asks about the machine, its fio, and what is at these paths.
+    /// Returns the request for facts about the machine, its fio, and the devices at these paths.
     fn look_request(&self, paths: &[PathBuf]) -> ShellRequest;
     /// Reads the answer to [`Shell::look_request`].
     ///
     /// # Errors
-    /// A clause that says what is not as it should be, as for all methods here.
+    /// A clause that says what is wrong with the answer, as for all parsers here.
     fn parse_look(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost>;
-    /// Asks about a file or device, before anything is done to it.
+    /// Returns the request for the state of a file or device, before anything is done to it.
     fn inspect_request(&self, path: &Path) -> ShellRequest;
     /// Reads the answer to [`Shell::inspect_request`]. Returns `None` if nothing is there.
     ///
     /// # Errors
-    /// As above.
+    /// As for [`Shell::parse_look`].
     fn parse_inspection(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>>;
-    /// Asks for the content of runs of 4 KiB blocks, each given by its first block and their
-    /// number. Returns `None` where the system cannot be asked for it.
+    /// Returns the request for the content of runs of 4 KiB blocks, each given by its first block
+    /// and the number of blocks; `None` if the system cannot be asked for it.
     fn blocks_request(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest>;
-    /// Runs fio with these options and the job on its standard input.
+    /// Returns the request that runs fio with these options and the job on its standard input.
     fn fio_request(&self, options: &[String], job_file: &str) -> ShellRequest;
     fn ioengines(&self) -> Ioengines;
     fn flush_request(&self, paths: &[&Path]) -> ShellRequest;
-    /// Reads how long the flush took, or `None` if the clock there is too coarse.
+    /// Returns how long the flush took, in nanoseconds; `None` if the clock there is too coarse.
     ///
     /// # Errors
-    /// As above.
+    /// As for [`Shell::parse_look`], or if it does not report that it flushed.
     fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>>;
-    /// Makes a new empty file, never one over another.
+    /// Returns the request that makes a new empty file, and never replaces one.
     fn create_request(&self, path: &Path) -> ShellRequest;
-    /// Reads the identity of the created file, as the marker's inode, and the total and free bytes
-    /// of its file system.
+    /// Parses the answer to [`Shell::create_request`].
     ///
     /// # Errors
-    /// As above.
+    /// As for [`Shell::parse_look`].
     fn parse_created(&self, said: &[u8]) -> Result<Created>;
-    /// Makes the file `bytes` long and writes `marker` after them.
+    /// Returns the request that sets the size of the file to `bytes` and writes `marker` after
+    /// them.
     fn mark_request(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest;
-    /// Fills `bytes` of the file with data that does not compress.
+    /// Returns the request that fills `bytes` of the file with data that do not compress.
     fn fill_request(&self, path: &Path, bytes: u64) -> ShellRequest;
-    /// Removes the file, if it is still the one with that inode.
+    /// Returns the request that removes the file, if it still has that inode ([`Created::inode`]).
     fn remove_request(&self, path: &Path, inode: u64) -> ShellRequest;
-    /// Reads the answer to a request that only does something, where there is one: a silent shell
-    /// may have done nothing.
+    /// Checks the answer to a request that only does something, if the system gives one: a shell
+    /// that is silent may have done nothing.
     ///
     /// # Errors
-    /// As above.
+    /// As for [`Shell::parse_look`].
     fn check_done(&self, _said: &[u8]) -> Result<()> {
         Ok(())
     }
-    /// Returns how to install fio there, for a hint.
+    /// Returns how to install fio on a system, whose name is `os` if it is known, for a hint.
     fn how_to_get_fio(&self, os: Option<&str>) -> String;
 }
 
@@ -119,17 +119,19 @@ pub struct SeenHost {
     pub fio: Option<String>,
 }
 
-/// File that was made a moment ago.
+/// What a host reports of a file that it has just created: its inode, and the size and free space
+/// of its file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Created {
-    /// Number that distinguishes it from every other file there.
+    /// Number that distinguishes it from another file at that path: the inode, or the time of its
+    /// creation.
     pub inode: u64,
-    /// Bytes of its file system.
+    /// Size of its file system, in bytes.
     pub total: u64,
     pub free: u64,
 }
 
-/// Host without an agent, and the shell that its commands are for.
+/// Host without an agent, and the system for which its commands are.
 #[derive(Clone)]
 pub struct Host {
     name: String,
@@ -138,7 +140,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Creates the host from its name and any path on it, which shows its system.
+    /// Creates the host from its name and any path on it, which shows whether it is Windows.
     pub fn new(name: &str, path: &Path, options: SshOptions) -> Host {
         let shell: &'static dyn Shell =
             if is_of_windows(path) { &windows::Windows } else { &posix::Posix };
@@ -160,7 +162,8 @@ impl Host {
         ended
     }
 
-    /// Runs a request and returns what it wrote.
+    /// Runs a request and returns the standard output of its command. `what` completes `cannot ...`
+    /// in errors.
     fn say(&self, what: &str, ask: &ShellRequest, limit: Duration) -> Result<Vec<u8>> {
         let failed =
             |why: String| Failed::measurement(format!("ssh:{}: cannot {what}: {why}", self.name));
@@ -210,10 +213,12 @@ fn last_words(output: &Output) -> String {
     if words.is_empty() { format!("it ended with {}", output.status) } else { words }
 }
 
-/// Reaches a host whose fio issues the load. `path` is any path on it.
+/// Connects to a host without an agent, whose fio issues the load. `path`, any path there, shows
+/// whether it is Windows; `socket` is for a shared connection.
 ///
 /// # Errors
-/// [`Failed`] with ssh's words, or that there is no fio, with the command that supplies it.
+/// [`Failed`] for a host name that is not allowed, for what ssh reports, or if fio is lacking or
+/// older than 3.0, with how to install it.
 pub fn connect(host: &str, path: &Path, socket: &Path) -> Result<Peer> {
     ssh::check_host(host).map_err(Failed::from)?;
     let host = Host::new(host, path, SshOptions::from_env());

@@ -1,6 +1,7 @@
-//! Builds commands for Linux and its relatives: one line of sh, read from standard input, so that
-//! every login shell passes on fixed words. The marks of our sections separate them from what a
-//! login profile prints. Facts are the kernel's own files, read by the same code as on this host.
+//! Commands for Linux and similar systems: one line of sh, read from standard input, so that every
+//! login shell passes on the same fixed words. Our sections are marked, which separates them from
+//! what a login profile prints. Facts are the kernel's own files, read by the same code as on this
+//! host.
 
 use super::{Created, SeenHost, Shell, ShellRequest, facts};
 use anyhow::{Context, Result, anyhow, bail};
@@ -18,34 +19,37 @@ use std::path::{Path, PathBuf};
 /// System that has sh.
 pub(super) struct Posix;
 
-/// Command that reads a line and runs it; what follows on the input is for the line's own programs.
+/// Command that reads a line and runs it; the programs of that line get the rest of the input.
 /// Neither csh nor fish expands anything in it.
 const COMMAND: &str = "exec sh -c 'IFS= read -r s; eval \"$s\"'";
 
-/// Start of every line. It extends PATH, since not every user's has the system programs. `s NAME
-/// COMMAND...` makes a section of what a command writes.
+/// Start of every line. It extends PATH, since the PATH of some users lacks the system programs. `s
+/// NAME COMMAND...` runs a command and prints its output as a section.
 const PRELUDE: &str = concat!(
     "export LC_ALL=C PATH=\"$PATH:/usr/local/bin:/usr/sbin:/sbin:/usr/local/sbin:/opt/homebrew/bin\"; ",
     "s() { echo; echo \"IOTAX-SSH [ $1\"; shift; \"$@\" 2>/dev/null; echo; echo 'IOTAX-SSH ]'; }; ",
 );
 
-/// Files of the machine's facts, and those of a block device below `/sys/class/block/NAME/`.
+/// Files with facts about the machine.
 const FILES: &str = concat!(
     "/proc/cpuinfo /proc/meminfo /proc/cmdline /proc/self/mountinfo /proc/sys/kernel/hostname ",
     "/proc/sys/kernel/osrelease /proc/sys/kernel/version /proc/sys/kernel/random/boot_id /etc/os-release ",
     "/sys/kernel/mm/transparent_hugepage/enabled /sys/devices/system/clocksource/clocksource0/current_clocksource ",
     "/sys/devices/system/cpu/vulnerabilities/*",
 );
+/// Files of a block device, below /sys/class/block/NAME/.
 const OF_DEVICE: &str = "size serial wwid device/model device/serial device/wwid device/firmware_rev device/rev queue/*";
 
-/// Sets `d` to the device at `$p` or below the file there, and `b` to its kernel name.
+/// Sets `d` to the device that `$p` is or whose file system it is on, and `b` to the device's
+/// kernel name.
 const DEVICE: &str = concat!(
     "if [ -b \"$p\" ]; then d=$(readlink -f \"$p\"); else d=$({ df -P \"$p\" || df -P \"${p%/*}/\"; } 2>/dev/null | sed -n '2s/ .*//p'); fi; ",
     "b=${d##*/}; ",
 );
 
-/// Lists who has it, its partitions or what is on it open, in which mounts of any namespace they
-/// are, and whether the kernel gives it exclusively, which perl asks for.
+/// Defines functions that report who uses `$p`: processes that have it, a partition of it or a
+/// device on it open (`openers`), its mounts in all namespaces (`mounts`), and whether the kernel
+/// opens it exclusively, which takes perl (`exclusive`).
 const USERS: &str = concat!(
     "nodes() { lsblk -nrpo NAME \"$p\" 2>/dev/null; echo \"$p\"; }; ",
     "openers() { nodes | sort -u | while read -r q; do for f in /proc/[0-9]*/fd/*; do ",
@@ -55,7 +59,7 @@ const USERS: &str = concat!(
     "exclusive() { perl -MFcntl -e 'print sysopen(F, $ARGV[0], O_RDONLY|O_EXCL|O_NONBLOCK) ? q(free) : $!+0' \"$p\"; }; ",
 );
 
-/// Writes runs of 4 KiB blocks, given on the input by their first block and their number.
+/// Prints runs of 4 KiB blocks of `$p`. The input gives the first block of each and their number.
 const BLOCKS: &str = concat!(
     "if perl -e 1 2>/dev/null; then perl -e 'open(F, \"<\", $ARGV[0]) or die \"$!\"; binmode(F); binmode(STDOUT); ",
     "while (<STDIN>) { my ($a, $n) = split; my $b; sysseek(F, $a * 4096, 0); ",
@@ -65,7 +69,7 @@ const BLOCKS: &str = concat!(
 
 const END_OF_JOB: &str = "# end of the job";
 
-/// Ends the background process when descriptor 3 ends, and ends with it.
+/// Ends the background process when descriptor 3 ends, and itself when that process does.
 const WATCHED: &str = concat!(
     "f=$!; (while read -r l; do :; done <&3; kill $f; sleep 3; kill -9 $f) >/dev/null 2>&1 & w=$!; ",
     "exec 3<&-; wait $f; r=$?; kill $w 2>/dev/null; exit $r",
@@ -74,7 +78,7 @@ const WATCHED: &str = concat!(
 const COLUMNS: &str =
     "NAME,PATH,MAJ:MIN,TYPE,SIZE,RO,MOUNTPOINT,FSTYPE,PTTYPE,SERIAL,WWN,MODEL,PKNAME";
 
-/// Number of EBUSY on Linux, where alone an exclusive open means something.
+/// Error number of EBUSY on Linux. Only there does an exclusive open of a device show users.
 const BUSY: &str = "16";
 
 impl Shell for Posix {
@@ -143,15 +147,15 @@ impl Shell for Posix {
         Ok(Some(found))
     }
 
-    /// Uses one perl, or a dd for every run.
+    /// Reads with one perl or, without it, a dd for each run.
     fn blocks_request(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest> {
         let line = format!("p={}; {BLOCKS}", shell::path(path));
         let runs: String = runs.iter().map(|(first, count)| format!("{first} {count}\n")).collect();
         Some(ask(&line, runs.as_bytes()))
     }
 
-    /// Marks the end of the job with a line of ours; after it the input ends only when the
-    /// connection does. The shell reads the job, as a sed may wait for the line after.
+    /// Marks the end of the job with a line of ours, after which the input stays open until the
+    /// connection ends. The shell itself reads the job, as sed could wait for the line after it.
     fn fio_request(&self, options: &[String], job_file: &str) -> ShellRequest {
         let line = format!(
             "exec 3<&0; cd /; n=$(printf '\\nx'); n=${{n%x}}; j=; \
@@ -170,8 +174,8 @@ impl Shell for Posix {
         }
     }
 
-    /// Flushes with dd, which opens, flushes and writes nothing. `date` of some systems has no
-    /// nanoseconds.
+    /// Flushes with a dd for each path, which opens and flushes it and writes nothing. `date` of
+    /// some systems has no nanoseconds.
     fn flush_request(&self, paths: &[&Path]) -> ShellRequest {
         let names: Vec<String> = paths.iter().map(shell::path).collect();
         let line = format!(
@@ -195,7 +199,7 @@ impl Shell for Posix {
         }
     }
 
-    /// Uses `set -C`: the redirection makes a new file or fails.
+    /// Uses `set -C`, with which a redirection makes a new file or fails.
     fn create_request(&self, path: &Path) -> ShellRequest {
         let line = format!(
             "p={}; umask 077; set -C; : > \"$p\" || exit 1; s room df -Pk \"$p\"; s stat stat -c '0 %i' \"$p\"; \
@@ -275,7 +279,8 @@ fn ask(line: &str, data: &[u8]) -> ShellRequest {
     ShellRequest { command: COMMAND.to_owned(), input, held: false }
 }
 
-/// Returns the sections in their order. What is outside of them comes from a profile.
+/// Returns the sections in their order, each with its name and text. What is outside of them comes
+/// from a login profile.
 pub(super) fn sections(said: &[u8]) -> Vec<(String, String)> {
     let text = String::from_utf8_lossy(said);
     let mut found: Vec<(String, String)> = Vec::new();
@@ -326,7 +331,8 @@ fn file(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-/// Adds who has it open, which only root of Linux sees.
+/// Adds the processes that have it open. Only root of a Linux sees those of other users; else the
+/// check is noted as missing.
 fn openers(found: &mut Inspection, sections: &[(String, String)]) {
     let linux = section_text(sections, "system").as_deref() == Some("Linux");
     let root = section_text(sections, "user").as_deref() == Some("0");
@@ -345,7 +351,7 @@ fn openers(found: &mut Inspection, sections: &[(String, String)]) {
     }));
 }
 
-/// Row of lsblk, which writes numbers as numbers or, before util-linux 2.33, as texts.
+/// Row of lsblk, which prints numbers as JSON numbers or, before util-linux 2.33, as strings.
 #[derive(Clone, Debug, Deserialize)]
 struct LsblkNode {
     name: String,
@@ -460,7 +466,8 @@ fn identity(node: &LsblkNode, sections: &[(String, String)]) -> Identity {
     }
 }
 
-/// Returns the extent of a partition from sysfs, whose units are 512 bytes.
+/// Returns the extent of a partition from sysfs, in whose units of 512 bytes its start is; `None`
+/// for a device that is no partition.
 fn part(node: &LsblkNode, sections: &[(String, String)]) -> Option<PartitionExtent> {
     if node.kind.as_deref() != Some("part") {
         return None;
@@ -474,7 +481,8 @@ fn part(node: &LsblkNode, sections: &[(String, String)]) -> Option<PartitionExte
     })
 }
 
-/// Adds mounts, swap, what the kernel stacks on it, and signatures, down to the last partition.
+/// Adds mounts, swap, devices that the kernel has stacked on it, and signatures, for a device and
+/// all that lsblk shows below it. `top` is true for the inspected device itself.
 fn add_uses(found: &mut Inspection, node: &LsblkNode, top: bool) {
     let name = &node.name;
     match node.mountpoint.as_deref() {

@@ -1,4 +1,4 @@
-//! Runs fio on a host over ssh for the engine fio.
+//! Site of the engine fio that is a host over ssh.
 
 use super::{Host, QUICK, last_words};
 use iotax_engines::fio::{Filename, Ioengines, Site, output_in_time};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
 
-/// Limits how long a flush may take, on a device that drains slowly.
+/// Longest time for a flush, on a device that drains slowly.
 const FLUSH_LIMIT: Duration = Duration::from_secs(100);
 
 pub(super) struct AgentlessHost(pub(super) Host);
@@ -49,8 +49,8 @@ impl Site for AgentlessHost {
             .ok_or_else(|| EngineError::Unfit(format!("{} is not there", path.display())))
     }
 
-    /// Returns a path as fio gets it. fio splits names at ':' and expands '$'; a comment begins
-    /// with '#' or ';'.
+    /// Returns a path as fio reads it in a job: with `\:`, since fio splits names at ':'. Refuses
+    /// other characters with a meaning there, such as '$', '#' and ';'.
     fn fio_filename(&self, path: &Path) -> Result<Filename, EngineError> {
         let plain = |c: char| c.is_alphanumeric() || r"/\._-+,@=:~ ()".contains(c);
         match path.to_str().filter(|text| text.chars().all(plain) && !text.ends_with(' ')) {
@@ -96,8 +96,8 @@ impl Site for AgentlessHost {
         Ok(took.unwrap_or_else(|| clock::monotonic_ns() - before))
     }
 
-    /// Returns when the window began. The clock there is not compared with ours: fio ended a moment
-    /// ago.
+    /// Returns when the window began, as if fio had ended now: the host's clock is not compared
+    /// with ours.
     fn window_start(&self, _: u64, window_ns: u64) -> u64 {
         clock::monotonic_ns().saturating_sub(window_ns)
     }

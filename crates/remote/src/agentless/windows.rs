@@ -1,4 +1,4 @@
-//! Builds commands for Windows: PowerShell scripts, each whole in one word that neither cmd.exe nor
+//! Commands for Windows: PowerShell scripts, each encoded as one word that neither cmd.exe nor
 //! PowerShell changes, and fio with its job on standard input. Their answers are a marked line of
 //! JSON. Nothing there notices that the connection is gone, so fio must end by itself. Windows does
 //! not report who has a drive open, or what is on it besides a partition table.
@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 /// Features of 3.0 (ConvertTo-Json) or of Windows 8 (Get-Disk) are used only where they exist.
 pub(super) struct Windows;
 
-/// Start of every script. It writes nothing but the answer; `S VALUE` is the answer. `J` returns
-/// JSON in ASCII of what scripts say, where there is no ConvertTo-Json.
+/// Start of every script. Only its answer is printed: `S VALUE` prints it as JSON. `J` makes that
+/// JSON, in ASCII, where there is no ConvertTo-Json.
 const PRELUDE: &str = concat!(
     "$ErrorActionPreference='Stop';$ProgressPreference='SilentlyContinue';",
     "try{[Console]::OutputEncoding=New-Object Text.UTF8Encoding $false}catch{};",
@@ -36,9 +36,9 @@ const PRELUDE: &str = concat!(
     "[Console]::Out.WriteLine('IOTAX-SSH '+$j)};",
 );
 
-/// Defines `D`: what Get-Disk reports about a drive, from WMI where there is no Get-Disk. WMI does
-/// not report which table an empty drive has, or whether the drive is read-only or a cluster's. Its
-/// unique id is where the drive is attached.
+/// Defines `D`, which returns from WMI what Get-Disk reports about a drive, where there is no
+/// Get-Disk. WMI does not report which table an empty drive has, or whether the drive is read-only
+/// or part of a cluster. Its unique id depends on where the drive is attached.
 const OLD_DISK: &str = concat!(
     "function Q($p){@(Get-WmiObject -Query (\"ASSOCIATORS OF {Win32_DiskPartition.DeviceID='\"+$p.DeviceID+\"'} WHERE AssocClass=",
     "Win32_LogicalDiskToPartition\")|%{$_.DeviceID})};",
@@ -48,8 +48,8 @@ const OLD_DISK: &str = concat!(
     "NumberOfPartitions=$p.Count;IsBoot=($l -contains $env:SystemDrive);IsSystem=(@($p|?{$_.BootPartition}).Count -gt 0)}};",
 );
 
-/// Calls FlushFileBuffers on all paths and measures the time there. .NET cannot open drives by
-/// itself.
+/// Calls FlushFileBuffers on all paths in `$p` and measures the time there, by way of the Windows
+/// API: .NET cannot open drives.
 const FLUSH: &str = concat!(
     "Add-Type -Namespace Iotax -Name Kernel -MemberDefinition '",
     "[DllImport(\"kernel32.dll\",SetLastError=true,CharSet=CharSet.Unicode)]public static extern ",
@@ -63,12 +63,13 @@ const FLUSH: &str = concat!(
     "S @{ns=[long]($w.Elapsed.TotalMilliseconds*1000000)}",
 );
 
-/// Opens `$f`, whose writes are on the disk when they return: .NET before 4 has no flush to the
-/// disk.
+/// Opens `$p` as `$f` for writes that are on the disk when they return: .NET before 4 cannot flush
+/// to the disk.
 const WRITE_THROUGH: &str =
     "$f=New-Object IO.FileStream $p,'Open','Write','Read',65536,'WriteThrough';";
 
-/// Answer of a script that has nothing to report: a script that answers nothing was not run.
+/// Prints the answer of a script that has nothing to report. Without an answer, the script was not
+/// run.
 const DONE: &str = "S @{done=1}";
 
 const DISK: &str = concat!(
@@ -164,7 +165,7 @@ impl Shell for Windows {
         Ok(Some(found))
     }
 
-    /// Returns `None`: no shell there reads a drive.
+    /// Returns `None`: no command for this reads a drive on Windows.
     fn blocks_request(&self, _: &Path, _: &[(u64, u64)]) -> Option<ShellRequest> {
         None
     }
@@ -213,8 +214,8 @@ impl Shell for Windows {
         Ok(Created { inode: made.inode, total: made.total, free: made.free })
     }
 
-    /// Writes the marker. It is all zeros except at its ends, and a command of Windows has no room
-    /// for them.
+    /// Writes the marker, of which only the used bytes at both ends are in the script: the whole
+    /// would be too long for a command of Windows.
     fn mark_request(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest {
         let (ends, crc) = marker.split_at(marker.len().saturating_sub(4));
         let used = ends.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
@@ -260,7 +261,8 @@ impl Shell for Windows {
     }
 }
 
-/// Returns the script as the bytes of UTF-16 in base64, which no shell of Windows changes.
+/// Returns the request for a script, which is encoded as UTF-16 in base64: no shell of Windows
+/// changes that.
 fn ask(script: &str) -> ShellRequest {
     let bytes: Vec<u8> =
         format!("{PRELUDE}{script}").encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -303,7 +305,7 @@ fn answer<T: DeserializeOwned>(said: &[u8]) -> Result<T> {
     serde_json::from_str(line).with_context(|| format!("it says {line}"))
 }
 
-/// Returns a unique id and a size as one word, which a consent can name.
+/// Returns a unique id and a size as one word that a user can name to consent to a drive.
 fn id_and_size(unique: &str, bytes: u64) -> String {
     let parts = unique.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     format!("{}-{bytes}", parts.collect::<Vec<_>>().join("-"))
@@ -322,7 +324,7 @@ struct WindowsMachine {
     memory: Option<u64>,
     cpu: Option<String>,
     sockets: Option<u64>,
-    /// Number of cores. Sums of PowerShell are floating point.
+    /// Number of cores of all sockets, which PowerShell sums up as floating point.
     cores: Option<f64>,
     threads: Option<f64>,
     #[serde(default)]
@@ -358,7 +360,7 @@ enum There {
 #[derive(Deserialize)]
 struct FileThere {
     bytes: u64,
-    /// Time of creation in ticks of 100 ns. With the path, it distinguishes a file from a copy.
+    /// Time of creation in ticks of 100 ns. It distinguishes a file from another that replaced it.
     born: u64,
     trailer: String,
     link: bool,
@@ -396,7 +398,7 @@ struct WindowsDisk {
     serial_number: Option<String>,
     unique_id: Option<String>,
     size: u64,
-    /// Style as a word or its number.
+    /// Kind of partition table: a word (`GPT`) or, from Get-Disk of some versions, its number.
     partition_style: Value,
     number_of_partitions: Option<u64>,
     is_boot: Option<bool>,

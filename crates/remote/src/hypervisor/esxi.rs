@@ -1,6 +1,6 @@
-//! ESXi, by itself or below a vCenter: what `govc vm.info -json` and `govc device.info -json`
-//! print. Where it is and who asks is in govc's own environment (`GOVC_URL`, ...), never in a
-//! scenario.
+//! ESXi, alone or managed by a vCenter: parses the output of `govc vm.info -json` and `govc
+//! device.info -json`. The address and the user are in govc's own environment (`GOVC_URL`, ...),
+//! never in a scenario.
 
 use super::{
     Disk, Hypervisor, ManagerRequest, ManagerSettings, PASSED, line_of, not_running, not_understood,
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 pub(crate) struct Esxi;
 
-/// Settings of the machine, and where each is in `.config`.
+/// Settings of a machine that are reported, each with its JSON pointer in `config`.
 const OF_MACHINE: &[(&str, &str)] = &[
     ("hardware", "/version"),
     ("vcpus", "/hardware/numCPU"),
@@ -65,7 +65,7 @@ impl Hypervisor for Esxi {
         Ok(has.then(|| "it has snapshots".into()))
     }
 
-    /// Saves only what is changed, as only that can be put back one by one.
+    /// Saves only the settings that can be changed: each can be restored on its own.
     fn read_saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
         let machine = machine(vm, ask)?;
         let devices = ask(&["device.info", "-json", "-vm", &vm.name, disk], None)?;
@@ -123,7 +123,8 @@ impl Hypervisor for Esxi {
     }
 }
 
-/// Returns the one machine of that name.
+/// Returns what govc reports about the one machine of that name. Fails if there is none, or
+/// several.
 pub(crate) fn machine(vm: &Vm, ask: ManagerRequest) -> Result<Value> {
     let text = ask(&Esxi.query_arguments(vm)[0], None)?;
     let answer: Value = serde_json::from_str(&text).map_err(|error| not_understood(vm, error))?;
@@ -190,8 +191,8 @@ fn picked(value: &Value, of: &[(&str, &str)]) -> BTreeMap<String, String> {
     of.iter().filter_map(one).collect()
 }
 
-/// Formats a drive as `pci 0000:3b:00.0 144d:a802`: the id of the device comes as hexadecimal
-/// digits of a number with a sign.
+/// Describes a passed-through device as `pci 0000:3b:00.0 144d:a802`: its address, and the ids of
+/// vendor and device. govc prints both as signed numbers, the device's in hexadecimal.
 fn passed_through(device: &Value) -> String {
     let word = |pointer| device.pointer(pointer).and_then(Value::as_str).unwrap_or("?");
     let hex = |text: &str| i64::from_str_radix(text, 16).map(|id| format!("{:04x}", id & 0xffff));

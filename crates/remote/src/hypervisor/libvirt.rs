@@ -1,4 +1,4 @@
-//! libvirt: a domain's XML, as `virsh dumpxml` prints it.
+//! libvirt: queries and changes a domain through its XML, as `virsh dumpxml` prints it.
 
 use super::{
     DEFAULT, Disk, Hypervisor, ManagerRequest, ManagerSettings, PASSED, line_of, not_running,
@@ -13,7 +13,7 @@ use std::ops::Range;
 
 pub(crate) struct Libvirt;
 
-/// Returns virsh's arguments before the command.
+/// Returns virsh's arguments that come before its command.
 pub(crate) fn connection(vm: &Vm) -> Vec<&str> {
     let uri = vm.uri.as_deref().map(|uri| ["-c", uri]);
     std::iter::once("-q").chain(uri.into_iter().flatten()).collect()
@@ -127,7 +127,8 @@ fn words_for<'a>(vm: &'a Vm, words: &[&'a str]) -> Vec<&'a str> {
     [&connection(vm)[..], words, &["--domain", &vm.name]].concat()
 }
 
-/// Finds the position of the `<driver>` of a disk in a domain's XML, and its attributes.
+/// Returns the byte range of a disk's `<driver>` element in a domain's XML, and its attributes.
+/// Refuses one with child elements.
 fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, ManagerSettings)> {
     let document = Document::parse(xml).map_err(|error| not_understood(vm, error))?;
     let devices = child(document.root_element(), "devices")
@@ -145,7 +146,7 @@ fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, ManagerSet
     Ok((driver.range(), attributes))
 }
 
-/// Writes the element. Values are words of the catalog, or come from such an element.
+/// Returns a `<driver>` element with these attributes.
 fn element(attributes: &ManagerSettings) -> String {
     let escaped =
         |value: &str| value.replace('&', "&amp;").replace('<', "&lt;").replace('\'', "&apos;");
@@ -215,7 +216,8 @@ fn disk_of(disk: Node, devices: Node) -> Disk {
     Disk { name, serial: text_of(disk, "serial").map(str::to_owned), measured: None, settings }
 }
 
-/// Finds the controller that a disk is at.
+/// Finds the controller that a disk is attached to, by the disk's `<address>`; `None` if it has
+/// none.
 fn controller<'a>(disk: Node<'a, 'a>, bus: &str, devices: Node<'a, 'a>) -> Option<Node<'a, 'a>> {
     let index = child(disk, "address")?.attribute("controller")?;
     elements(devices, "controller")
@@ -238,7 +240,8 @@ fn passed(device: Node) -> String {
     }
 }
 
-/// Flattens leaves and attributes below a node, by their path.
+/// Adds the attributes and leaf texts below a node to the settings, with their paths as keys
+/// (`iotune.total_iops_sec`).
 fn flatten(key: &str, node: Node, settings: &mut BTreeMap<String, String>) {
     for attribute in node.attributes() {
         put_setting(settings, &format!("{key}.{}", attribute.name()), Some(attribute.value()));

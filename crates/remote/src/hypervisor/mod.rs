@@ -1,6 +1,6 @@
-//! Existing virtual machines of libvirt, Proxmox VE or ESXi: what their manager reports about them,
-//! asked by its own program on this host or on another. A manager is a file and an entry in
-//! [`hypervisor_of`].
+//! Existing virtual machines of libvirt, Proxmox VE or ESXi: settings that their manager reports,
+//! and changes by it. It is asked by its own program, on this host or on another. Each manager is a
+//! file and an entry in [`hypervisor_of`].
 
 pub(crate) mod esxi;
 pub(crate) mod libvirt;
@@ -18,60 +18,66 @@ use iotax_units::shell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Time limit of a manager's answer: one that does not answer by then is down.
+/// Time limit of a manager's answer. One that takes longer is taken to be down.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
 
-/// The value of a setting that was not set.
+/// Value that is reported for a setting that was not set.
 pub(crate) const DEFAULT: &str = "default";
 
-/// Runs the manager's program with these arguments and that input, and returns what it writes.
+/// Function that runs the manager's program with these arguments and this standard input, and
+/// returns its standard output.
 pub(crate) type ManagerRequest<'a> = &'a dyn Fn(&[&str], Option<&str>) -> Result<String>;
 
-/// A manager of virtual machines.
+/// Manager of virtual machines: libvirt, Proxmox VE or ESXi.
 pub trait Hypervisor: Sync {
-    /// Returns the package that has its program, for a hint.
+    /// Returns how to get the manager's program, for a hint.
     fn package_name(&self) -> &'static str;
 
-    /// Returns what to do about a failure with these words.
+    /// Returns what to do about a failure of the program whose standard error is `words`, if that
+    /// is known.
     fn failure_hint(&self, _words: &str) -> Option<&'static str> {
         None
     }
 
-    /// Returns the arguments of the commands that query a machine's settings, without the program.
+    /// Returns the arguments of two commands that query a machine's state and settings, without the
+    /// program.
     fn query_arguments<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2];
 
-    /// Reads the settings of a machine.
+    /// Reads the settings and disks of a running machine.
     ///
     /// # Errors
-    /// There is no machine of that name, it does not run, or the answer cannot be parsed.
+    /// If there is no machine of that name, it does not run, or the manager does not answer or its
+    /// answer is not understood.
     fn read_machine_facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts>;
 
-    /// Returns the settings that can be changed for a visit.
+    /// Returns the settings that can be changed for a visit, by their words in a stack.
     fn changeable_settings(&self) -> &'static [&'static str];
 
-    /// Returns true if it runs.
+    /// Returns true if the machine runs.
     ///
     /// # Errors
-    /// If there is no machine of that name: it is gone, or was migrated.
+    /// If the manager does not answer, or there is no machine of that name: it is gone, or was
+    /// migrated.
     fn is_machine_running(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool>;
 
-    /// Returns why the machine must be left alone: snapshots, a saved state, changes that wait for
-    /// a restart. `None`: it may be changed.
+    /// Returns why the machine must not be changed: it has snapshots, a saved state, or changes
+    /// that wait for a restart, or is locked or transient. `None` if it may be changed.
     ///
     /// # Errors
-    /// When that cannot be asked.
+    /// If the manager does not answer.
     fn change_objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>>;
 
-    /// Reads its settings for the next start, with all that is needed to restore them.
+    /// Reads the machine's settings for its next start, as text with all that is needed to restore
+    /// them.
     ///
     /// # Errors
     /// If there is no such disk, or the manager does not answer.
     fn read_saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String>;
 
-    /// Returns the saved text with other settings.
+    /// Returns the saved text with other settings of a disk and of the machine.
     ///
     /// # Errors
-    /// When the saved text cannot be parsed.
+    /// If the saved text cannot be parsed, or has no such disk.
     fn saved_with_settings(
         &self,
         vm: &Vm,
@@ -80,26 +86,26 @@ pub trait Hypervisor: Sync {
         settings: &ManagerSettings,
     ) -> Result<String>;
 
-    /// Returns the part of a saved text that is compared: two are equal if the machine was not
-    /// edited.
+    /// Returns the part of a saved text that is compared: it is equal in two texts if nobody has
+    /// edited the machine between them.
     fn comparable_part(&self, disk: &str, saved: &str) -> String;
 
-    /// Writes these settings for its next start. The machine does not run.
+    /// Writes saved settings for the next start of a machine that does not run.
     ///
     /// # Errors
-    /// The manager refuses.
+    /// If the manager refuses or does not answer, or the text has no such disk.
     fn write_saved(&self, vm: &Vm, disk: &str, saved: &str, ask: ManagerRequest) -> Result<()>;
 
-    /// Asks its system to shut down, or switches it off.
+    /// Asks the machine's system to shut down, or, with `force`, switches the machine off.
     ///
     /// # Errors
-    /// The manager refuses.
+    /// If the manager refuses or does not answer.
     fn stop_machine(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()>;
 
     fn start_machine(&self, vm: &Vm, ask: ManagerRequest) -> Result<()>;
 }
 
-/// Settings by their words in a stack.
+/// Settings to change, by their words in a stack.
 pub type ManagerSettings = BTreeMap<String, String>;
 
 pub fn changeable(manager: Manager) -> &'static [&'static str] {
@@ -122,22 +128,22 @@ pub fn hypervisor_of(manager: Manager) -> &'static dyn Hypervisor {
 /// Returns what the manager of a virtual machine reports about it.
 ///
 /// # Errors
-/// An unmet need: its program is not there. There is no such machine, it does not run, its manager
-/// does not answer.
+/// An unmet need if the manager's program is not installed. Fails too if there is no such machine,
+/// it does not run, or its manager does not answer.
 pub fn facts(vm: &Vm) -> Result<VmFacts> {
     hypervisor_of(vm.manager)
         .read_machine_facts(vm, &|arguments, input| run_manager(vm, arguments, input))
 }
 
-/// Returns the commands that query a machine's manager for its settings, as they are run in the
-/// manager's place.
+/// Returns the command lines by which the manager is asked for a machine's settings, as they are
+/// run in the manager's place.
 pub fn queries(vm: &Vm) -> Vec<String> {
     let line =
         |words: Vec<&str>| shell::quote_line(std::iter::once(&vm.manager.program()).chain(&words));
     hypervisor_of(vm.manager).query_arguments(vm).map(line).to_vec()
 }
 
-/// Returns the manager's program, where it would be run on this host and is not installed.
+/// Returns the manager's program as missing, if it would run on this host and is not installed.
 pub fn missing(vm: &Vm) -> Option<Missing> {
     let program = vm.manager.program();
     (vm.on.is_host() && program_path(program).is_none()).then(|| Missing {
@@ -148,7 +154,7 @@ pub fn missing(vm: &Vm) -> Option<Missing> {
     })
 }
 
-/// Runs the manager's program where it is, to its end, and returns what it writes.
+/// Runs the manager's program in its place, at most 60 s, and returns its standard output.
 pub fn run_manager(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String> {
     let program = vm.manager.program();
     // An old journal may have a URI that was not checked.
@@ -191,7 +197,7 @@ pub fn run_manager(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<S
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Returns the error for a machine that does not run and so cannot be a place.
+/// Returns the error for a machine that does not run, so that nothing can be measured in it.
 pub fn not_running(vm: &Vm, state: &str) -> anyhow::Error {
     let hint = "start it, or name the right virtual machine";
     Failed::input(format!(
@@ -206,15 +212,15 @@ pub(crate) fn not_understood(vm: &Vm, why: impl std::fmt::Display) -> anyhow::Er
     Failed::measurement(format!("{vm}: cannot parse the output of {program}: {why}")).into()
 }
 
-/// Splits `KEY=VALUE,KEY=VALUE`, with what has no key apart.
+/// Splits `WORD,KEY=VALUE,KEY=VALUE` into the words without a key and the values by their keys.
 pub(crate) fn words_of(text: &str) -> (Vec<&str>, BTreeMap<&str, &str>) {
     let (keyed, bare): (Vec<&str>, Vec<&str>) =
         text.split(',').partition(|word| word.contains('='));
     (bare, keyed.into_iter().filter_map(|word| word.split_once('=')).collect())
 }
 
-/// Finds the disks that the measured devices are, by their serials. Returns a reason for each
-/// measured path that is none of them for certain.
+/// Marks the disks of a machine that are its measured devices, by their serials. Returns a message
+/// for each measured path that is not one of them for certain.
 pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
     let name = format!("{}:{}", vm.manager.manager_word(), vm.name);
     let has_passed = vm.settings.keys().any(|key| key.starts_with(PASSED));
@@ -255,8 +261,9 @@ pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
     unmatched
 }
 
-/// Returns true if a guest shows an id of the manager's like that: guests see the UUID of a VMDK
-/// without its dashes, and 20 signs of the serial of a virtio disk.
+/// Returns true if the id `own`, as the manager reports it, is the serial `seen` in the guest:
+/// guests see the UUID of a VMDK without dashes, and the first 20 characters of a virtio disk's
+/// serial.
 fn is_shown_as(own: &str, seen: &str) -> bool {
     let plain = |serial: &str| serial.trim().replace('-', "").to_ascii_lowercase();
     let cut = own.trim().get(..20).is_some_and(|first| first.trim() == seen.trim());
@@ -265,7 +272,7 @@ fn is_shown_as(own: &str, seen: &str) -> bool {
 
 pub(crate) use iotax_facts::vm::VmDisk as Disk;
 
-/// The prefix of the keys of passed-through devices among the settings.
+/// Prefix of the keys of passed-through devices among the settings.
 pub(crate) const PASSED: &str = "passthrough.";
 
 #[cfg(test)]

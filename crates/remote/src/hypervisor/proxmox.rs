@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 pub(crate) struct Proxmox;
 
-/// Keys of the machine that change figures.
+/// Settings of a machine that are reported, as they affect measurements.
 const OF_MACHINE: &[&str] = &[
     "affinity",
     "balloon",
@@ -29,7 +29,7 @@ const OF_MACHINE: &[&str] = &[
     "vcpus",
 ];
 
-/// Settings of a disk that are shown though nobody set them.
+/// Settings of a disk that are reported even if they are not set.
 const OF_DISK: &[&str] = &["cache", "aio", "iothread"];
 
 const BUSES: &[&str] = &["scsi", "virtio", "sata", "ide"];
@@ -146,7 +146,7 @@ impl Hypervisor for Proxmox {
     }
 }
 
-/// Splits the lines of a configuration.
+/// Returns the values of a configuration by their keys.
 pub(crate) fn lines(text: &str) -> BTreeMap<&str, &str> {
     text.lines().filter_map(|line| line.split_once(": ")).collect()
 }
@@ -170,7 +170,7 @@ fn facts_in(vm: &Vm, text: &str) -> Result<VmFacts> {
     Ok(VmFacts { manager: Manager::Proxmox, name: vm.name.clone(), settings, disks })
 }
 
-/// Returns the number after a word: of `scsi0`, 0.
+/// Returns the number that follows a word: 0 for `scsi` in `scsi0`.
 fn number_after(key: &str, word: &str) -> Option<u32> {
     key.strip_prefix(word)?.parse().ok()
 }

@@ -1,6 +1,6 @@
 //! One connection for many commands (OpenSSH's ControlMaster), so that a command costs a round trip
-//! and a password is asked for once. Where it does not come up, every ssh connects for itself and
-//! says why it cannot.
+//! and a password is asked for once. If it cannot be made, every ssh connects for itself and
+//! reports why it fails.
 
 use super::{SshOptions, bare};
 use std::path::{Path, PathBuf};
@@ -8,20 +8,22 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest path of the socket: it has 108 bytes, of which ssh takes 17 for a name of its own while
-/// it makes it.
+/// Longest path of the socket: an address has room for 108 bytes, of which ssh adds 17 while it
+/// makes the socket.
 const LONGEST: usize = 88;
 const END_GRACE: Duration = Duration::from_secs(1);
 
-/// The ssh that keeps the connection; it ends with this value, and with the thread that started it.
+/// ssh process that holds the connection. It ends when this is dropped, or the thread that started
+/// it ends.
 pub struct SharedSsh {
     process: Child,
     socket: PathBuf,
 }
 
 impl SharedSsh {
-    /// Connects, with `socket` for all who use it (`SshOptions::shared`). `None` when that does not
-    /// work.
+    /// Connects to a host, with `socket` for the ssh commands that share the connection
+    /// ([`SshOptions::shared`]). `None` if the path is too long or the connection is not made in
+    /// time.
     pub fn start(host: &str, socket: &Path, options: &SshOptions) -> Option<SharedSsh> {
         if socket.as_os_str().len() > LONGEST {
             return None;

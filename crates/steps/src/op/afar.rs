@@ -1,5 +1,5 @@
-//! Makes files of ours on a host over ssh that has no agent of ours. Commands make, mark and fill
-//! them there (measure::afar). A file is removed only with the marker that was made.
+//! Makes files of ours over ssh on a host that runs no agent of ours: commands there make, mark and
+//! fill them. A file is removed only if it still has the marker that was made.
 
 use crate::operation::{Operation, Undoing};
 use crate::resource::ManagedResource;
@@ -18,7 +18,7 @@ pub struct MakeFileAfar {
     /// Destination as ssh knows it.
     pub host: String,
     pub path: PathBuf,
-    /// Bytes of data. The marker comes after them.
+    /// Bytes of data, which the marker follows.
     pub bytes: u64,
 }
 

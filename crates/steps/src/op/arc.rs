@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitArc {
     pub bytes: u64,
-    /// Limit before this run, recorded with the intent.
+    /// Limit before this run, which the journal records before the change.
     #[serde(default)]
     pub was: ArcLimit,
 }

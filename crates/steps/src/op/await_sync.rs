@@ -1,6 +1,5 @@
-//! Waits for the sync or rebuild of an array, as fast as its drives go: the bounds of its speed are
-//! raised meanwhile, in that array alone. Nothing is left to undo: the bounds disappear with the
-//! array.
+//! Waits for the sync or rebuild of an array, as fast as its drives can: the bounds on the speed of
+//! that array are raised meanwhile, and restored after it. Nothing is left to undo.
 
 use crate::operation::Operation;
 use crate::resource::ResourceChange;

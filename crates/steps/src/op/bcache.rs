@@ -1,6 +1,6 @@
-//! Puts a cache of the kernel's bcache on one drive before another. What is ours is known by the
-//! UUID of the cache set in the superblocks of both, which is derived from a name that carries the
-//! run's id.
+//! Puts a cache of the kernel's bcache on one drive in front of another drive. Ours is recognised
+//! by the UUID of the cache set in the superblocks of both, which is derived from a name that
+//! carries the run's id.
 
 use super::members::{about_to_write, today};
 use crate::observer::Observer;
@@ -26,14 +26,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Offset of the magic of a member's superblock. The member's own UUID follows, and then the UUID
-/// of the set.
+/// Offset of the magic number in a member's superblock, in bytes. The UUID of the member and then
+/// that of the set follow it.
 const MAGIC_AT: u64 = 4120;
 const MAGIC: [u8; 16] = *b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81";
 const SETS: &str = "/sys/fs/bcache";
-/// Limits how long the kernel and udev may take to handle a change of a device.
+/// Longest wait for the kernel and udev to handle a change of a device.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Limits how long a large cache may take to be written back, at the pace of a slow drive.
+/// Longest wait for a large cache to be written back to a slow drive.
 const FLUSHED_WITHIN: Duration = Duration::from_secs(4 * 3600);
 
 /// Arguments of `make-bcache`, and the settings that are written after it.
@@ -42,9 +42,9 @@ pub struct MakeBcache {
     pub name: String,
     /// Drive that holds the data.
     pub slow: PathRef,
-    /// Drive that is the cache, or a part of a drive.
+    /// Drive or part of a drive that is the cache.
     pub fast: PathRef,
-    /// Drive that `fast` is a part of.
+    /// Whole drive, if `fast` is a part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<PathRef>,
     /// `writethrough`, `writeback` or `writearound`.
@@ -52,7 +52,7 @@ pub struct MakeBcache {
     /// Smallest write to the cache, in bytes.
     pub block: u64,
     pub bucket: u64,
-    /// Sequential I/O longer than this bypasses the cache, in bytes.
+    /// Length of sequential I/O, in bytes, beyond which it bypasses the cache.
     pub sequential_cutoff: u64,
     /// Latencies of a cache read and a cache write that count as congestion, in microseconds; 0 for
     /// never.
@@ -80,8 +80,8 @@ impl MakeBcache {
         words.map(str::to_owned).to_vec()
     }
 
-    /// Returns the settings that the kernel gets: true for the slow drive's folder or false for the
-    /// set's, the file, and the value.
+    /// Returns the settings that are written after the cache is made, each with its file in the
+    /// kernel's folder of the slow drive (true) or of the cache set (false).
     fn settings_written(&self) -> [(bool, &'static str, String); 4] {
         let [read, write] = self.congested_us;
         [
@@ -92,14 +92,14 @@ impl MakeBcache {
         ]
     }
 
-    /// Returns the folder of the set, which exists while the set is up.
+    /// Returns the kernel's folder of the cache set, which exists while the set is up.
     fn set(&self) -> PathBuf {
         Path::new(SETS).join(self.uuid())
     }
 
-    /// Returns the members that exist and carry a superblock of ours, by the kernel's names. After
-    /// a reboot, a part of the fast drive does not exist any more, and the drive has the
-    /// superblock.
+    /// Returns the members, by the kernel's names, that carry a superblock of ours. Looks for the
+    /// fast one's on the whole drive, too: after a reboot, a part of a drive does not exist any
+    /// more.
     fn labelled_members(&self) -> Result<Vec<PathBuf>> {
         let first_of = |names: &[&PathRef]| -> Result<Option<PathBuf>> {
             for member in
@@ -115,7 +115,7 @@ impl MakeBcache {
         Ok([first_of(&[&self.slow])?, first_of(&fast)?].into_iter().flatten().collect())
     }
 
-    /// Waits until all of the cache is written back, and stops it.
+    /// Waits until all of the cache is written back, and stops the cache and its set.
     fn stop(&self, ours: &[PathBuf]) -> Result<()> {
         let probe = host_probe();
         for folder in ours.iter().filter_map(|member| folder_of(&probe, member)) {
@@ -226,8 +226,8 @@ impl ManagedResource for MakeBcache {
     }
 }
 
-/// Reads the actual settings, by the kernel's names. For a list of choices it returns the one in
-/// brackets.
+/// Reads the actual settings from the kernel's folders of the slow drive and the set, by its names.
+/// Of a list of choices, returns the one in brackets.
 fn settings_in(probe: &Probe, slow: &Path, set: &Path) -> ThingSettings {
     const OF_SLOW: &[&str] = &["cache_mode", "sequential_cutoff", "writeback_percent", "state"];
     const OF_SET: &[&str] = &[
@@ -250,14 +250,15 @@ fn is_of_set(device: &Path, uuid: &str) -> Result<bool> {
     Ok(found[..16] == MAGIC && set == uuid.replace('-', ""))
 }
 
-/// Returns the kernel's folder of a registered slow drive.
+/// Returns the kernel's folder of a slow drive that is registered; `None` for another device.
 fn folder_of(probe: &Probe, member: &Path) -> Option<PathBuf> {
     let folder = Path::new("/sys/class/block").join(member.file_name()?).join("bcache");
     // The folder of a cache has no mode.
     probe.path_below(folder.join("cache_mode")).exists().then_some(folder)
 }
 
-/// Returns the device that the kernel has made of a slow drive.
+/// Returns the device that the kernel has made over a slow drive, given the kernel's folder of
+/// that.
 fn device_of(folder: &Path) -> Option<PathBuf> {
     let device = folder.join("dev").canonicalize().ok()?;
     Some(Path::new("/dev").join(device.file_name()?))

@@ -1,5 +1,5 @@
 //! Makes a Ceph cluster over devices of this host, in a folder of the run, and images in its pool.
-//! Ends members, brings them back and waits for them. The cluster is found again by its folder, by
+//! Ends OSDs, brings them back and waits for them. The cluster is found again by its folder, by
 //! processes whose command lines name its ceph.conf, and by UUIDs on its members. All of these
 //! carry the run's id or are derived from it.
 
@@ -122,7 +122,7 @@ pub struct MakeRbdImage {
     pub pool: String,
     pub image: String,
     pub bytes: u64,
-    /// Run that the image is marked with.
+    /// Id of the run, which the image is marked with.
     pub run: String,
 }
 

@@ -1,5 +1,5 @@
-//! Declares a member of an array failed and takes it out, as a dead drive would make the kernel do.
-//! The end of the array undoes it.
+//! Marks a member of an array as failed and removes it, as the kernel does when a drive dies. It is
+//! undone with the array.
 
 use crate::operation::Operation;
 use crate::resource::ResourceChange;

@@ -1,5 +1,5 @@
-//! Makes files of ours: new, with our marker after their data, filled with incompressible data.
-//! Another's file is never written or removed (guard::marker).
+//! Makes files of ours, with our marker after their data, and fills them with data that no layer
+//! can compress away. Another's file is never written or removed: the marker shows which are ours.
 
 use crate::operation::{Operation, Undoing};
 use crate::resource::{ManagedResource, ResourceChange};
@@ -18,15 +18,15 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Preallocated file with our marker.
+/// File with room for its data and our marker, or one of ours from an earlier run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeFile {
     pub path: PathBuf,
-    /// Bytes of data. The marker comes after them.
+    /// Bytes of data, which the marker follows.
     pub bytes: u64,
     /// True if the file is left in place after the run, for the next one.
     pub keep: bool,
-    /// True if it is on a file system that the run mounts, and disappears with it.
+    /// True if it is on a file system that the run makes, and disappears with it.
     pub inside_mount: bool,
 }
 
@@ -106,10 +106,11 @@ impl ManagedResource for MakeFile {
 }
 
 impl MakeFile {
-    /// Returns the marker of an existing file, if it is one of ours and as large as this.
+    /// Returns the marker of the file at the path, if it is one of ours and holds as many bytes;
+    /// `None` if there is no file.
     ///
     /// # Errors
-    /// If another file is there.
+    /// If a file that is not ours, or one of another size, is there, or the file cannot be read.
     pub fn reusable(&self) -> Result<Option<marker::Marker>> {
         let path = self.path.display();
         if self.path.symlink_metadata().is_err() {
@@ -139,7 +140,7 @@ fn yield_of(path: &Path, marker: &marker::Marker) -> StepOutput {
     }
 }
 
-/// Locks a file: two runs must not measure, format or remove the same file.
+/// Locks a file until it is closed, so that no other run measures, formats or removes it.
 fn lock_for_run(path: &Path) -> Result<File> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     match marker::lock(&file).with_context(|| format!("cannot lock {}", path.display()))? {
@@ -155,13 +156,14 @@ fn lock_for_run(path: &Path) -> Result<File> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FillFile {
     pub file: PathRef,
-    /// Bytes to fill, for the plan.
+    /// Bytes that are filled, as the plan shows them.
     pub bytes: u64,
     pub seed: u64,
     /// Kind of data: incompressible unless the load says otherwise.
     #[serde(default, skip_serializing_if = "DataKind::is_unique")]
     pub data: DataKind,
-    /// True if the load will trim the file: its next user fills it again.
+    /// True if the load will trim the file. The marker then says that it is not filled, so that the
+    /// next run fills it again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trimmed: bool,
 }
@@ -177,9 +179,9 @@ impl Operation for FillFile {
 }
 
 impl ResourceChange for FillFile {
-    /// Fills the file. Compressible data are always rewritten, because the marker does not say
-    /// which data the file holds. If the file is already filled with other data, only what was
-    /// discarded since is rewritten.
+    /// Fills the file. If the marker says that it is filled and the data are incompressible, only
+    /// what was discarded since is rewritten. Compressible data are always rewritten, because the
+    /// marker does not say which data the file holds.
     fn apply_change(&self, system: &mut RealSystem) -> Result<()> {
         let path = self.file.resolved_path()?;
         let Some(marker) = marker::read_marker(path)? else {
@@ -197,8 +199,8 @@ impl ResourceChange for FillFile {
     }
 }
 
-/// Notes in the marker of a filled file of ours that it is about to be trimmed, before that
-/// happens: the note holds whatever becomes of the run.
+/// Records in the marker of a file of ours that it is no longer filled. Done before the load trims
+/// it, so that this holds even if the run is killed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgetFill {
     pub file: PathRef,

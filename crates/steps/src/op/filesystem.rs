@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Runs `mkfs` with its discard turned off.
+/// Runs `mkfs` without discards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeFilesystem {
     /// Type of the file system: `xfs`, `ext4` or `btrfs`.
@@ -31,7 +31,7 @@ pub struct MakeFilesystem {
     pub others: Vec<PathRef>,
     /// Label (at most 12 bytes, xfs's limit).
     pub label: String,
-    /// Further words of mkfs, such as `-b`, `size=4096`.
+    /// Further arguments of mkfs, such as `-b`, `size=4096`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
 }
@@ -45,10 +45,8 @@ impl MakeFilesystem {
         self.devices().map(ToString::to_string).collect::<Vec<_>>().join(between)
     }
 
-    /// Returns the command. mkfs would otherwise discard the whole device first: the loop driver
-    /// turns that into holes in the backing file, and later reads would measure nothing. Nor may it
-    /// zero blocks without writing them, as mkfs.xfs does with its log: that makes unwritten
-    /// extents in the file.
+    /// Returns the command. It turns off discards: mkfs would first discard the whole device, which
+    /// the loop driver turns into holes in the backing file, and reads of holes measure nothing.
     fn command(&self) -> Result<Command> {
         let label = self.label.as_str();
         let mut command = tool(format!("mkfs.{}", self.kind), [""; 0]);
@@ -108,24 +106,23 @@ pub struct Mount {
     pub others: Vec<PathRef>,
     pub directory: PathBuf,
     pub kind: String,
-    /// True if the time of the last access is written now and then, as systems do; false if it
-    /// never is.
+    /// True if the time of a file's last access is written now and then (relatime), as systems do
+    /// by default; false if it never is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub relatime: bool,
 }
 
 impl Mount {
-    /// Creates the mount of one device, without times of access: reading must not write, or the
-    /// file system would pay for the measuring.
+    /// Creates the mount of one device without access times: else reads would cause writes.
     pub fn without_atime(device: PathRef, directory: PathBuf, kind: &str) -> Mount {
         Mount { device, others: Vec::new(), directory, kind: kind.to_owned(), relatime: false }
     }
 
-    /// Returns the options that only that type understands. btrfs would discard by itself, and
-    /// looks for its other devices nowhere.
+    /// Returns the options that only this type of file system understands: a btrfs must be told not
+    /// to discard, and which its other devices are.
     ///
     /// # Errors
-    /// If a device is not known yet.
+    /// If the path of a device is not known yet.
     pub fn data(&self) -> Result<String> {
         let mut words: Vec<String> = Vec::new();
         if self.kind == "btrfs" {

@@ -1,5 +1,5 @@
-//! Makes what fio reaches as a client of a Ceph cluster: objects in its pool, or an image. A file
-//! in the run's folder describes the target to fio. The objects disappear with the pool.
+//! Makes what fio accesses as a client of a Ceph cluster: objects in its pool, or an image. A file
+//! in the run's folder describes the target to fio. The objects are removed with the pool.
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
@@ -18,18 +18,18 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// File that names a target of fio.
+/// File that describes a target in a Ceph cluster to fio.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeFioTarget {
     pub file: PathBuf,
     pub conf: PathBuf,
-    /// Target that the file names, with the configuration that this client reads: the cluster's, or
-    /// a copy of it next to the file.
+    /// The target, with the path of the configuration that fio reads: the cluster's, or a copy of
+    /// it beside `file`.
     pub client: Client,
-    /// Setting of librbd's cache in that copy.
+    /// Setting of librbd's cache in the copy of the configuration; `None` if there is no copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<bool>,
-    /// True if the target is new, and is written once.
+    /// True if the target is new, and is to be written once before it is measured.
     pub fill: bool,
 }
 
@@ -126,7 +126,7 @@ impl ManagedResource for MakeFioTarget {
     }
 }
 
-/// Writes a file that only we may read.
+/// Writes a file that only this user may read (mode 0600).
 fn private_file(path: &Path, text: &str) -> Result<()> {
     write_file(path, b"")?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))

@@ -1,5 +1,5 @@
-//! Makes a qcow2 image within a stretch of a file of ours or of a block device, by QEMU itself. It
-//! has no name and nothing of its own to undo: it disappears with what it is in.
+//! Makes a qcow2 image within a part of a file of ours or of a block device, by QEMU itself.
+//! Nothing is undone for it: it disappears with what it is in.
 
 use crate::operation::Operation;
 use crate::resource::ResourceChange;

@@ -1,6 +1,6 @@
 //! Maps a Ceph image as a block device of this host, by the kernel's own client. It is found again
-//! in sysfs by cluster, pool and name: an image that was mapped here before is not mapped again, so
-//! what is found is ours.
+//! in sysfs by cluster, pool and name. An image that was mapped here before is refused, so what is
+//! found is ours.
 
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::{Operation, Undoing};
@@ -31,12 +31,12 @@ pub struct MapRbd {
     pub image: String,
     pub read_only: bool,
     pub queue_depth: u32,
-    /// Choice of the copy of an object that is read.
+    /// Which copy of an object is read: the kernel's option `read_from_replica`, such as `no`.
     pub read_from_replica: String,
-    /// Protocol to mons and OSDs.
+    /// Protocol for mons and OSDs: the kernel's option `ms_mode`, such as `legacy`.
     pub ms_mode: String,
-    /// Cluster of the image, and where it was mapped already, recorded with the intent. `None` if
-    /// the cluster did not answer.
+    /// Cluster of the image, and the devices it was mapped to already, which the journal records
+    /// before it is mapped. `None` if the cluster did not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
 }
@@ -81,7 +81,7 @@ fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 
-/// Returns true if udev runs. Without it, `rbd` would wait for it and get no answer.
+/// Returns true if udev runs. If not, `rbd` must be told not to wait for it (`noudev`).
 fn has_udev() -> bool {
     Path::new("/run/udev/control").exists()
 }

@@ -1,5 +1,5 @@
-//! Exports a Ceph image as a file of this host: a qemu-storage-daemon with librbd shows it over a
-//! file of the run by FUSE.
+//! Shows a Ceph image as a file of this host: a qemu-storage-daemon with librbd exports it by FUSE
+//! over a file of the run.
 
 use crate::op::Spawn;
 use crate::operation::{Operation, Own, Undoing};
@@ -21,10 +21,10 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Limits how long the daemon may take to reach the cluster and show the file.
+/// Longest wait for the daemon to reach the cluster and show the file.
 const SHOWN_WITHIN: Duration = Duration::from_secs(60);
 
-/// Process that serves the image, and the file that shows it.
+/// Process that exports the image, and the file over which it shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportLibrbd {
     pub spawn: Spawn,

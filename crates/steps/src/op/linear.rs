@@ -1,5 +1,5 @@
-//! Puts stretches of block devices one after the other into one device, by the device mapper's
-//! `linear`: a part of one device, or several devices put together.
+//! Joins parts of block devices, one after the other, to one device, by the device mapper's
+//! `linear`: a part of one device, or several devices together.
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;

@@ -1,5 +1,5 @@
 //! Attaches a loop device over a file. Its number is not known beforehand, so an interrupted attach
-//! is found again by its backing file and by the limit of bytes that ours always have, among those
+//! is found again by the backing file and the size limit, which ours always have, among the devices
 //! that no other step is known to have made.
 
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
@@ -18,12 +18,12 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachLoop {
     pub backing: PathRef,
-    /// Bytes of it that the loop device shows.
+    /// Size of the loop device in bytes, which is a limit on the backing file's.
     pub bytes: u64,
     pub direct_io: bool,
     pub read_only: bool,
-    /// Identity of that file, recorded with the intent: its name may be gone when the device is to
-    /// be detached.
+    /// Device and inode of the backing file, which the journal records before the attach: the
+    /// file's name may be gone when the device is detached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileId>,
 }

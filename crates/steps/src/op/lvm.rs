@@ -17,13 +17,13 @@ use iotax_units::{KIB, shell, size_word};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Bytes of an extent, which every size in LVM is a multiple of.
+/// Bytes of an extent. Every size in LVM is a multiple of it.
 pub const EXTENT: u64 = 4 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeLvm {
     pub name: String,
-    /// Devices of the group. The last one is the fast one of a cache.
+    /// Devices of the group. For a cache, the last one is the fast one.
     pub members: Vec<PathRef>,
     /// Bytes of each member that are used.
     pub member_bytes: u64,
@@ -43,26 +43,26 @@ pub enum LvmVolume {
         extents: u64,
         stripes: Stripes,
     },
-    /// Thin volume in a pool of its own.
+    /// Thin volume in a pool for it alone.
     Thin {
         extents: u64,
         pool_extents: u64,
         metadata_extents: u64,
-        /// Stripes of the pool's data over the members; `None` if the members follow one another.
+        /// Stripes of the pool's data over the members; `None` if the data are linear.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stripes: Option<Stripes>,
-        /// Bytes that are mapped as a whole.
+        /// Bytes of a chunk, which is allocated as a whole.
         chunk_size: u64,
-        /// True if a chunk is zeroed before it is used in part.
+        /// True if a chunk is zeroed when it is allocated.
         zero: bool,
     },
-    /// Volume on all members but the last, cached on that one.
+    /// Volume on all members but the last, with a cache on the last.
     Cache {
         extents: u64,
         /// Length of the cache, including its metadata.
         cache_extents: u64,
         mode: String,
-        /// Bytes that are cached as a whole.
+        /// Bytes of a chunk, which is cached as a whole.
         chunk_size: u64,
     },
 }
@@ -81,8 +81,8 @@ impl MakeLvm {
         Ok(VolumeGroup { run_id: &tag.run_id, name: &self.name, members })
     }
 
-    /// Returns the commands that make what is in the group. `fast` and `slow` are the members of a
-    /// cache.
+    /// Returns the arguments of each `lvm` call that makes the volumes in the group. `fast` and
+    /// `slow` are the members for a cache and for the data that it caches.
     fn commands(&self, slow: &[String], fast: &[String]) -> Vec<Vec<String>> {
         let group = self.name.as_str();
         let volume = |kind: &str, extents: u64, name: &str| {
@@ -152,7 +152,8 @@ impl MakeLvm {
         }
     }
 
-    /// Returns the commands with the members as they are named.
+    /// Returns the arguments of each `lvm` call that makes the volumes on the members of these
+    /// names.
     fn commands_on(&self, names: &[String]) -> Vec<Vec<String>> {
         let (slow, fast) = names.split_at(names.len().saturating_sub(1));
         self.commands(slow, fast)
@@ -166,7 +167,7 @@ impl Stripes {
     }
 }
 
-/// Formats bytes in LVM's `k`, which is 1024 bytes.
+/// Formats bytes in LVM's unit `k`, which is 1024 bytes.
 fn kib(bytes: u64) -> String {
     format!("{}k", bytes / KIB)
 }

@@ -1,6 +1,6 @@
-//! Changes an existing virtual machine for a visit: it is shut down, changed, started, and
-//! afterwards restored. Its earlier settings are in the intent, so that a killed run is undone too.
-//! It is changed only as long as nobody else has edited it.
+//! Changes an existing virtual machine for a visit: it is shut down, changed and started, and
+//! restored afterwards. The journal has its earlier settings, so that a killed run is undone, too.
+//! It is changed or restored only if nobody else has edited it meanwhile.
 
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::{Operation, Undoing};
@@ -20,23 +20,24 @@ use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// Limits how long a system may take to shut down in order.
+/// Longest wait for a virtual machine to shut down in order.
 const SHUTS_DOWN_WITHIN: Duration = Duration::from_secs(180);
-/// Limits how long it may take from the start until it answers over ssh.
+/// Longest wait for a virtual machine to answer over ssh after its start.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(600);
-/// Pause between two checks of its state.
+/// Pause between two checks whether it runs or answers.
 const LOOKS: Duration = Duration::from_millis(500);
 
-/// Changed settings of a virtual machine.
+/// Change of a virtual machine's settings. Its manager is what manages it: libvirt, Proxmox VE or
+/// ESXi.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeMachine {
     pub vm: Vm,
-    /// Disk under load, as its manager calls it; `None` if not known yet.
+    /// Name of the disk under load in the manager; `None` if not known yet.
     pub disk: Option<String>,
     pub settings: ManagerSettings,
-    /// True if it may be switched off when it does not shut down.
+    /// True if it may be switched off instead of shut down.
     pub force: bool,
-    /// Name of the machine as a host over ssh, which is waited for.
+    /// Name of the machine as an ssh host, whose answer is waited for after the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,8 +75,8 @@ impl ChangeMachine {
             .join(",")
     }
 
-    /// Returns the state of its settings: as before, as changed by the run, or edited by another
-    /// user.
+    /// Returns the state of its saved settings: as before, as changed by the run, or edited by
+    /// somebody else.
     fn compare_settings(&self) -> Result<SeenMachine> {
         let (manager, disk, before) = (self.manager(), self.disk()?, self.saved_settings()?);
         let wanted = manager.saved_with_settings(&self.vm, disk, before, &self.settings)?;
@@ -90,7 +91,7 @@ impl ChangeMachine {
         })
     }
 
-    /// Returns true if it had these settings already.
+    /// Returns true if the machine had the wanted settings before.
     fn changes_nothing(&self) -> Result<bool> {
         let (manager, disk, before) = (self.manager(), self.disk()?, self.saved_settings()?);
         let wanted = manager.saved_with_settings(&self.vm, disk, before, &self.settings)?;
@@ -138,7 +139,8 @@ impl ChangeMachine {
         Ok(())
     }
 
-    /// Starts it, and waits until its place answers.
+    /// Starts the machine if it does not run, and waits until it answers over ssh, if its ssh host is
+    /// known.
     fn start_and_await(&self) -> Result<()> {
         let ask = |words: &[&str], input: Option<&str>| self.ask_manager(words, input);
         if !self.manager().is_machine_running(&self.vm, &ask)? {

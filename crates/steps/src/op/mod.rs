@@ -1,6 +1,6 @@
-//! Holds one file and one entry for each operation. An operation is typed data that says what it
-//! does. As a [`ManagedResource`] it is created, found again after an interrupted attempt and
-//! removed; as a [`ResourceChange`] it is carried out once.
+//! The operations, one file and one entry in the list for each. An operation is typed data that
+//! says what it does. A [`ManagedResource`] is made, found again after an interrupted attempt, and
+//! removed; a [`ResourceChange`] is carried out once.
 
 mod afar;
 mod arc;
@@ -194,7 +194,7 @@ operations! {
         ZpoolOffline,
         ZpoolReplace,
         AwaitResilver,
-        /// Wipes the data that the user has given up on a member.
+        /// Wipes signatures on a member that the user has named for it.
         WipeSignatures,
         FailMember,
         Rebuild,
@@ -207,14 +207,14 @@ operations! {
     }
 }
 
-/// Effect of an operation on a machine.
+/// What an operation does on a machine: makes a resource, or changes one.
 pub enum Act<'a> {
     Make(&'a dyn ManagedResource),
     Change(&'a dyn ResourceChange),
 }
 
 impl Op {
-    /// Returns true if what it made, or a part of it, is still there after a reboot.
+    /// Returns true if what the operation makes, or a part of it, still exists after a reboot.
     pub fn survives_reboot(&self) -> bool {
         matches!(self.act(), Act::Make(resource) if resource.outlives_reboot())
     }
@@ -227,8 +227,8 @@ impl Op {
         }
     }
 
-    /// Returns the bytes that the machine writes to the layer below because of it: the first sync
-    /// of an array, a rebuild, a resilver.
+    /// Returns the bytes that the machine itself writes to the layer below because of the
+    /// operation, for the first sync of an array, a rebuild or a resilver; 0 for other operations.
     pub fn bytes_below(&self) -> u64 {
         match self {
             Op::CreateArray(array) => array.first_sync_bytes(),
@@ -241,7 +241,8 @@ impl Op {
         }
     }
 
-    /// Returns the operation for an array whose members have `in_use` bytes in use.
+    /// Returns the operation with the number of bytes that it rebuilds, given that `in_use` bytes
+    /// of each member are in use. Others than rebuilds are unchanged.
     #[must_use]
     pub fn of_members(mut self, in_use: u64) -> Op {
         match &mut self {
@@ -261,7 +262,7 @@ impl Op {
         self
     }
 
-    /// Checks that undoing it would touch nothing but what this run can have made.
+    /// Checks that undoing the operation touches only what this run can have made.
     ///
     /// # Errors
     /// [`NotOurs`], naming what undoing would touch.
@@ -314,17 +315,17 @@ impl Op {
         Ok(())
     }
 
-    /// Returns the operation with what it must note about the machine before it changes it.
+    /// Returns the operation with what it records about the machine before the change.
     pub fn with_machine_facts(mut self, machine: &dyn Observer) -> Op {
         self.operation_mut().observe(machine);
         self
     }
 
-    /// Returns the operation with every path filled in that a step yielded, or that only its place
-    /// knows.
+    /// Returns the operation with paths in place of outputs of earlier steps and of disks, which
+    /// `locate` finds in the operation's place.
     ///
     /// # Errors
-    /// If a step that it builds on has yielded no path, and the errors of `locate`.
+    /// If a step that it builds on has yielded no path, or `locate` fails.
     pub fn resolved(
         &self,
         yields: &BTreeMap<StepId, StepOutput>,

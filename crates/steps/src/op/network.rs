@@ -1,5 +1,5 @@
-//! Makes the network of the run's guests, as hosts of virtual machines have it: a bridge with an
-//! address of this host, and a tap device for each guest as a port of it. It leads nowhere else.
+//! Makes the network of the run's guests: a bridge with an address of this host, and a tap device
+//! for each guest as a port of it. It leads nowhere else.
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
@@ -18,17 +18,17 @@ use std::path::{Path, PathBuf};
 
 const INTERFACES: &str = "/sys/class/net";
 
-/// Most guests of a network: the kernel's names have at most 15 letters, so one numbers the taps.
+/// Most guests of a network. One character numbers a tap, as the kernel's names have at most 15.
 pub const MOST_TAPS: usize = TAPS.len();
-/// Digits and letters that number the taps, without the letter in the bridge's name.
+/// Characters that number the taps: digits and letters.
 const TAPS: &[u8] = b"0123456789abcdefghijklmopqrstuvwxyz";
 
 pub fn bridge_name(run_id: &str) -> String {
     format!("ixn-{}", short_id(run_id))
 }
 
-/// Returns the name of the tap of guest number `at` of a run, or `None` if there is no name for so
-/// many.
+/// Returns the name of the tap of guest number `at`, from 0, of a run; `None` from [`MOST_TAPS`]
+/// on.
 pub fn tap_name(run_id: &str, at: usize) -> Option<String> {
     Some(format!("ix{}-{}", char::from(*TAPS.get(at)?), short_id(run_id)))
 }
@@ -37,9 +37,9 @@ pub fn tap_name(run_id: &str, at: usize) -> Option<String> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeBridge {
     pub name: String,
-    /// Address of this host on it.
+    /// Address of this host on the bridge.
     pub address: Ipv4Addr,
-    /// Bits that all addresses on it have in common.
+    /// Length of the network's prefix, in bits.
     pub prefix: u8,
 }
 
@@ -165,8 +165,8 @@ fn not_there(name: &str) -> Result<()> {
     }
 }
 
-/// Returns the interface of that name and kind. `sign` is a file that only that kind has in its
-/// folder.
+/// Returns the interface of that name, if its folder in sysfs has the file `sign`, which only
+/// interfaces of the wanted kind have.
 fn find_interface(name: &str, sign: &str) -> Option<StepOutput> {
     folder(name).join(sign).exists().then(|| StepOutput::found_at(folder(name)))
 }

@@ -1,5 +1,5 @@
-//! Makes a partition table with one partition on a block device, by sfdisk. The table's id is
-//! derived from the run's, which distinguishes ours from every other.
+//! Makes a partition table with one partition on a block device, by sfdisk. Ours is recognised by
+//! its id, which is derived from a name that carries the run's id.
 
 use super::members::{about_to_write, today};
 use crate::observer::Observer;

@@ -1,5 +1,5 @@
 //! Takes a PCI drive from this host's driver and gives it to vfio-pci, so that a guest can have it.
-//! Undo gives it back to the driver: its disk is there again, with the queue settings that it had.
+//! Undo gives it back to the driver, and its disk gets back the queue settings that it had.
 
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::{Operation, Own, Undoing};

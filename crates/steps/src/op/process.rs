@@ -1,6 +1,6 @@
-//! Runs processes that live as long as a stack: QEMU here, our own binary on another host. A
-//! process is known by pid and start time. One whose start was interrupted is found by a word of
-//! its command line that names the run.
+//! Runs processes that live as long as a stack: QEMU here, the agent on another host. A process is
+//! known by pid and start time. If its start was interrupted, it is found by a word of its command
+//! line that carries the run's id.
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
@@ -19,13 +19,13 @@ use std::path::{Path, PathBuf};
 /// Program with its whole command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spawn {
-    /// Name of the process for a reader: `guest vm0`. Older journals lack it.
+    /// Name of the process in messages: `guest vm0`. Empty in older journals.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub what: String,
     /// Program and arguments; one of them is `tag`.
     pub argv: Vec<String>,
-    /// Paths that earlier steps yield; they replace `@below0@`, `@below1@`, ... in the command
-    /// line. (Older journals have a single path, for `@below@`.)
+    /// Devices whose paths replace `@below0@`, `@below1@`, ... in the command line. (Older journals
+    /// have a single path, for `@below@`.)
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -37,9 +37,9 @@ pub struct Spawn {
     pub tag: String,
     /// File for its output, within the run directory.
     pub log: PathBuf,
-    /// Sockets and files that it makes in the run directory, removed after it.
+    /// Sockets and files that it makes in the run's folder. They are removed after it ends.
     pub makes: Vec<PathBuf>,
-    /// Socket whose appearance shows that it is ready for its clients.
+    /// Socket whose appearance shows that the process is ready; `None` if nothing is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<PathBuf>,
 }
@@ -124,13 +124,13 @@ impl ManagedResource for Spawn {
 }
 
 impl Spawn {
-    /// Returns the command line for a reader; words describe what steps will yield.
+    /// Returns the command line for people; devices that are not known yet are described in words.
     pub fn shown_command(&self) -> Vec<String> {
         let belows: Vec<String> = self.belows.iter().map(PathRef::to_string).collect();
         in_place(&self.argv, &belows.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Returns the name of the process for a reader; for an older journal it is the program.
+    /// Returns the name of the process for messages; the program, for an older journal.
     fn name(&self) -> &str {
         match (self.what.as_str(), self.argv.first()) {
             ("", Some(program)) => program,
@@ -138,15 +138,15 @@ impl Spawn {
         }
     }
 
-    /// Returns the command line with the devices below in their places. Names of devices have no
-    /// comma, which QEMU would want doubled.
+    /// Returns the command line with the paths of the devices. They have no comma, which QEMU would
+    /// require to be doubled.
     fn command_words(&self) -> Result<Vec<String>> {
         let paths: Result<Vec<&Path>> = self.belows.iter().map(PathRef::resolved_path).collect();
         with_belows(&self.argv, &paths?)
     }
 }
 
-/// Returns the words with devices' paths in place of `@below0@`, `@below1@`, ...
+/// Returns a command line with the paths of devices in place of `@below0@`, `@below1@`, ...
 ///
 /// # Errors
 /// If a path is not UTF-8.
@@ -167,18 +167,18 @@ fn in_place(words: &[String], paths: &[&str]) -> Vec<String> {
     words
 }
 
-/// Copies our binary to a host over SSH, into a directory that carries the run's id. The connection
-/// does the copying (`iotax_remote::ssh`); this operation remembers to remove it.
+/// Copy of our binary on a host over SSH, in a folder that carries the run's id. The connection
+/// (`iotax_remote::ssh`) copies it; this operation removes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteAgent {
     pub host: String,
-    /// True if it performs steps; otherwise it issues the load.
+    /// True for the agent that performs steps, false for the one that issues the load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_steps: bool,
 }
 
 impl RemoteAgent {
-    /// Returns the id under which the binary is there.
+    /// Returns the id in the name of the folder with the copy.
     pub fn id(&self, tag: &RunTag) -> String {
         if self.for_steps { format!("{}-steps", tag.run_id) } else { tag.run_id.clone() }
     }

@@ -1,5 +1,5 @@
-//! Brings a member back that was taken out of an array, as if it were a new drive: all of it is
-//! rebuilt, whatever a bitmap knows. The rebuild goes on by itself. The end of the array undoes it.
+//! Brings back a member that was taken out of an array as if it were a new drive: all of it is
+//! rebuilt, whatever the bitmap says. Does not wait for the rebuild. It is undone with the array.
 
 use crate::operation::Operation;
 use crate::resource::ResourceChange;
@@ -15,7 +15,7 @@ pub struct Rebuild {
     pub array: PathRef,
     /// Former member of the array.
     pub member: PathRef,
-    /// Bytes that are written to it before it is whole; 0 if unknown.
+    /// Bytes that the rebuild writes to the member; 0 if unknown.
     #[serde(default)]
     pub bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! Builds the initramfs or the seed of a guest: scratch files of the run directory.
+//! Writes the initramfs or the seed disk of a guest: files in the run's folder.
 
 use crate::agent_program::program;
 use crate::operation::{Operation, Own, Undoing};
@@ -13,31 +13,31 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Initramfs with our binary as /init, and the modules that the guest needs.
+/// Initramfs with the agent as /init, and the kernel modules that the guest needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildInitramfs {
     pub path: PathBuf,
-    /// Modules of the kernel: `/lib/modules/VERSION`, or a copy of it in our cache.
+    /// Folder of the guest kernel's modules: `/lib/modules/VERSION`, or a copy of it in our cache.
     pub modules: PathBuf,
-    /// Modules that it needs beyond those of every guest.
+    /// Names of modules that this guest needs beyond those of every guest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<String>,
 }
 
-/// Disk that brings our binary into a guest with a system of its own.
+/// Disk that brings the agent into a guest that runs its own system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildSeed {
     pub path: PathBuf,
-    /// Seconds for which the agent there waits for a system that is still starting.
+    /// Seconds for which the agent in the guest waits for that system to start.
     #[serde(default)]
     pub patience_s: u64,
 }
 
-/// File that is made from what is on this machine, and removed with the run.
+/// File that is built from files of this machine, and removed at the end of the run.
 trait Scratch {
     fn path(&self) -> &Path;
 
-    /// Returns a description of what it is made from, for `describe`.
+    /// Returns a clause that says what the file is built from, for [`Operation::describe`].
     fn origin_clause(&self) -> String {
         String::new()
     }

@@ -1,6 +1,6 @@
-//! Makes a disk of a guest that a running SPDK target serves: a bdev over what is below, the part
-//! of it that is shown, and a vhost-user-blk controller. If a bdev is below already, it makes only
-//! the controller. All belong to the target, under a name that carries the run's id.
+//! Makes a disk for a guest in a running SPDK target: a bdev over the device below, the part of it
+//! that the guest gets, and a vhost-user-blk controller. If a bdev is below already, makes only the
+//! controller. All of them are in the target, under a name that carries the run's id.
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
@@ -17,7 +17,7 @@ use iotax_units::shell;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the command of SPDK's own client for one call.
+/// Returns the command line of SPDK's rpc.py for one call, with arguments `rest`.
 pub(super) fn rpc_py(rpc: &Path, method: &str, rest: &[&str]) -> String {
     format!("rpc.py -s {} {method} {}", shell::path(rpc), shell::quote_line(rest.iter().copied()))
 }

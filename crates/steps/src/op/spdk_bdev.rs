@@ -1,6 +1,6 @@
 //! Makes a bdev of a running SPDK target over files or devices of this host: a bdev for each
-//! member, RAID and a logical volume over them where requested. Also splits a bdev into equal
-//! parts. All belong to the target, under names that carry the run's id.
+//! member, and an array and a logical volume over them if requested. Also splits a bdev into equal
+//! parts. All of them are in the target, under names that carry the run's id.
 
 use super::spdk::rpc_py;
 use crate::operation::{Operation, Own, Undoing};
@@ -86,7 +86,7 @@ impl Operation for JoinSpdk {
 }
 
 impl ManagedResource for JoinSpdk {
-    /// Returns true if there is a store of logical volumes, which lies on the members themselves.
+    /// Returns true if there is a store of logical volumes, which is on the members themselves.
     fn outlives_reboot(&self) -> bool {
         self.lvol.is_some()
     }

@@ -1,6 +1,6 @@
 //! Removes a member from an array of a running SPDK target, as if it had failed, brings it back to
-//! be rebuilt, or waits for the rebuild. It makes nothing of its own: the array is removed whole,
-//! in whatever state it is.
+//! be rebuilt, or waits for the rebuild. Nothing is undone for it: the array is removed whole, in
+//! whatever state it is.
 
 use crate::operation::Operation;
 use crate::resource::ResourceChange;

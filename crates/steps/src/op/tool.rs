@@ -1,7 +1,7 @@
-//! Creates what an engine makes that iotax does not know, with the commands that a scenario gives
-//! for it. The journal keeps those commands whole, so that the result is found and removed without
-//! the scenario. iotax checks what the program reports: what it created must be found under the
-//! name that carries the run's id, be at the expected path, be large enough and not have existed
+//! Makes a volume by an engine that iotax does not know, with the commands that a scenario gives
+//! for it (`[tool.NAME]`). The journal has those commands, so that the volume is found and removed
+//! without the scenario. iotax checks what the commands report: the volume must be found under a
+//! name that carries the run's id, be at the expected path, be large enough, and not have existed
 //! before.
 
 use crate::operation::{Operation, Own, Undoing};
@@ -35,13 +35,13 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-/// Most characters of a program's failure message that are shown.
+/// Most characters of a failed program's output that are shown.
 const WORDS_SHOWN: usize = 2000;
-/// Limits how long udev may take to make the device's node.
+/// Longest wait for udev to make the device's node.
 const APPEARS_WITHIN: Duration = Duration::from_secs(10);
-/// After every `undo` command has succeeded, the volume must disappear within this time.
+/// Longest wait for the volume to disappear after all `undo` commands have succeeded.
 const GOES_WITHIN: Duration = Duration::from_secs(30);
-/// Pause between two looks at a process that runs by itself.
+/// Pause between two checks of something that is not done yet: a removal or a rebuild.
 const PAUSE: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,12 +49,12 @@ pub struct MakeByTool {
     pub tool: String,
     pub name: String,
     pub members: Vec<PathRef>,
-    /// PCI addresses of the members, where a command needs them: the kernel may no longer have the
-    /// drives.
+    /// PCI addresses of the members, in their order, if a command needs them: the kernel may have
+    /// no disks of these drives any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pci: Vec<String>,
     pub slots: PlaceholderSlots,
-    /// Least capacity, in bytes.
+    /// Capacity in bytes that it must have at least.
     pub bytes: u64,
     pub commands: Box<ToolCommands>,
 }
@@ -69,19 +69,19 @@ pub struct ChangeByTool {
     pub bytes: u64,
 }
 
-/// Change of a member, counted from 0.
+/// Change of one member, which is counted from 0, or wait for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChange {
     Fails(usize),
-    /// Brings the member back and rebuilds it.
+    /// Brings the member back, so that it is rebuilt.
     Returns(usize),
     AwaitWhole,
 }
 
 impl MakeByTool {
-    /// Returns the commands of a list as they are run, with the members' paths. A command that
-    /// names a member or a part is repeated for each, or given for the `only` member alone.
+    /// Returns the command lines of a list, with the members' `paths` filled in. A command that
+    /// names a member or a part is repeated for each member (or only for the `only` one) or part.
     fn lines(&self, list: &[Argv], only: Option<usize>, paths: &[String]) -> Vec<Vec<String>> {
         let members: Vec<PlaceholderSlots> =
             paths.iter().enumerate().map(|(at, path)| self.member(at, path)).collect();
@@ -128,7 +128,7 @@ impl MakeByTool {
         self.slots.get(PARTS).and_then(|parts| parts.parse().ok()).unwrap_or(1)
     }
 
-    /// Returns the path of a part; `None` if only `find` reports it.
+    /// Returns the path of a part, counted from 0; `None` if only the output of `find` shows it.
     pub fn path_of(&self, part: usize) -> Option<PathBuf> {
         match &self.commands.path {
             MadePath::Fixed(template) => fill_slots(template, &self.part(part)).map(PathBuf::from),
@@ -145,7 +145,7 @@ impl MakeByTool {
         self.lines(list, only, &members)
     }
 
-    /// Returns all commands as they are shown, with their keys, `make` first.
+    /// Returns all command lines for people, each list with its key in the scenario, `make` first.
     pub fn shown_commands(&self) -> Vec<(&'static str, Vec<Vec<String>>)> {
         let commands = &self.commands;
         let state: Vec<Argv> = commands.state.iter().map(|query| query.command.clone()).collect();
@@ -189,7 +189,7 @@ impl MakeByTool {
         output_within(&mut command, limit, None).with_context(of)
     }
 
-    /// Runs one command, which must succeed, and returns what it printed.
+    /// Runs one command and returns its standard output. Fails if the command does.
     fn run_checked(&self, key: &str, words: &[String], limit: Duration) -> Result<String> {
         let output = self.output(key, words, limit)?;
         ensure!(
@@ -215,13 +215,14 @@ impl MakeByTool {
             .try_for_each(|line| self.run_checked(key, line, limit).map(drop))
     }
 
-    /// Returns what a command that asks prints.
+    /// Runs the command that asks for the state or the settings, and returns its standard output.
     fn query_output(&self, key: &str, argv: &Argv) -> Result<String> {
         let lines = self.lines(std::slice::from_ref(argv), None, &self.paths()?);
         self.run_checked(key, lines.first().context("a command without a program")?, self.limit())
     }
 
-    /// Returns what the last `find` printed, if any `find` command names the resource.
+    /// Returns the output of the last `find` command, or `None` if none of these commands printed
+    /// the volume's name.
     fn find_output(&self) -> Result<Option<String>> {
         self.check_named()?;
         let (mut named, mut last) = (false, String::new());
@@ -246,8 +247,8 @@ impl MakeByTool {
         Ok(named.then_some(last))
     }
 
-    /// Checks that each command that removes contains the name of this run's resource, or is about
-    /// a member. A journal is trusted no further.
+    /// Checks that each `undo` command that is not about a member has the name of this run's volume
+    /// in its arguments: the journal alone is not trusted with what is removed.
     fn check_named(&self) -> Result<()> {
         let of_all: Vec<Argv> = self
             .commands
@@ -305,7 +306,8 @@ impl MakeByTool {
         fill_slots(template, &self.named_slots()).unwrap_or_default()
     }
 
-    /// Checks what was created: a program that reports success may be wrong.
+    /// Checks what `make` created and returns its first path: a program that reports success may be
+    /// wrong. `before` are the block devices from before it.
     fn check_made(&self, before: &BTreeMap<u64, Option<String>>) -> Result<StepOutput> {
         let parts = (0..self.part_count())
             .map(|part| self.made_part(before, part))
@@ -369,8 +371,9 @@ impl MakeByTool {
         Ok(path)
     }
 
-    /// Runs all commands of undo, even if one fails: what is half created lacks parts. Repeats them
-    /// for a while, since one thing may hold up the removal of the next.
+    /// Runs all `undo` commands, even if one fails, since what is half made lacks parts. Repeats
+    /// them until `find` no longer finds the volume or a time limit is over, since one part may
+    /// hold up the next.
     fn undo_all(&self, system: &mut RealSystem) -> Result<()> {
         self.check_named()?;
         let start = Instant::now();
@@ -449,8 +452,8 @@ impl ManagedResource for MakeByTool {
         self.commands.state.as_ref().map(|query| self.state_now(query)).transpose()
     }
 
-    /// Returns the threads of the process that serves its sockets: a target that existed before, or
-    /// a daemon.
+    /// Returns the threads of the process that listens on its socket: a target that existed before,
+    /// or a daemon. Empty unless it gives a vhost-user socket at a fixed path.
     fn io_threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
         let socket = self.path_of(0).filter(|_| self.commands.gives == EngineGives::VhostUser);
         Ok(socket
@@ -569,15 +572,15 @@ impl Operation for ChangeByTool {
     }
 }
 
-/// Returns true if a text contains that name, and not only as the start of a longer one.
+/// Returns true if the text contains the name, and no letter or digit follows it.
 fn is_named(text: &str, name: &str) -> bool {
     let ends =
         |at: usize| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric());
     !name.is_empty() && text.match_indices(name).any(|(at, _)| ends(at))
 }
 
-/// Returns the block devices that have bytes: device number -> disk sequence number of the kernel.
-/// A number that is free can be given to another disk, which has a sequence number of its own.
+/// Returns the block devices with a size above 0, from device number to the kernel's disk sequence
+/// number: another disk may get a device number that was freed, but has another sequence number.
 fn block_devices() -> BTreeMap<u64, Option<String>> {
     let entries = fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
     let device = |entry: fs::DirEntry| {
@@ -591,7 +594,7 @@ fn block_devices() -> BTreeMap<u64, Option<String>> {
     entries.filter_map(device).collect()
 }
 
-/// Returns true if the disk of a device number is not the one that it was `before`.
+/// Returns true if the device number stands for another disk than `before`, or stood for none.
 fn is_attached_since(before: &BTreeMap<u64, Option<String>>, number: u64) -> bool {
     match before.get(&number) {
         None => true,
@@ -605,7 +608,7 @@ fn size_of(path: &Path) -> Result<u64> {
     size.with_context(|| format!("cannot open {}", path.display()))
 }
 
-/// Returns what a program prints about its failure, from both of its pipes.
+/// Returns the standard error and output of a failed program, shortened.
 fn words_of(output: &Output) -> String {
     let pipes = [&output.stderr, &output.stdout]
         .map(|pipe| String::from_utf8_lossy(pipe).trim().to_owned());
@@ -636,8 +639,8 @@ fn without_quotes(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Returns the state that the words report: rebuilding counts before degraded, and both before
-/// healthy.
+/// Returns the state that a program's output reports in the scenario's words. Of several words,
+/// rebuilding counts first, then degraded, syncing and healthy; without any, the state is down.
 fn state_of(query: &StateQuery, text: &str, fill: &dyn Fn(&str) -> String) -> Result<ArrayState> {
     let reported = match &query.pointer {
         Some(pointer) => without_quotes(&pointed(text, &fill(pointer))?),

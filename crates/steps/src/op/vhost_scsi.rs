@@ -1,5 +1,5 @@
 //! Exports a LUN of the kernel's SCSI target (LIO) through vhost: a guest's QEMU opens it by its
-//! WWN, and the kernel serves it out of the guest's memory.
+//! WWN, and the kernel serves it directly from the guest's memory.
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;

@@ -1,6 +1,6 @@
-//! Removes signatures that the user has given up by name from a member, before a layer is set up on
-//! it. The tools of arrays, volume groups and pools refuse a member that carries one, and the next
-//! boot would assemble a half of an old array beside a new one.
+//! Wipes those signatures on a member that the user has named, before a layer is set up on it. The
+//! tools for arrays, volume groups and pools refuse a member that carries one, and the next boot
+//! could assemble an old array from it.
 
 use crate::operation::Operation;
 use crate::resource::ResourceChange;
@@ -25,8 +25,7 @@ pub struct WipeSignatures {
 }
 
 impl WipeSignatures {
-    /// Returns the types to wipe. With a GPT this includes the table that keeps old partitioners
-    /// off.
+    /// Returns the types for wipefs. With a GPT, wipes its protective MBR (`PMBR`), too.
     fn types(&self) -> String {
         let more = self.names.iter().any(|name| name == "gpt").then_some("PMBR");
         self.names.iter().map(String::as_str).chain(more).collect::<Vec<_>>().join(",")
@@ -44,8 +43,8 @@ impl ResourceChange for WipeSignatures {
 }
 
 impl WipeSignatures {
-    /// Wipes one device. wipefs asks for it exclusively, so it fails while somebody uses the
-    /// device.
+    /// Wipes the signatures on one device and checks that they are gone. Fails while somebody uses
+    /// the device, which wipefs opens exclusively.
     fn wipe(&self, path: &Path) -> Result<()> {
         run_tool(tool("wipefs", ["--all", "--quiet", "--types", &self.types()]).arg(path))?;
         if self.names.iter().any(|name| name == "zfs_member") {
@@ -76,8 +75,8 @@ fn partitions(device: &Path) -> Result<Vec<PathBuf>> {
     Ok(parts.map(|part| block::node_path(&part)).collect())
 }
 
-/// Zeroes the uberblocks. wipefs leaves a few, too few to be a pool in its view but not in that of
-/// zpool import.
+/// Zeroes the uberblocks of a ZFS label. wipefs leaves a few, from which `zpool import` still makes
+/// a pool.
 fn zero_uberblocks(path: &Path) -> Result<()> {
     let _hold = claim_device(path)?;
     let mut device = File::options().write(true).open(path)?;

@@ -1,5 +1,5 @@
-//! Makes a ZFS pool over several devices, and what is in it: a volume, or a file system that a
-//! mount of its own shows.
+//! Makes a ZFS pool over several devices, and in it a volume, or a file system that another step
+//! mounts.
 
 use super::members::{about_to_write, today};
 use crate::observer::Observer;
@@ -29,10 +29,10 @@ pub struct MakeZpool {
     pub vdev: Vdev,
     /// Base-2 logarithm of the smallest write to a member, in bytes.
     pub ashift: u32,
-    /// Properties that all in it have, such as `compression=lz4`.
+    /// Properties for all that is in the pool, such as `compression=lz4`.
     pub properties: Vec<String>,
     pub content: ZfsContent,
-    /// Bytes for which its table of blocks must have room; `None` if duplicates are not looked for.
+    /// Bytes of data whose deduplication table must fit in memory; `None` without deduplication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedup_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
@@ -43,9 +43,9 @@ pub struct MakeZpool {
 #[serde(rename_all = "lowercase")]
 pub enum Vdev {
     Stripe,
-    /// Mirrors of two members, with blocks on all mirrors in turn.
+    /// Mirrors of two members each. Blocks go to all mirrors in turn.
     Mirror,
-    /// Parity of the size of one member.
+    /// One group of all members, with the parity of one.
     Raidz,
     Raidz2,
 }
@@ -56,10 +56,10 @@ pub enum ZfsContent {
     Zvol {
         bytes: u64,
         volblocksize: u64,
-        /// True if no space is reserved for it.
+        /// True if no space in the pool is reserved for it.
         thin: bool,
     },
-    /// File system, not mounted.
+    /// File system, which this does not mount.
     Dataset { recordsize: u64 },
 }
 
@@ -74,7 +74,7 @@ impl MakeZpool {
         matches!(self.content, ZfsContent::Zvol { .. }).then_some(VOLUME)
     }
 
-    /// Returns the name by which its file system is mounted, if it is one.
+    /// Returns the name by which the file system is mounted, if the content is one.
     fn dataset(&self) -> PathBuf {
         Path::new(&self.name).join(DATASET)
     }

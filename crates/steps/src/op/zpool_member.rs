@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZpoolOffline {
-    /// Content of the pool: a volume's device, or a file system's name.
+    /// What is in the pool: a volume's device, or a file system's name.
     pub content: PathRef,
     pub member: PathRef,
 }
@@ -22,12 +22,12 @@ pub struct ZpoolReplace {
     pub content: PathRef,
     /// Former member of the pool.
     pub member: PathRef,
-    /// Bytes that are written to it before it is whole; 0 if unknown.
+    /// Bytes that the resilver writes to the member; 0 if unknown.
     #[serde(default)]
     pub bytes: u64,
 }
 
-/// Waits as `zpool wait -t resilver` does.
+/// Waits until no member is missing and no resilver runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AwaitResilver {
     pub content: PathRef,

@@ -1,5 +1,5 @@
-//! Handles iSCSI and iSER: a target of LIO, known by its IQN, and the session of open-iscsi with
-//! it. Both carry the run's id.
+//! Exports by iSCSI or iSER with a target of LIO, known by its IQN, and logs in to it with
+//! open-iscsi. Both carry the run's id.
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// Backstore, and a target with one portal and one initiator that may have its LUN.
+/// Backstore of LIO, and a target with one portal and one initiator that may use its LUN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportIscsi {
     pub backing: PathRef,
     /// True if the backing is a block device.
     pub block: bool,
-    /// Bytes of a file that are shown.
+    /// Size of the LUN in bytes, if the backing is a file.
     pub bytes: u64,
     pub read_only: bool,
     pub name: String,

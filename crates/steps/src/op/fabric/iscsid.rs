@@ -1,5 +1,5 @@
-//! Starts the daemon of open-iscsi where none runs: a process of ours while the stack is up. A
-//! daemon that runs already is used and stays.
+//! Starts iscsid, the daemon of open-iscsi, if none runs, and ends it with the stack. A daemon that
+//! runs already is used and stays.
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
@@ -15,16 +15,16 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartIscsid {
-    /// The run's folder in that place.
+    /// Folder of the run in the place of the daemon.
     pub directory: PathBuf,
     /// True if sessions will use RDMA.
     pub iser: bool,
 }
 
 impl StartIscsid {
-    /// Returns the path of a file with an initiator's name. The records of interfaces have such
-    /// names, but the daemon wants a file with one all the same, and /etc is not ours. The name of
-    /// the file is in no other command line.
+    /// Returns the path of the file with the daemon's initiator name, in the run's folder. The
+    /// daemon requires one, though interface records have names of their own. No other process has
+    /// this path in its command line.
     pub(crate) fn names(&self) -> PathBuf {
         self.directory.join("iscsid.initiatorname")
     }

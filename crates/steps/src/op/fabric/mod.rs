@@ -1,5 +1,5 @@
-//! Holds both ends of fabrics, one file for each operation: targets that serve a device where it
-//! is, and initiators that show it where they are.
+//! Both ends of fabrics, one file for each operation or pair: targets that export a device, and
+//! initiators that connect to them.
 
 mod iscsi;
 mod iscsid;

@@ -1,5 +1,5 @@
-//! Handles NBD: a qemu-nbd with one named export, and the kernel's device over it. The export's
-//! name carries the run's id, and is in the command lines of both ends.
+//! Exports a device by NBD with a qemu-nbd of one named export, and connects the kernel's client to
+//! it. The export's name carries the run's id, and is in the command lines of both ends.
 
 use crate::op::Spawn;
 use crate::operation::{Operation, Own, Undoing};
@@ -44,7 +44,7 @@ impl std::fmt::Display for NbdServer {
     }
 }
 
-/// Process that serves the export, started after a check that it can.
+/// Process that serves an export. Before it is started, its backing and its address are checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportNbd {
     pub spawn: Spawn,
@@ -106,7 +106,7 @@ impl ManagedResource for ExportNbd {
     }
 }
 
-/// Kernel device over a connection to such an export.
+/// Block device of the kernel's client over connections to an NBD export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectNbd {
     pub name: String,

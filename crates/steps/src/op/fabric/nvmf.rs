@@ -1,5 +1,5 @@
-//! Handles NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both
-//! are known by the subsystem's NQN, which carries the run's id.
+//! Exports a device by NVMe over fabrics with a subsystem of the kernel's target, and connects to
+//! it. Both are known by the subsystem's NQN, which carries the run's id.
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::Path;
 
-/// Card on which the RDMA device is wanted.
+/// Network card on which an RDMA device is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RdmaOn {
@@ -22,14 +22,14 @@ pub enum RdmaOn {
     Own(IpAddr, u8),
     /// Card that has the address.
     At(IpAddr),
-    /// Card by which the address is reached.
+    /// Card through which the address is reached.
     Toward(IpAddr),
 }
 
-/// Runs `rdma link add TYPE rxe`, where there is no RDMA device.
+/// Runs `rdma link add TYPE rxe` if the card has no RDMA device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SoftRdma {
-    /// Short part of the run's id, in the names of what is made.
+    /// End of the run's id, which the names of what is made carry.
     pub short: String,
     pub on: RdmaOn,
 }
@@ -91,7 +91,6 @@ impl ManagedResource for SoftRdma {
         Ok(softrdma::is_there(&self.names()).then(StepOutput::default))
     }
 
-    /// Removes what was made. A device that existed before has another name, and stays.
     fn remove_resource(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         softrdma::remove_rdma(&self.names())
     }
