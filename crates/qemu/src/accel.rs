@@ -1,6 +1,6 @@
-//! How the processors of a guest are run.
+//! Acceleration of a guest: by KVM, or none.
 
-/// Executor of the guest's instructions.
+/// What executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accel {
     Kvm,
