@@ -55,10 +55,11 @@ pub fn read_text(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text (UTF-8)"))
 }
 
-/// Reads a stream that should have `expected` bytes to its end.
+/// Reads a stream to its end. `expected` is its length in bytes, or 0 if unknown.
 ///
 /// # Errors
-/// When it cannot be read, or has more than `limit` bytes.
+/// The stream cannot be read, there is no memory for it, or it or `expected` is larger than `limit`
+/// bytes.
 pub fn read_to_limit(stream: impl Read, expected: u64, limit: u64) -> io::Result<Vec<u8>> {
     let too_large = || {
         io::Error::new(

@@ -14,9 +14,9 @@ const FILES: u64 = 4096;
 
 static CODE: AtomicI32 = AtomicI32::new(1);
 
-/// Raises the limit on open files as far as is permitted. From then on, a write beyond the limit on
-/// file size fails instead of ending the program, and if memory runs out the program ends with
-/// `code`.
+/// Raises the limit on open files to 4096, or as far as is permitted. From then on, a write beyond
+/// the limit on file size fails instead of ending the program, and if memory runs out the program
+/// ends with `code`.
 ///
 /// # Errors
 /// Says which limit is too low, and how to raise it.
