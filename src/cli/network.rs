@@ -62,7 +62,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     run::finish(&dir, result, &args.output)
 }
 
-/// Returns a stack for every ordered pair.
+/// Returns a stack for every ordered pair of places. Refuses more than [`MOST_PLACES`], and a place
+/// that is named twice.
 fn pairs(places: &[String]) -> Result<Vec<String>> {
     if places.len() > MOST_PLACES {
         let why =

@@ -23,7 +23,7 @@ impl GivenRatings {
     /// Returns `ratings` overridden by the files.
     ///
     /// # Errors
-    /// Bad input: a file cannot be read, or the first line and key at fault.
+    /// Bad input: a file cannot be read, or has a fault, which is named by its line and key.
     pub fn override_ratings(&self, ratings: &Ratings) -> Result<Ratings> {
         self.ratings.iter().try_fold(ratings.clone(), |all, path| {
             Ok(override_with_file(&all, path, &read_ratings_file(path)?)?)
@@ -33,7 +33,7 @@ impl GivenRatings {
     /// Returns the text of each file after checking it.
     ///
     /// # Errors
-    /// Fails as [`GivenRatings::over`] does.
+    /// Fails like [`GivenRatings::override_ratings`].
     pub fn checked_texts(&self) -> Result<Vec<String>> {
         let sound = |path: &PathBuf| {
             let text = read_ratings_file(path)?;
