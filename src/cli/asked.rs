@@ -13,7 +13,7 @@ fn help_of_engine() -> String {
     format!("{} or fio [default: chosen for the kernel and target]", words.join(", "))
 }
 
-/// Arguments that say what to measure.
+/// Arguments of `run` and `plan` that say what to measure.
 #[derive(clap::Args, Debug, Default)]
 pub struct MeasureArgs {
     /// A scenario (.toml), a job file of fio (.fio), or stacks such as "file:/srv/x.img,size=4GiB |

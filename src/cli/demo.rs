@@ -1,4 +1,4 @@
-//! `iotax demo`: the main job on the hardware of this machine, in five short parts. The first part
+//! `iotax demo`: shows what iotax does, on this machine and in five short parts. The first part
 //! audits what somebody published. Every other figure is measured here and now, and the hidden
 //! delay is drawn again each time.
 

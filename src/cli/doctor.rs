@@ -21,7 +21,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What `doctor` is asked.
+/// Arguments of `doctor`.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Options {
     /// Print JSON.
@@ -460,7 +460,7 @@ const TO_TRY: &[(&str, &[&str])] = &[
     (" | delay(percent=5)", &[]),
 ];
 
-/// Returns one command that works here, or what has to be done first.
+/// Returns a line with a command to try that works here, or with what has to be done first.
 fn to_try(diagnosis: &Diagnosis, dir: &Path) -> String {
     let lacking = |name: &str| diagnosis.missing.iter().find(|lack| is_for(diagnosis, lack, name));
     if let Some(lack) = lacking(MAIN_JOB) {

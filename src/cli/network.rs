@@ -1,4 +1,4 @@
-//! `iotax network`: the network between places, each with each. It is a `run` with a stack for
+//! `iotax network`: measures the network between every two places. It is a `run` with a stack for
 //! every ordered pair, so that both directions of a pair are next to each other.
 
 use super::progress::ProgressPrinter;

@@ -634,7 +634,7 @@ struct OtherWork {
     filled: u64,
     /// Number of bytes written through stacks before they are measured.
     first: u64,
-    /// Number of bytes that syncs write to members.
+    /// Largest number of bytes that syncs and rebuilds write to the members of arrays.
     below: u64,
     /// Largest number of times that an existing virtual machine is shut down and started, by its
     /// name.

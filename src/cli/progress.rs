@@ -273,8 +273,8 @@ pub struct Simulating {
 }
 
 impl Simulating {
-    /// Starts the display for `cells` cells with `reps` repetitions each; `done` counts
-    /// repetitions.
+    /// Starts the display for `cells` cells with `reps` repetitions each. `done` is the number of
+    /// repetitions so far, of all cells.
     pub fn new(done: Arc<AtomicU64>, cells: u64, reps: u64) -> Simulating {
         let over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&over);

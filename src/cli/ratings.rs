@@ -8,7 +8,7 @@ use iotax_sys::regular::read_text;
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
-/// Files of ratings that were named.
+/// Files of ratings that the user named, in their order.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct GivenRatings {
     /// Data-sheet ratings of drives (TOML); they override the built-in ones, and later files

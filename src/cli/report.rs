@@ -29,7 +29,7 @@ pub struct Args {
     given: ReportArgs,
 }
 
-/// What a report is made with, apart from the record.
+/// Settings of a report that override those of the run's record.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[group(skip)]
 pub struct ReportArgs {
@@ -50,7 +50,7 @@ impl ReportArgs {
         ReportArgs { ratings: ratings::GivenRatings::NONE, percentiles: None, slo: Vec::new() };
 }
 
-/// In which form, and where to.
+/// Arguments for the format of a report and its destination.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OutputArgs {
     /// terminal, markdown, html, json or csv [default: by the extension of the output file, else
@@ -72,7 +72,7 @@ fn forms() -> Vec<NamedForm> {
     report::ALL.iter().map(|renderer| (renderer.name, renderer.endings)).collect()
 }
 
-/// Where a text goes.
+/// Destination of a text: a file, or standard output.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Destination {
     /// Write to this file instead of standard output

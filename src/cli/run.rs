@@ -222,7 +222,8 @@ pub fn session(
     session.run()
 }
 
-/// Returns what the scenario's guests are started with (QEMU, kernel); `None` if it has no guests.
+/// Returns what the scenario's guests and labs are started with (QEMU, kernel); `None` if it has
+/// neither.
 ///
 /// # Errors
 /// Fails like [`guest::requested`]; if an image cannot be booted; or with an unmet need: no QEMU,

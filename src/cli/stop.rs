@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Returns the flag that the first Ctrl-C (or a hang-up, or SIGTERM) sets.
+/// Returns the flag that the first Ctrl-C (or SIGTERM, or a hang-up) sets.
 ///
 /// # Errors
-/// When signals cannot be watched.
+/// Signals cannot be watched.
 pub fn flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -3,7 +3,8 @@
 use crate::number::Interval;
 use std::sync::OnceLock;
 
-/// Capacity of a link in one direction, in bytes per second.
+/// Capacity of a link, in bytes per second: in one direction, or in both together if it is half
+/// duplex.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// Rate of the wire without the line code's bits, headers included.
@@ -120,8 +121,7 @@ impl HardwareLink {
         self.known.family == "sata" || (self.known.family == "usb" && self.known.called < 5.0)
     }
 
-    /// Returns the capacity in one direction, or of both directions together if the link is half
-    /// duplex.
+    /// Returns the capacity of one direction, or of both together if the link is half duplex.
     pub fn rate(self) -> Rate {
         self.known.rate.side_by_side(f64::from(self.lanes))
     }

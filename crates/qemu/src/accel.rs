@@ -1,10 +1,10 @@
-//! Acceleration of a guest: by KVM, or none.
+//! Acceleration of a guest: KVM or QEMU's emulator (TCG).
 
 /// What executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accel {
     Kvm,
-    /// QEMU's translator. Its figures are not representative.
+    /// QEMU's emulator. Results with it are not representative of KVM.
     Tcg,
 }
 

@@ -58,7 +58,7 @@ const MOST_TURNS: u32 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BootLimits {
-    /// Time until the first byte on the console.
+    /// Time limit for the first byte on the console.
     pub life: Duration,
     pub ready: Duration,
     pub answer: Duration,
@@ -146,7 +146,7 @@ pub struct BootedGuest {
 pub struct BootError {
     pub failure: BootFailure,
     pub accel: Accel,
-    /// True if anything was on the console.
+    /// True if the guest wrote anything to its console.
     pub alive: bool,
     pub fate: Option<Box<str>>,
     pub last_words: Box<str>,

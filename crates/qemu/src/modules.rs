@@ -55,12 +55,12 @@ impl Tree {
         BOOT.iter().all(|name| self.has_module(name))
     }
 
-    /// Returns these modules and all that they depend on, in loading order, without those that are
-    /// built in.
+    /// Returns these modules and those that they depend on, in loading order, without those that
+    /// are built in. A soft dependency that the kernel does not have is left out.
     ///
     /// # Errors
-    /// The kernel does not have a module, or its file cannot be read or decompressed or is not a
-    /// module.
+    /// The kernel does not have another module, or a module's file cannot be read or decompressed
+    /// or is not a module.
     pub fn load_order(&self, names: &[&str]) -> Result<Vec<Module>> {
         let mut order = ModuleOrder { tree: self, done: BTreeSet::new(), modules: Vec::new() };
         for name in names {

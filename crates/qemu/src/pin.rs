@@ -198,7 +198,8 @@ fn part(cores: &[Vec<u32>], which: usize, parts: usize) -> Option<Vec<u32>> {
 }
 
 /// Returns the index of the group that is chosen for each guest with [`Wanted::Auto`]: the first of
-/// those with the fewest guests so far. `None` for other guests.
+/// those with the fewest guests so far, on its `near` node if that has groups. `None` for other
+/// guests.
 fn deal(guests: &[Guest], groups: &[CacheGroup]) -> Vec<Option<usize>> {
     let mut taken = vec![0; groups.len()];
     let mut choose = |guest: &Guest| {

@@ -9,7 +9,7 @@ use iotax_units::MIB;
 
 pub const SMALLEST_CLUSTER: u64 = 512;
 pub const LARGEST_CLUSTER: u64 = 2 * MIB;
-/// Cluster size of images in tests: QEMU's own.
+/// QEMU's default size of a cluster in bytes, for tests.
 #[cfg(any(test, feature = "testing"))]
 pub const USUAL_CLUSTER: u64 = 64 << 10;
 
@@ -175,8 +175,8 @@ fn room(clusters: u64, cluster: u64) -> u64 {
     ((clusters + 1 + blocks + table + moving) * cluster).next_multiple_of(MIB)
 }
 
-/// Returns the numbers of clusters of refcount blocks and of the refcount table that count
-/// `clusters` clusters and their own.
+/// Returns how many clusters the refcount blocks and the refcount table take. They count `clusters`
+/// other clusters and themselves.
 fn refcounts(clusters: u64, cluster: u64) -> (u64, u64) {
     let (mut blocks, mut table) = (0, 0);
     loop {

@@ -50,7 +50,7 @@ pub const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
 pub enum ChildEnd {
-    /// The child ended by itself, with what it wrote into its pipes.
+    /// The child ended by itself, and its pipes were read to their ends.
     Whole(Output),
     /// The child ended by itself, but a process that it started still holds its pipes open.
     Held(Output),

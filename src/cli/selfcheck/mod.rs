@@ -81,7 +81,7 @@ pub fn run(args: &Args) -> Result<u8> {
 /// Reads a series of noise that was recorded elsewhere.
 ///
 /// # Errors
-/// Bad input with the file, the fault and its line.
+/// Bad input: names the file, and the line of a fault in it.
 fn read_series(file: &Path) -> Result<NoiseSource> {
     let text = read_text(file)
         .map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;

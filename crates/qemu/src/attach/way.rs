@@ -49,8 +49,8 @@ pub trait AttachWay: Sync {
         None
     }
 
-    /// Returns true if the disk must be whole MiB where it is a part of a file or device, such as a
-    /// file's data without the marker after them.
+    /// Returns true if a disk that is a part of a file must be whole MiB. A file's data without the
+    /// marker after them are such a part.
     fn shows_whole_mib(&self) -> bool {
         false
     }
