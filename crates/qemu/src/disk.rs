@@ -147,7 +147,7 @@ pub struct DiskSpec {
     pub backend: Backend,
     /// Offset of the disk's part in `path`, in bytes.
     pub offset: u64,
-    /// Number of bytes of `path` that the guest sees; `None` for all of them.
+    /// Length of the disk's part of `path` in bytes; `None` if it extends to the end.
     pub bytes: Option<u64>,
     /// The qcow2 images in the disk's part of `path`; `None` for a raw disk.
     pub qcow2: Option<Qcow2>,
@@ -172,8 +172,8 @@ pub struct DiskSpec {
     /// True if other processes open the image too, so that QEMU takes no locks. Only with
     /// `read_only`.
     pub share_read: bool,
-    /// True if other guests write other parts of `path`. QEMU then takes no lock, which would be on
-    /// the whole file.
+    /// True if several guests each have a part of `path`. QEMU then takes no lock, which would be
+    /// on the whole file.
     pub shared_out: bool,
     pub server: DiskServer,
 }
