@@ -13,7 +13,7 @@ fn help_of_engine() -> String {
     format!("{} or fio [default: chosen for the kernel and target]", words.join(", "))
 }
 
-/// Arguments that say what to measure.
+/// Arguments of `run` and `plan` that say what to measure.
 #[derive(clap::Args, Debug, Default)]
 pub struct MeasureArgs {
     /// A scenario (.toml), a job file of fio (.fio), or stacks such as "file:/srv/x.img,size=4GiB |
@@ -81,10 +81,10 @@ pub struct MeasureArgs {
 }
 
 impl MeasureArgs {
-    /// Returns the checked scenario.
+    /// Returns the scenario that the arguments describe, checked.
     ///
     /// # Errors
-    /// Bad input with its place, the reason and a hint.
+    /// Bad input: says where, why, and usually how to correct it.
     pub fn scenario(&self) -> Result<Scenario> {
         from_arguments(&self.what, &self.request()).map_err(|error| Failed::from(error).into())
     }
@@ -125,7 +125,7 @@ fn profile_help() -> String {
     format!("Published loads, and iotax's own: NAME or NAME/LOAD. {}", profile::profile_help_text())
 }
 
-/// Keys of `[measure]` that were given, one option each.
+/// Keys of a scenario's `[measure]` that were given as options, with their values.
 #[derive(Debug, Default)]
 struct MeasureKeys(Vec<(String, String)>);
 
@@ -152,7 +152,7 @@ impl FromArgMatches for MeasureKeys {
     }
 }
 
-/// fio's own words for the workload that were given, one option each.
+/// Words of fio for the workload that were given as options, with their values.
 #[derive(Debug, Default)]
 struct FioWords(Vec<(String, String)>);
 
@@ -180,7 +180,7 @@ impl FromArgMatches for FioWords {
     }
 }
 
-/// Makes an option with either spelling, `shown` in the help.
+/// Returns an option whose name may be spelled with `_` or `-`. The help shows it as `shown`.
 fn option(name: &'static str, shown: String) -> Arg {
     let arg = Arg::new(name).long(shown);
     [name.to_owned(), dashed(name)].into_iter().fold(arg, |arg, other| match arg.get_long() {
@@ -193,8 +193,8 @@ fn dashed(name: &str) -> String {
     name.replace('_', "-")
 }
 
-/// Returns names and values in the order of the command line: if two words contradict each other,
-/// the later one counts.
+/// Returns the options that were given, of these names, with their values joined by commas. They
+/// are in the order of the command line: if two contradict each other, the later one counts.
 fn given_options(
     matches: &ArgMatches,
     names: impl Iterator<Item = &'static str>,

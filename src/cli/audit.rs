@@ -57,7 +57,7 @@ pub struct Args {
     rules: bool,
 }
 
-/// Parses one of these words; clap suggests the closest.
+/// Returns a parser that accepts only these words; for any other, clap suggests the closest.
 fn one_of_words(words: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
     PossibleValuesParser::new(words)
 }
@@ -81,12 +81,12 @@ fn known_rule(word: &str) -> Result<&'static str, String> {
     })
 }
 
-/// Runs the command.
+/// Audits the named pages, or lists the rules. Returns the exit code. A page that cannot be read is
+/// reported, and the others are audited all the same; then the exit code is that of bad input.
 ///
 /// # Errors
-/// Bad input: no page is named and nothing is piped in, or the output cannot be written. A page
-/// that cannot be read is reported, and the others are audited all the same; then the exit code is
-/// that of bad input.
+/// Bad input: no page is named and nothing is piped in, a format or ending is unknown, or an output
+/// file is one of the pages or cannot be written.
 pub fn run(args: &Args) -> Result<u8> {
     if args.rules {
         say(&list_rules(args, columns()))?;
@@ -145,7 +145,8 @@ fn view(args: &Args) -> View {
     View { width: columns(), colour, verbose, show }
 }
 
-/// Returns true if the list of figures is JSON, by its ending. Called before pages are read.
+/// Returns true if the file of `--claims` is JSON by its ending, false if it is CSV. Refuses other
+/// endings, and a folder that cannot be written.
 fn claims_as_json(path: &Path) -> Result<bool> {
     let refused = |why: String| Failed::input(format!("--claims {}: {why}", path.display()));
     let ending =
@@ -159,8 +160,8 @@ fn claims_as_json(path: &Path) -> Result<bool> {
     Ok(ending == "json")
 }
 
-/// Returns the named sources in their order, or standard input if none is named and something is
-/// piped in.
+/// Returns the named sources in their order, or standard input if none is named. Refuses standard
+/// input that is a terminal (`typed`), and `-` twice.
 fn sources(named: &[PathBuf], typed: bool) -> Result<Vec<PathBuf>> {
     let stdin = named.iter().filter(|page| page.as_os_str() == STANDARD_INPUT).count();
     match named {
@@ -197,7 +198,8 @@ fn refuse_overwriting(sources: &[PathBuf], written: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Audits all named pages. The only errors are those of writing the list.
+/// Audits the pages of all sources and collects the results in `audit`. Writes the figures of each
+/// page to `list`, if there is one; an error of that is the only one.
 fn audit_pages(
     args: &Args,
     sources: &[PathBuf],
@@ -224,7 +226,8 @@ fn audit_pages(
     })
 }
 
-/// Reports a page that cannot be opened or used; the others are audited all the same.
+/// Reports and records a page that cannot be opened or audited. The others are audited all the
+/// same.
 fn refuse(name: &str, why: String, audit: &mut Audit) {
     say_aside(&format!("iotax: {}: {}", escape_line(name), escape_line(&why)));
     audit.refused.push(Skipped { name: name.to_owned(), why });
@@ -236,7 +239,7 @@ impl Args {
     }
 }
 
-/// Returns the requested rules, one paragraph each.
+/// Returns a paragraph for each rule that --only and --without leave, at most `width` columns wide.
 fn list_rules(args: &Args, width: usize) -> String {
     let mut out = String::new();
     for rule in rule::all_rules().iter().filter(|rule| args.asks(rule.id)) {

@@ -31,10 +31,11 @@ pub struct Args {
     dry_run: bool,
 }
 
-/// Runs the command.
+/// Undoes what the chosen runs left, or shows it with --dry-run. Returns the exit code.
 ///
 /// # Errors
-/// Exit code 5 when something could not be removed.
+/// Bad input: a named run does not exist or is still running. Exit code 5: something could not be
+/// removed.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     if runs.exists() {
         own_folder(runs, "clean")?;
@@ -68,7 +69,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     Ok(DONE)
 }
 
-/// Cleans one run; `None` if there is nothing to clean.
+/// Cleans one run, or shows with --dry-run what would be removed. `None` if there is nothing to
+/// clean.
 fn clean_run(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Result<Option<Cleaned>> {
     let pending = clean::pending(dir)?;
     if pending.is_nothing() {
@@ -99,7 +101,7 @@ fn clean_run(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Resul
     Ok(Some(cleaned))
 }
 
-/// Returns a function that reports each wait once.
+/// Returns a watcher that prints what a step waits for, unless it is the same as before.
 pub(super) fn say_waits() -> impl FnMut(StepProgress) + Send {
     let mut said = String::new();
     move |progress| match progress {
@@ -123,7 +125,8 @@ fn chosen_folders(args: &Args, runs: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Finds a run by its name, even if its record is gone and its journal is not.
+/// Returns the folder of a run by its name, even if only its journal is left and its record is
+/// gone.
 fn folder_by_name(runs: &Path, name: &str) -> Result<PathBuf> {
     let folder = runs.join(name);
     match store::is_id(name) && folder.join(journal::FILE).symlink_metadata().is_ok() {
@@ -132,8 +135,8 @@ fn folder_by_name(runs: &Path, name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Locks a run. A run that is going holds its lock: it is skipped if all are cleaned, and refused
-/// if it was named.
+/// Locks a run. One that is still going holds its lock: if runs were named it is refused, otherwise
+/// reported and skipped (`None`).
 fn lock_of(dir: &Path, id: &str, args: &Args) -> Result<Option<store::RunLock>> {
     match store::RunLock::take(dir)? {
         Some(lock) => Ok(Some(lock)),
@@ -148,8 +151,8 @@ fn lock_of(dir: &Path, id: &str, args: &Args) -> Result<Option<store::RunLock>> 
     }
 }
 
-/// Returns `  guest vm0 would be ended`, and each path of the run that would be removed with it;
-/// empty if it has nothing of its own to undo.
+/// Returns what undoing a step would do: the line `  guest vm0 would be ended`, then a line for
+/// each path in the run's folder that would be removed with it. Empty if there is nothing to undo.
 fn would_be(open: &Open, tag: &RunTag) -> Vec<String> {
     let operation = open.step.op.operation();
     let Some(undoing) = operation.undo_summary(open.made.as_ref()) else { return Vec::new() };

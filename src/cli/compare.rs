@@ -1,6 +1,6 @@
-//! `iotax compare`: two stored runs against each other, from their records alone. The exit code is
-//! 1 if a figure is surely worse by more than was allowed, or if a service level is broken that was
-//! not, so that a pipeline can act on it.
+//! `iotax compare`: compares two stored runs, from their records alone. The exit code is 1 if a
+//! figure is surely worse by more than was allowed, or if a service level that was kept is now
+//! broken, so that a pipeline can act on it.
 
 use super::output::columns;
 use super::report;
@@ -41,7 +41,7 @@ pub struct Args {
     to: report::Destination,
 }
 
-/// Figure with a limit on how much worse it may become.
+/// Figure for which `--fail-above` can limit how much worse it becomes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum LimitedFigure {
     Rate,
@@ -79,7 +79,7 @@ fn limit_of(text: &str) -> Result<(LimitedFigure, f64), String> {
     Ok((figure, limit))
 }
 
-/// Returns the limits, with each figure at most once.
+/// Returns the limits of `--fail-above`. Refuses two limits for one figure.
 fn limits(given: &[(LimitedFigure, f64)]) -> Result<RegressionLimits, Failed> {
     let mut limits = RegressionLimits::default();
     for (figure, limit) in given {
@@ -105,10 +105,11 @@ fn known_format(word: &str) -> Result<String, String> {
     }
 }
 
-/// Runs the command.
+/// Compares the two runs and prints the result. Returns the exit code.
 ///
 /// # Errors
-/// Bad input: a run does not exist or cannot be read, or the two have nothing to compare.
+/// Bad input: a run does not exist or cannot be read, the two have nothing to compare, a figure has
+/// two limits, or the format or the output file does not fit.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     args.to.check_for_report(args.format.as_deref())?;
     let load = |name: &str| -> Result<_> {

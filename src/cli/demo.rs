@@ -1,4 +1,4 @@
-//! `iotax demo`: the main job on the hardware of this machine, in five short parts. The first part
+//! `iotax demo`: shows what iotax does, on this machine and in five short parts. The first part
 //! audits what somebody published. Every other figure is measured here and now, and the hidden
 //! delay is drawn again each time.
 
@@ -62,7 +62,8 @@ impl Demo<'_> {
         say(&format!("\nThe report: {}\n", page.display()))
     }
 
-    /// (b) Two runs of the same file, and iotax on the same pair.
+    /// Prints part (b): the rates of two runs of the same file, then iotax's comparison of the file
+    /// with itself.
     fn one_after_the_other(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
         say(&part_heading(
             "(b) The same file twice, 4 s each, one after the other, as people do it by hand",
@@ -82,7 +83,8 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// (c) A bill with a delay in it that nobody knows of.
+    /// Prints part (c): the bill of a stack with a random delay on top, and whether the bill shows
+    /// it.
     fn hidden_delay(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
         let settings = [("budget", "30s")];
         let lacking =
@@ -106,7 +108,7 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// (d) A guest over the file; there is no headline if its processor is emulated.
+    /// Prints part (d): a guest compared with the file below it, or why it was not measured.
     fn guest(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
         say(&part_heading("(d) A guest (QEMU, virtio-blk) against the file below it"))?;
         let scenario = self.scenario(&["", " | vm(memory=256MiB)"], false, &[("budget", "15s")])?;
@@ -167,7 +169,7 @@ impl Demo<'_> {
     }
 }
 
-/// fio's output and a published conclusion; the file names its author.
+/// Published page with fio's output and a conclusion from it; the file names its author.
 const PUBLISHED: &str = include_str!("../../crates/audit/fixtures/published/passthrough.md");
 
 fn intro(size: &str, dir: &Path, width: usize) -> String {
@@ -175,7 +177,7 @@ fn intro(size: &str, dir: &Path, width: usize) -> String {
     hanging_paragraph("", &format!("{said} {size} in {}.", dir.display()), width)
 }
 
-/// (a) A published page, recomputed: a headline, and the tool's figure that it was computed from.
+/// Returns part (a): a published headline, recomputed from fio's output beside it.
 fn published_part(width: usize) -> String {
     const FOLDER: &str = "crates/audit/fixtures/published";
     let page = iotax_audit::page::AuditedPage::new("passthrough.md", PUBLISHED);
@@ -184,7 +186,7 @@ fn published_part(width: usize) -> String {
         + &part_line(&format!("{}. The findings: iotax audit {FOLDER}", verdict.line), width)
 }
 
-/// Compares two rates of the same thing.
+/// Returns a line on how far apart two rates of the same stack are.
 fn compare_rates(rates: [f64; 2], width: usize) -> String {
     let [first, second] = rates;
     let apart = 100.0 * (second / first - 1.0).abs();
@@ -200,10 +202,11 @@ fn ruler(found: &Findings, width: usize) -> String {
     found.ruler.iter().map(|check| part_line(&check.sentence, width)).collect()
 }
 
-/// Number of lines of the bill's table: more layers than the demo has.
+/// Largest number of lines of the bill's table: more than the demo has layers.
 const BILL_LINES: usize = 10;
 
-/// Returns the bill, and a line on its last layer: did it find the hidden delay?
+/// Returns the bill's table, and a line on whether the interval of its last layer contains the
+/// hidden cost.
 fn billed(found: &Findings, hidden: f64, width: usize) -> Result<String> {
     let bill = found.workloads[0].bill.as_ref().context("the run gave no bill")?;
     let last = bill.lines.last().context("the bill has no line")?;
@@ -231,7 +234,8 @@ fn hit(last: &MeasuredFigure, hidden: f64) -> String {
     )
 }
 
-/// Returns the conclusions, and once the reason why they are not representative.
+/// Returns the conclusions, and once the reason why they are not representative, if a processor is
+/// emulated.
 fn verdicts(found: &Findings, width: usize) -> String {
     let comparisons = &found.workloads[0].comparisons;
     let said = comparisons
@@ -242,7 +246,7 @@ fn verdicts(found: &Findings, width: usize) -> String {
     said + &emulated.unwrap_or_default()
 }
 
-/// (e) Names what this machine lacks to measure more.
+/// Returns part (e): what this machine lacks to measure more.
 fn lacking_part(summary: &str, width: usize) -> String {
     part_heading("(e) What is missing here")
         + &part_line(&format!("{summary}; the commands that install it: iotax doctor -v"), width)
@@ -260,9 +264,9 @@ fn known_interval(figure: &MeasuredFigure) -> Option<(f64, (f64, f64))> {
     Some((figure.value()?, figure.bounds()?))
 }
 
-/// Returns a cost of 4 to 20 %, from the kernel's random numbers. It is a share of each I/O's own
-/// time, not a number of microseconds: a disk that idles in between answers the next I/O later,
-/// which would add to it (docs/decisions/known-delay.md).
+/// Returns a random cost of 4 to 20 % of the rate. It becomes a share of each I/O's own time, not a
+/// number of microseconds: a disk that idles in between answers the next I/O later, which would add
+/// to it (docs/decisions/known-delay.md).
 fn hidden_cost() -> Result<f64> {
     let mut byte = [0u8; 1];
     rustix::rand::getrandom(&mut byte, rustix::rand::GetRandomFlags::empty())?;

@@ -21,7 +21,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What `doctor` is asked.
+/// Arguments of `doctor`.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Options {
     /// Print JSON.
@@ -39,7 +39,7 @@ pub struct Options {
     pub dir: PathBuf,
 }
 
-/// Capabilities that belong to no single layer, listed before those of the layers and after them.
+/// Capabilities that belong to no single layer and are listed before those of the layers.
 const FIRST: &[Capability] = &[
     Capability::with_need_ids(
         MAIN_JOB,
@@ -67,15 +67,16 @@ fn needs_of_ability(ability: &Capability) -> BTreeSet<&'static str> {
     all_needs(ability.stack, ability.more)
 }
 
-/// Returns the needs of a stack, with some more. The stacks of the tables parse, see their tests;
-/// an empty one does not, and has no needs.
+/// Returns the ids of a stack's needs and of `more`. A stack that does not parse, such as an empty
+/// one, has no needs.
 fn all_needs(stack: &str, more: &[&'static str]) -> BTreeSet<&'static str> {
     let scenario = from_arguments(&[stack.to_owned()], &ScenarioRequest::default());
     let of_stack = scenario.as_ref().map(needs_of).unwrap_or_default();
     of_stack.into_iter().chain(more.iter().copied()).collect()
 }
 
-/// Main job: one command that measures a file against the layers above it.
+/// Name of the capability to measure a file against the layers above it. If it does not work,
+/// doctor's exit code is 3.
 const MAIN_JOB: &str = "file";
 
 #[derive(Debug, Serialize)]
@@ -84,7 +85,7 @@ pub struct Diagnosis {
     capabilities: Vec<Ability>,
     missing: Vec<Lack>,
     devices: Vec<DeviceLine>,
-    /// Devices and facts that could not be examined.
+    /// Reasons why devices could not be examined completely, each with the paths of the devices.
     unseen: Vec<String>,
 }
 
@@ -108,17 +109,19 @@ struct DeviceLine {
     path: PathBuf,
     bytes: u64,
     model: Option<String>,
-    /// Word for `--destroy serial=...`.
+    /// Serial number or WWN for `--destroy serial=...`; `None` if the device has neither.
     consent: Option<String>,
     occupied: Vec<String>,
-    /// Content of the device; `None` if it could not be read.
+    /// Names of the signatures on the device, such as of file systems; `None` if it could not be
+    /// read.
     carries: Option<Vec<String>>,
 }
 
-/// Runs the command. `guest` shows what is available for guests.
+/// Prints the diagnosis. Returns the exit code, 3 if a file cannot be measured or a required
+/// capability or need is lacking. `guest` checks what guests need.
 ///
 /// # Errors
-/// When a required name is unknown, or the output cannot be written.
+/// A required name is unknown, or the output cannot be written.
 pub fn run(options: &Options, guest: GuestProbe) -> Result<u8> {
     check_names(&options.require)?;
     let (text, code) = doctor_text(options, guest);
@@ -139,7 +142,8 @@ fn doctor_text(options: &Options, guest: GuestProbe) -> (String, u8) {
     (text, verdict(&diagnosis, &options.require))
 }
 
-/// Summarises in a sentence how much is lacking here, for the demo.
+/// Returns what this machine lacks, with kernel modules and programs only counted, or `nothing`.
+/// `dir` is the folder in which files would be made.
 pub fn summary(dir: &Path) -> String {
     let lacks = unmet_needs(&Probe::this_machine(dir, iotax_layers::guest::FINDINGS));
     let count =
@@ -219,7 +223,8 @@ fn verdict(diagnosis: &Diagnosis, required: &[String]) -> u8 {
     if unmet { exit::UNMET_NEED } else { exit::DONE }
 }
 
-/// Lists every disk with a size; loop devices only if they are attached.
+/// Inspects every disk that has a size and is not hidden. Loop devices have a size only while they
+/// are attached.
 fn list_devices(probe: &Probe) -> Vec<(PathBuf, Result<Inspection>)> {
     let has_size = |name: &String| {
         probe.read_number(format!("/sys/block/{name}/size")).is_some_and(|size| size > 0)
@@ -251,6 +256,7 @@ fn device_line(path: PathBuf, found: Inspection) -> DeviceLine {
 }
 
 /// Returns what could not be examined, each reason once with the devices that it applies to.
+/// Reservations that could not be read are left out.
 fn unseen(inspections: &[(PathBuf, Result<Inspection>)]) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for (path, found) in inspections {
@@ -275,7 +281,7 @@ fn unseen(inspections: &[(PathBuf, Result<Inspection>)]) -> Vec<String> {
     reasons.into_iter().map(|(why, paths)| format!("{}: {why}", paths.join(", "))).collect()
 }
 
-/// Columns of the terminal that all output fits into.
+/// Largest width of the output, in columns.
 const WIDTH: usize = 80;
 
 fn render_diagnosis(diagnosis: &Diagnosis) -> String {
@@ -325,8 +331,9 @@ fn in_full(lack: &Lack) -> String {
 
 const MOST_DEVICES: usize = 10;
 
-/// Fits on one screen: what works, the devices, what is missing by kind. Needs that keep a file
-/// from being measured, and needs that were named, are described in full.
+/// Returns a diagnosis that fits on one screen: what works, the devices, what is missing by kind.
+/// Missing needs without which a file cannot be measured, and those of `required` names, are
+/// described in full.
 fn short_diagnosis(diagnosis: &Diagnosis, required: &[String]) -> String {
     let mut text = machine_lines(&diagnosis.facts) + "\n";
     for (head, works) in [("Can measure  ", true), ("Unavailable  ", false)] {
@@ -371,7 +378,8 @@ fn short_diagnosis(diagnosis: &Diagnosis, required: &[String]) -> String {
     text
 }
 
-/// Returns true if the capability or the need called `name` lacks it.
+/// Returns true if `lack` is the need called `name`, or a need that the capability called `name`
+/// lacks.
 fn is_for(diagnosis: &Diagnosis, lack: &Lack, name: &str) -> bool {
     let of_ability =
         diagnosis.capabilities.iter().filter(|one| one.name == name).flat_map(|one| &one.lacks);
@@ -399,7 +407,7 @@ fn device_line_of(device: &DeviceLine) -> String {
     ))
 }
 
-/// Returns each kind of missing part in one line.
+/// Returns a line for each kind of missing part: kernel modules, packages, others.
 fn lines_by_kind(lacks: &[&Lack]) -> Vec<String> {
     let (modules, others): (Vec<&Lack>, Vec<&Lack>) =
         lacks.iter().partition(|lack| lack.missing.is_of_kernel());
@@ -443,8 +451,8 @@ fn list_line(line: &str) -> String {
     wrapped_line("  ", &iotax_report::wrap_words(line, WIDTH - 2, "  "))
 }
 
-/// Layers that show something new on most machines, the most informative first, with the needs
-/// besides their own.
+/// Layers to suggest above a file, the most informative first, each with needs in addition to its
+/// own.
 const TO_TRY: &[(&str, &[&str])] = &[
     (" | loop | fs(xfs)", &[]),
     (" | loop", &[]),
@@ -452,7 +460,7 @@ const TO_TRY: &[(&str, &[&str])] = &[
     (" | delay(percent=5)", &[]),
 ];
 
-/// Returns one command that works here, or what has to be done first.
+/// Returns a line with a command to try that works here, or with what has to be done first.
 fn to_try(diagnosis: &Diagnosis, dir: &Path) -> String {
     let lacking = |name: &str| diagnosis.missing.iter().find(|lack| is_for(diagnosis, lack, name));
     if let Some(lack) = lacking(MAIN_JOB) {

@@ -13,15 +13,16 @@ use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Bytes of the file under test, in the grammar's words.
+/// Name and size of the file under test, as a stack has them.
 const FILE: &str = "iotax-host-vs-guest.img,size=1GiB";
-/// Seconds that the guest's boot and the filling of the file take.
+/// Seconds that are set aside for the guest's boot and for filling the file.
 const SET_UP_S: f64 = 30.0;
-/// Least time of a row, in seconds: less gives no answer.
+/// Least time for a row of the table, in seconds: a shorter one gives no answer.
 const LEAST_S: f64 = 3.0;
 /// Least seconds that a row is measured if there is time, even if it is precise earlier.
 const LEAST_LOAD_S: f64 = 2.0;
-/// Seconds that are enough: a verdict needs 16 rounds, of 0.1 s and more on a quiet machine.
+/// Seconds that are enough for a row: a verdict needs 16 rounds, of 0.1 s and more on a quiet
+/// machine.
 const ENOUGH_S: f64 = 8.0;
 
 /// Arguments of `host-vs-guest`.
@@ -104,9 +105,10 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 }
 
 impl Args {
-    /// Returns the two stacks and the loads for both. There are no loads on a place without a
-    /// device, and no writes to anything that iotax did not make. If this host can give the guest a
-    /// network, its rows are included.
+    /// Returns the two stacks, and their loads as `--profile` names them. A place without a device
+    /// (`cpu`) gets no disk loads, and only files that iotax creates are written. Network loads are
+    /// included if the guest has a network. By default it has one if this host can give it one
+    /// (`network`), unless it boots an image or both stacks are given.
     fn stacks_and_loads(&self, network: bool) -> Result<(Vec<String>, String)> {
         let vcpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut options = self.vm.clone().unwrap_or_else(|| format!("vcpus={vcpus}"));

@@ -33,13 +33,14 @@ pub struct Args {
     name: Option<String>,
 }
 
-/// Number of unread lines that are shown; the report has all.
+/// Largest number of lines of each kind that are shown; the report has all.
 const MOST_TOLD: usize = 20;
 
-/// Runs the command.
+/// Stores the pages as a run and prints its id. Returns the exit code.
 ///
 /// # Errors
-/// Bad input: a page that cannot be read or has no result.
+/// Bad input: no page is named, standard input is named twice, or a page cannot be read or has no
+/// result.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     if args.page.iter().filter(|page| *page == STDIN).count() > 1 {
         return Err(Failed::input("standard input is named twice").into());
@@ -59,7 +60,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     Ok(DONE)
 }
 
-/// Returns the named pages, or the piped input if none is named.
+/// Returns the named pages, or standard input if neither a page nor a system is named. Then
+/// standard input that is a terminal (`typed`) is refused.
 fn pages(args: &Args, typed: bool) -> Result<Vec<String>> {
     match (args.page.is_empty() && args.system.is_empty(), typed) {
         (true, true) => Err(Failed::input(

@@ -45,8 +45,8 @@ pub fn run(args: &Args) -> Result<u8> {
     }
 }
 
-/// Builds the image. Only the path goes to standard output, for scripts; progress goes to standard
-/// error.
+/// Builds the image unless the cache has it. Only its path goes to standard output, for scripts;
+/// progress goes to standard error.
 fn build(again: bool) -> Result<u8> {
     let stop = stop::flag()?;
     let begin = Instant::now();

@@ -50,10 +50,11 @@ pub struct Args {
     output: report::OutputArgs,
 }
 
-/// Runs the command.
+/// Searches for the limits in a new run, then prints its report or, with --json, the limits alone.
+/// Returns the exit code.
 ///
 /// # Errors
-/// As `run`: bad input, unmet needs, a failed I/O, an incomplete undo.
+/// As for `iotax run`: bad input, unmet needs, a failed measurement, an incomplete undo.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     args.output.check_destination()?;
     let scenario = scenario_of(args)?;
@@ -114,7 +115,7 @@ fn scenario_of(args: &Args) -> Result<Scenario> {
     }
 }
 
-/// Returns the scenario if the one stack is a network.
+/// Returns the scenario of a stack that is a network; `None` for any other.
 fn of_network(stack: &str) -> Option<Scenario> {
     let scenario = from_arguments(&[stack.to_owned()], &ScenarioRequest::default()).ok()?;
     let is_network = matches!(scenario.stacks.as_slice(), [one] if one.medium.far_end().is_some());

@@ -70,7 +70,8 @@ impl RunLine {
         }
     }
 
-    /// Returns `one / four / six`; of many stacks those that fit, and the number of the rest.
+    /// Returns the names of the stacks as `one / four / six`. If that is wider than `width`
+    /// columns, returns the first names that fit and the number of the rest.
     fn stacks(&self, width: usize) -> String {
         let named = |count: usize| {
             let stacks = self.stacks[..count].join(" / ");
@@ -84,7 +85,8 @@ impl RunLine {
         (0..=self.stacks.len()).rev().map(named).find(fits).unwrap_or_else(|| named(0))
     }
 
-    /// Returns the text in the run's line, and the text below it that has no room there.
+    /// Returns what was measured: the text for the run's own line, which has `room` columns, and
+    /// the text for the lines below it, of `below` columns, if that is too little.
     fn what(&self, room: usize, below: usize) -> (String, Option<String>) {
         let stacks = self.stacks(usize::MAX);
         let whole = self.name.iter().chain([&stacks]).cloned().collect::<Vec<_>>().join(": ");
@@ -101,7 +103,8 @@ impl RunLine {
     }
 }
 
-/// Returns the scenario's name; for a run that others measured, says that it was imported.
+/// Returns the scenario's name. Without a name it is `limits` for a search for limits. For an
+/// imported run it says so.
 fn shown_name(start: &RunStart) -> Option<String> {
     let name = start.scenario.name.clone();
     match (&start.imported, name) {
@@ -115,11 +118,12 @@ fn shown_name(start: &RunStart) -> Option<String> {
 const HEADS: [&str; 4] = ["run", "started (UTC)", "state", "what"];
 const GAP: &str = "  ";
 const INDENT: &str = "    ";
-/// Most lines of a remark; the report has all of it.
+/// Largest number of lines below a run's own line; its report has the whole text.
 const MOST_LINES: usize = 2;
 const MORE: &str = " ...";
 
-/// Aligns the lines. Text that has no room, and remarks on a state, go below their run.
+/// Returns the table of runs with aligned columns. Text that has no room in a run's line, and
+/// remarks on its state, are below it.
 fn run_table(lines: &[RunLine], width: usize) -> String {
     let cells = |line: &RunLine| [line.id.clone(), line.started.clone(), line.state.to_owned()];
     let widest = |at: usize| {

@@ -133,8 +133,8 @@ fn refuse(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// Removes the advice to pass an unknown option as a value, which no command here means. An option
-/// of a layer is shown as such.
+/// Removes clap's advice to pass an unknown option as a value, which no command here means. If
+/// layers have such an option, says so.
 fn drop_value_advice(mut error: clap::Error) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
@@ -150,7 +150,7 @@ fn drop_value_advice(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns a hint that names the layers with that option.
+/// Returns a hint that names the layers that have the option `written`; `None` if none has it.
 fn tip_of_layer(written: &str) -> Option<String> {
     let word = written.trim_start_matches('-').split('=').next()?;
     let having = catalog::ALL.iter().filter(|layer| layer.option(word).is_some());
@@ -193,7 +193,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
     }
 }
 
-/// Prints the chain of causes on standard error, as one sentence.
+/// Prints an error with its causes on standard error, as one sentence.
 fn complain(error: &anyhow::Error) {
     let text = format!("iotax: {error:#}");
     match std::io::stderr().is_terminal() {

@@ -1,4 +1,4 @@
-//! `iotax network`: the network between places, each with each. It is a `run` with a stack for
+//! `iotax network`: measures the network between every two places. It is a `run` with a stack for
 //! every ordered pair, so that both directions of a pair are next to each other.
 
 use super::progress::ProgressPrinter;
@@ -62,7 +62,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     run::finish(&dir, result, &args.output)
 }
 
-/// Returns a stack for every ordered pair.
+/// Returns a stack for every ordered pair of places. Refuses more than [`MOST_PLACES`], and a place
+/// that is named twice.
 fn pairs(places: &[String]) -> Result<Vec<String>> {
     if places.len() > MOST_PLACES {
         let why =

@@ -1,4 +1,4 @@
-//! What the commands print, and where: standard output, messages beside it, the terminal's width.
+//! Output of the commands: standard output, messages on standard error, the terminal's width.
 
 use anyhow::Result;
 use iotax_report::ink::lines_in_colour;
@@ -8,8 +8,8 @@ use iotax_units::shell;
 use std::io::Write;
 use std::path::Path;
 
-/// Returns a command on a run as a user types it, with the folder of runs if it is not the usual
-/// one.
+/// Returns the command `verb` for the run in this folder as a user types it, with `--runs` if the
+/// run is not in the usual folder of runs.
 pub fn typed(verb: &str, run: &Path) -> String {
     let usual = iotax_store::default_runs_dir().ok();
     let id = iotax_store::run_id_of(run);
@@ -31,15 +31,16 @@ pub fn fit_text(text: &str, width: usize) -> String {
     text.split('\n').map(fit).collect::<Vec<_>>().join("\n")
 }
 
-/// Prints to standard output; if the reader goes away (`| head`), the program ends quietly.
+/// Prints to standard output.
 ///
 /// # Errors
-/// Fails if standard output cannot be written for another reason, such as a full disk.
+/// The reader has gone away (`| head`); then the exit code is 0 and no message follows. Or standard
+/// output cannot be written for another reason, such as a full disk.
 pub fn say(text: &str) -> Result<()> {
     write_out(&lines(text))
 }
 
-/// Prints text with our own colours in it, which are kept.
+/// Prints text as [`say`] does, but keeps the colours that iotax has put into it.
 ///
 /// # Errors
 /// Fails as [`say`] does.
@@ -61,14 +62,14 @@ fn write_out(text: &str) -> Result<()> {
     }
 }
 
-/// Prints a line on standard error, apart from the output.
+/// Prints a message on standard error.
 pub fn say_aside(text: &str) {
     // A closed standard error cannot be written to.
     let _ = writeln!(std::io::stderr(), "{}", aside(text));
 }
 
-/// Formats a message for standard error. Only the first line begins at the margin, so that no name
-/// with a line end in it speaks for iotax.
+/// Formats a message for standard error. Only the first line begins at the margin, so that a name
+/// with a line end in it cannot pass for a message of iotax.
 fn aside(text: &str) -> String {
     let text = lines(text);
     let indented = |(at, line): (usize, &str)| match at > 0

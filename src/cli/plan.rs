@@ -55,7 +55,7 @@ pub struct View {
     /// True if text on what cannot be undone is red.
     colour: bool,
     commands: bool,
-    /// True if a hint says how to show them.
+    /// True if a hint names `--commands`.
     hints: bool,
 }
 
@@ -69,19 +69,20 @@ impl View {
     }
 }
 
-/// Runs the command.
+/// Prints the plan of the scenario that the arguments describe. Returns the exit code, 3 if a need
+/// is unmet.
 ///
 /// # Errors
-/// Bad input, as `run` says it. Unmet needs are listed in the plan, and then the exit code says so.
+/// Bad input, as for `iotax run`. Unmet needs are no error: the plan lists them.
 pub fn run(args: &Args) -> Result<u8> {
     print(&args.asked.scenario()?, Some(args.commands))
 }
 
-/// Prints the plan of a scenario, with `commands` as for `--commands`; `None` if the command has no
-/// such option.
+/// Prints the plan of a scenario and returns the exit code. `commands` is the value of
+/// `--commands`, or `None` if the command has no such option.
 ///
 /// # Errors
-/// As [`run`].
+/// Fails like [`run`].
 pub(super) fn print(scenario: &Scenario, commands: Option<bool>) -> Result<u8> {
     let colour = std::io::stdout().is_terminal();
     let hints = commands == Some(false);
@@ -97,10 +98,7 @@ pub(super) fn print(scenario: &Scenario, commands: Option<bool>) -> Result<u8> {
     Ok(if lacks.is_none() { DONE } else { UNMET_NEED })
 }
 
-/// Returns the plan as text, after what is missing.
-///
-/// # Errors
-/// Bad input.
+/// Returns the plan as text. What the machine lacks comes first.
 fn show(view: &View, scenario: &Scenario, ready: ReadyScenario) -> Result<String> {
     let lacks = ready.missing_summary(scenario);
     let ReadyScenario { layout, survey, guest_parts, .. } = ready;
@@ -223,8 +221,8 @@ fn machines(view: &View, scenario: &Scenario) -> String {
         .collect()
 }
 
-/// Describes the drives of a host that are written. Nobody has examined them yet, so it is unknown
-/// here if a word of consent applies to them.
+/// Describes the drives on a host that are written. A plan does not examine them, so whether a
+/// given consent applies to one is unknown.
 fn written_there(view: &View, scenario: &Scenario, host: &str) -> String {
     let mut drives: Vec<String> = Vec::new();
     for stack in
@@ -254,7 +252,8 @@ fn written_there(view: &View, scenario: &Scenario, host: &str) -> String {
     view.red(&view.paragraph("  ", &text))
 }
 
-/// Describes the steps into a further state of stacks that an earlier set brought up.
+/// Describes the steps that change the stacks of an earlier set, number `after`, into the array
+/// state of `set`.
 fn in_further_state(
     view: &View,
     ground: &PlanGround,
@@ -343,7 +342,7 @@ fn to_fill(steps: Vec<Step>) -> Vec<Step> {
     steps.into_iter().filter(|step| !full.contains(&step.id)).collect()
 }
 
-/// Describes what is killed how often, and what is written meanwhile.
+/// Describes durability trials: what is killed how often, and what is written meanwhile.
 fn trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<String> {
     let (mut text, mut all) = (String::new(), 0);
     for set in &ground.layout.sets {
@@ -384,7 +383,8 @@ fn trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<String> {
         ))
 }
 
-/// Estimates the time of the kills: nearly all of it is booting, which depends on the machine.
+/// Describes the time of the kills. Nearly all of it is booting, which depends on the machine, so
+/// it is given for 3 s and for 60 s per boot. `bounded`: max_written may end the trials earlier.
 fn trials_take(spec: &DurabilitySpec, kills: u64, bounded: bool) -> String {
     let load_s = (spec.least_ns + spec.most_ns) as f64 / 2e9;
     let all = |seconds: f64| long_time(kills as f64 * (load_s + seconds));
@@ -400,7 +400,8 @@ fn trials_take(spec: &DurabilitySpec, kills: u64, bounded: bool) -> String {
 
 const BOOTS: &str = "seconds with KVM, 1-2 min without";
 
-/// Describes the writes of syncs and rebuilds to the members of arrays, which nobody issued.
+/// Describes how much syncs and rebuilds of arrays write to the members, in addition to the load.
+/// Empty if they write nothing.
 fn written_below(view: &View, steps: &[Step]) -> String {
     match steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add) {
         0 => String::new(),
@@ -437,7 +438,8 @@ fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -
     unwritten_of_set(&plan.targets, region, scenario.data()).into_iter().map(line).collect()
 }
 
-/// Describes the regime of writes, and the caches that matter for it.
+/// Describes the regime of writes (burst or steady), and the known write caches. Empty if nothing
+/// is written.
 fn regime(scenario: &Scenario, caches: &[WriteCache]) -> String {
     let steady = scenario.measure.regime == Regime::Steady;
     let rule = match (steady, caches.first()) {
@@ -502,7 +504,7 @@ fn coordinates(point: &Workload) -> String {
     at.map(|at| format!("{}={}", at.word, at.written_value())).collect::<Vec<_>>().join("\u{a0}")
 }
 
-/// Formats `90 s`, `12 min`, `5.3 h`: nobody plans a day in seconds.
+/// Formats seconds as `90 s`, `12 min` or `5.3 h`, by their length.
 fn long_time(seconds: f64) -> String {
     match seconds {
         s if s < 180.0 => format!("{s:.0} s"),
@@ -585,8 +587,8 @@ fn engines(scenario: &Scenario) -> String {
 const CHOSEN: &str =
     "auto: sync at iodepth 1; else uring, or aio or sync where io_uring does not work";
 
-/// Describes the bytes under load, which are the same for all stacks. Sizes on other hosts are
-/// unknown before the hosts are reached.
+/// Describes how many bytes are under load, which are the same for all stacks. Empty if that is
+/// unknown, as on hosts that were not reached yet, or if there are only probes.
 fn measured_on(scenario: &Scenario, region: u64) -> String {
     match region {
         bytes if is_unknown(bytes) || scenario.workloads.iter().all(|one| one.probe.is_some()) => {
@@ -599,8 +601,8 @@ fn measured_on(scenario: &Scenario, region: u64) -> String {
     }
 }
 
-/// Describes what takes time apart from measuring. How long it takes depends on the drives and the
-/// machine.
+/// Describes what takes time apart from measuring: set-ups, manual steps, reading back, boots,
+/// writes.
 fn setting_up(scenario: &Scenario, layout: &SetLayout, beside: &OtherWork) -> String {
     let stacks = layout.sets.iter().map(|set| set.stacks.len() as u64).sum();
     let stacks = count_noun(stacks, "stack", "stacks");
@@ -623,7 +625,7 @@ fn setting_up(scenario: &Scenario, layout: &SetLayout, beside: &OtherWork) -> St
     )
 }
 
-/// Work of a run apart from measuring, all visits together.
+/// Work of a run apart from measuring, summed over all visits.
 #[derive(Clone, Debug, Default)]
 struct OtherWork {
     /// Number of guest boots: one guest counts once, however many stacks have a disk in it.
@@ -632,14 +634,15 @@ struct OtherWork {
     filled: u64,
     /// Number of bytes written through stacks before they are measured.
     first: u64,
-    /// Number of bytes that syncs write to members.
+    /// Largest number of bytes that syncs and rebuilds write to the members of arrays.
     below: u64,
-    /// Greatest number of times that existing virtual machines are shut down and started.
+    /// Largest number of times that an existing virtual machine is shut down and started, by its
+    /// name.
     restarts: BTreeMap<String, u64>,
 }
 
 impl OtherWork {
-    /// Returns the sums over a whole run.
+    /// Returns the work of a whole run, with that of labs if it has guests (`guests`).
     fn from_ground(ground: &PlanGround, guests: bool) -> Result<OtherWork> {
         let (scenario, layout) = (ground.scenario, ground.layout);
         let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
@@ -653,7 +656,8 @@ impl OtherWork {
         Ok(beside)
     }
 
-    /// Returns `at most 62 s: 60 s of measuring, 2 s of setting up (writing 400 MiB ..)`.
+    /// Returns the longest time of a run: `this run takes at most 62 s: 60 s of measuring, 2 s of
+    /// setting up, writing 400 MiB ...`. What is unknown in advance is named, not counted.
     fn in_all(&self, measuring_s: f64, scenario: &Scenario) -> String {
         let bytes = [self.filled, self.first, self.below].into_iter().fold(0, u64::saturating_add);
         let boot_s = if (guest::FINDINGS.kvm)().trouble().is_none() { 3.0 } else { 60.0 };
@@ -699,8 +703,8 @@ impl OtherWork {
         self.below = self.below.saturating_add(below.saturating_mul(visits));
     }
 
-    /// Describes restarts of others' machines, boots with their time, then bytes; `, 3 boots of
-    /// guests (9 s at 3 s each, ...)`.
+    /// Describes restarts of existing virtual machines, boots with their time, then bytes: `, 3
+    /// boots of guests (9 s at 3 s each, ...)`.
     fn work_words(&self) -> String {
         let boots = match self.boots {
             0 => String::new(),
@@ -740,8 +744,8 @@ impl OtherWork {
     }
 }
 
-/// Returns how many seconds a load is measured at most, including the pilot, the baseline alone and
-/// the matched rate.
+/// Returns the most seconds for which one load is measured, including the pilot, the baseline alone
+/// and the matched rate.
 fn load_s(scenario: &Scenario, layout: &SetLayout) -> f64 {
     let measure = &scenario.measure;
     let (least_s, most_s) = (measure.min_time_ns as f64 / 1e9, measure.budget_ns as f64 / 1e9);
@@ -757,8 +761,8 @@ fn load_s(scenario: &Scenario, layout: &SetLayout) -> f64 {
     }
 }
 
-/// Says how long a run of `loads` loads takes at most: its measuring, and its setting up as far as
-/// that is known in advance.
+/// Returns a sentence on how long a run of `loads` loads takes at most: its measuring, and its
+/// set-up as far as that is known in advance.
 ///
 /// # Errors
 /// Bad input, as for a plan of the run.

@@ -18,14 +18,15 @@ use std::time::{Duration, Instant};
 /// Interval between lines in a log file.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Widest live interval that is shown, relative to the baseline: a wider one says nothing.
+/// Half-width of a live interval, as a share of the baseline, from which on it is not shown: it
+/// says nothing.
 const TELLING: f64 = 1.0;
 
 const SOON_S: f64 = 0.5;
 
 const GAP: &str = "...";
 
-/// Columns of a line that the spinner takes.
+/// Number of columns that the spinner takes at the start of a line.
 const SPINNER: usize = 2;
 
 pub struct ProgressPrinter {
@@ -37,7 +38,8 @@ pub struct ProgressPrinter {
     fills: Arc<Mutex<Fills>>,
 }
 
-/// Current activity for a log file: a line now and then, with the latest.
+/// Latest activity, of which a log file gets a line from time to time. `said` is when the last line
+/// was printed.
 #[derive(Debug)]
 struct Plain {
     said: Instant,
@@ -52,7 +54,7 @@ impl Plain {
         Some(text)
     }
 
-    /// Prints from time to time, while the value is in use.
+    /// Prints the latest activity, if there is a new one and the last line is old enough.
     fn print(plain: &Mutex<Plain>) {
         let text = plain.lock().unwrap_or_else(PoisonError::into_inner).due(Instant::now());
         if let Some(text) = text {
@@ -65,7 +67,7 @@ impl Plain {
     }
 }
 
-/// Progress of filling the files of a set-up.
+/// Progress of filling the files of a set-up, in bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Fills {
     total: u64,
@@ -75,8 +77,8 @@ struct Fills {
 }
 
 impl Fills {
-    /// Returns the progress after `bytes` of a file are filled; a smaller number than before means
-    /// the next file.
+    /// Returns the progress after `bytes` of a file are filled. A number that is not larger than
+    /// the one before belongs to the next file.
     fn filled_words(&mut self, bytes: u64) -> String {
         if bytes <= self.present {
             self.before += self.present;
@@ -113,15 +115,16 @@ impl ProgressPrinter {
         ProgressPrinter { bar, prints: true, plain, budget_s: 0.0, fills: Arc::default() }
     }
 
-    /// Returns a printer with the bar alone: whoever started the run reports on it.
+    /// Returns a printer that shows the bar but prints no lines, for callers that report on the run
+    /// themselves.
     pub fn of_bar() -> ProgressPrinter {
         let mut quiet = ProgressPrinter::new();
         quiet.prints = false;
         quiet
     }
 
-    /// Reports the progress of a fill. Fills run below the journal, where the observer does not see
-    /// them.
+    /// Returns a function that shows how many bytes of a file are filled. It is called by what
+    /// carries out a step, since the observer of a run sees no progress within one.
     pub fn of_fills(&self) -> impl Fn(u64) + Send + 'static {
         let (fills, show) = (Arc::clone(&self.fills), self.of_status());
         move |bytes| show(fills.lock().unwrap_or_else(PoisonError::into_inner).filled_words(bytes))
@@ -141,7 +144,7 @@ impl ProgressPrinter {
         }
     }
 
-    /// Shows what is being waited for; without a bar, each wait is a line.
+    /// Returns a function that shows what a step waits for. Without a bar, each new text is a line.
     pub fn of_waits(&self) -> impl FnMut(String) + Send + 'static {
         let (bar, mut said) = (self.bar.clone(), String::new());
         move |text| match &bar {
@@ -270,8 +273,8 @@ pub struct Simulating {
 }
 
 impl Simulating {
-    /// Starts the display for `cells` cells with `reps` repetitions each; `done` counts
-    /// repetitions.
+    /// Starts the display for `cells` cells with `reps` repetitions each. `done` is the number of
+    /// repetitions so far, of all cells.
     pub fn new(done: Arc<AtomicU64>, cells: u64, reps: u64) -> Simulating {
         let over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&over);
@@ -316,13 +319,14 @@ impl Drop for Simulating {
     }
 }
 
-/// Returns the columns and rows of the terminal.
+/// Returns the columns and rows of the terminal; without one, 24 rows.
 fn screen() -> (usize, usize) {
     let rows = terminal_size::terminal_size().map_or(24, |(_, rows)| usize::from(rows.0));
     (columns(), rows)
 }
 
-/// Returns one line for a log file, without stacks of which nothing is known yet.
+/// Returns the time and the stacks' costs in one line, for a log file. Stacks of which nothing is
+/// known yet are left out.
 fn show_live(live: &LiveState, budget_s: f64) -> String {
     let cost = |one: &LiveComparison| Some(format!("{} {}", one.stack, show_cost(one)?));
     let comparisons: Vec<String> = live.comparisons.iter().filter_map(cost).collect();
@@ -332,8 +336,8 @@ fn show_live(live: &LiveState, budget_s: f64) -> String {
     }
 }
 
-/// Returns `round 12, 14 s, about 20 s left`. This is for the present rounds; others may follow,
-/// for other rates, other sets, or the removal.
+/// Returns `round 12, 14 s, about 20 s of these rounds left`. Other rounds may follow, for other
+/// rates or sets, and then the removal.
 fn show_time(live: &LiveState, budget_s: f64) -> String {
     let at_most_s = budget_s - live.elapsed_s;
     let left = match live.left_s {
@@ -348,7 +352,7 @@ fn show_time(live: &LiveState, budget_s: f64) -> String {
 }
 
 /// Returns the time, and below it a line for each stack of which something is known, its figure
-/// first. If the stacks take more than half of the screen, it says how many there are.
+/// first. Stacks beyond half of the screen's rows are only counted.
 fn lines_of(live: &LiveState, budget_s: f64, columns: usize, rows: usize) -> String {
     let most = (rows / 2).max(3);
     let room = columns.saturating_sub(1);
@@ -368,8 +372,8 @@ fn lines_of(live: &LiveState, budget_s: f64, columns: usize, rows: usize) -> Str
     lines.join("\n")
 }
 
-/// Shortens names, which begin alike and differ towards their end: the middle is left out, more of
-/// it at the front.
+/// Shortens a name to `room` columns by leaving out its middle. It keeps less of the front than of
+/// the end, since names begin alike and differ towards their end.
 fn middle_left_out(name: &str, room: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
     if letters.len() <= room {

@@ -8,7 +8,7 @@ use iotax_sys::regular::read_text;
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
-/// Files of ratings that were named.
+/// Files of ratings that the user named, in their order.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct GivenRatings {
     /// Data-sheet ratings of drives (TOML); they override the built-in ones, and later files
@@ -23,7 +23,7 @@ impl GivenRatings {
     /// Returns `ratings` overridden by the files.
     ///
     /// # Errors
-    /// Bad input: a file cannot be read, or the first line and key at fault.
+    /// Bad input: a file cannot be read, or has a fault, which is named by its line and key.
     pub fn override_ratings(&self, ratings: &Ratings) -> Result<Ratings> {
         self.ratings.iter().try_fold(ratings.clone(), |all, path| {
             Ok(override_with_file(&all, path, &read_ratings_file(path)?)?)

@@ -29,7 +29,7 @@ pub struct Args {
     given: ReportArgs,
 }
 
-/// What a report is made with, apart from the record.
+/// Settings of a report that override those of the run's record.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[group(skip)]
 pub struct ReportArgs {
@@ -50,7 +50,7 @@ impl ReportArgs {
         ReportArgs { ratings: ratings::GivenRatings::NONE, percentiles: None, slo: Vec::new() };
 }
 
-/// In which form, and where to.
+/// Arguments for the format of a report and its destination.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OutputArgs {
     /// terminal, markdown, html, json or csv [default: by the extension of the output file, else
@@ -65,14 +65,14 @@ pub struct OutputArgs {
     to: Destination,
 }
 
-/// A form by its name, and the endings of its files.
+/// Name of a format of output, and the extensions of its files.
 pub type NamedForm = (&'static str, &'static [&'static str]);
 
 fn forms() -> Vec<NamedForm> {
     report::ALL.iter().map(|renderer| (renderer.name, renderer.endings)).collect()
 }
 
-/// Where a text goes.
+/// Destination of a text: a file, or standard output.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Destination {
     /// Write to this file instead of standard output
@@ -88,10 +88,11 @@ fn known_format(word: &str) -> Result<String, String> {
     }
 }
 
-/// Runs the command.
+/// Prints the reports of the runs, or writes them to the file that was named.
 ///
 /// # Errors
-/// When a run does not exist or cannot be read.
+/// A run does not exist or cannot be read, a given setting is invalid, or the output cannot be
+/// written.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let dirs: Vec<PathBuf> = args
         .run
@@ -103,22 +104,24 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     Ok(DONE)
 }
 
-/// Prints runs, or writes them to the file that was named.
+/// Prints the reports of the runs in these folders, or writes them to the file that was named.
+/// `width` is in columns.
 ///
 /// # Errors
-/// When a run cannot be read or the file not be written.
+/// A run cannot be read, or the output cannot be written.
 pub fn print(dirs: &[PathBuf], output: &OutputArgs, width: usize) -> Result<()> {
     output.to.write_text(&output.report_text(dirs, width, &ReportArgs::NONE)?)
 }
 
 impl OutputArgs {
-    /// Returns the form as it was named, or as the file's ending says: nobody wants a terminal's
-    /// text in a file called x.html.
+    /// Returns the name of the format: the given one, else the one that the output file's extension
+    /// means, else `terminal`.
     fn format(&self) -> &str {
         self.format.as_deref().or_else(|| self.to.format()).unwrap_or("terminal")
     }
 
-    /// Returns true for a brief report. A file is read later and by others, so it has everything.
+    /// Returns true for a brief report: one in the terminal's format, on standard output, without
+    /// --verbose. A file is read later and by others, so it has everything.
     fn is_brief(&self) -> bool {
         self.format() == "terminal" && !self.verbose && self.to.file().is_none()
     }
@@ -140,7 +143,7 @@ impl Destination {
     /// Prints the text, or writes it to the file that was named.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The file or standard output cannot be written.
     pub fn write_text(&self, text: &str) -> Result<()> {
         match self.file() {
             None => say(text),
@@ -152,23 +155,26 @@ impl Destination {
         }
     }
 
-    /// Returns the form of a report that the file's ending means.
+    /// Returns the format of a report that the output file's extension means; `None` without a file
+    /// or for an unknown extension.
     pub fn format(&self) -> Option<&'static str> {
         self.format_among(&forms())
     }
 
-    /// Returns the form that the file's ending means among some forms.
+    /// Returns the one of these formats that the output file's extension means; `None` without a
+    /// file or for an unknown extension.
     pub fn format_among(&self, forms: &[NamedForm]) -> Option<&'static str> {
         let ending = self.ending()?;
         forms.iter().find(|(_, endings)| endings.contains(&ending.as_str())).map(|(name, _)| *name)
     }
 
-    /// Returns the ending in small letters; only a name with a dot has one.
+    /// Returns the output file's extension in lower case; `None` if the file or its name has none.
     fn ending(&self) -> Option<String> {
         Some(self.file()?.extension()?.to_string_lossy().to_lowercase())
     }
 
-    /// Checks the ending: nobody wants a terminal's text in a file called x.pdf.
+    /// Checks that the output file's extension, if it has one, belongs to one of these formats:
+    /// nobody wants a terminal's text in a file called x.pdf.
     fn check_ending(&self, forms: &[NamedForm]) -> Result<(), String> {
         match self.ending() {
             Some(ending) if self.format_among(forms).is_none() => {
@@ -183,22 +189,22 @@ impl Destination {
         }
     }
 
-    /// Returns the file; `-` is standard output.
+    /// Returns the output file; `None` for standard output, which `-` means too.
     pub fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
-    /// Checks before a long measurement that the report can be written at its end, in the form that
-    /// is named, else in that of the file's ending.
+    /// Checks before a long measurement that the report can be written at its end. `format` is the
+    /// given format; without it the file's extension must mean one.
     ///
     /// # Errors
-    /// Bad input: it is a block device, its folder is not there or not ours to write, or its ending
-    /// is of no form.
+    /// Bad input: the output file is a block device or a folder, its folder does not exist or
+    /// cannot be written, or its extension belongs to no format.
     pub fn check_for_report(&self, format: Option<&str>) -> Result<()> {
         self.check_among(format, &forms())
     }
 
-    /// Checks the destination for the forms of another family.
+    /// Checks the output file as [`Destination::check_for_report`] does, but for these formats.
     ///
     /// # Errors
     /// Fails as [`Destination::check_for_report`] does.
@@ -221,10 +227,10 @@ impl Destination {
     }
 }
 
-/// Checks that a new file can be made in a folder.
+/// Checks that a file can be created in a folder, by creating a temporary one.
 ///
 /// # Errors
-/// Returns why it cannot.
+/// Says why it cannot.
 pub(super) fn may_write_in(folder: &Path) -> Result<(), String> {
     match tempfile::NamedTempFile::new_in(folder) {
         Ok(_) => Ok(()),
@@ -237,10 +243,11 @@ pub(super) fn may_write_in(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Returns the findings of a stored run, with the given settings over its own.
+/// Returns the findings of a stored run, with the given settings in place of its own.
 ///
 /// # Errors
-/// When it cannot be read, or what is given.
+/// The run or a file of ratings cannot be read, or a given rating, percentile or service level is
+/// invalid.
 pub fn findings(dir: &Path, given: &ReportArgs) -> Result<Findings> {
     let mut run = store::load_run(dir).map_err(Failed::from)?;
     run.ratings = given.ratings.override_ratings(&run.ratings)?;
@@ -259,10 +266,10 @@ pub fn findings(dir: &Path, given: &ReportArgs) -> Result<Findings> {
     Ok(bill::findings(&run))
 }
 
-/// Renders runs in one form.
+/// Renders the runs in these folders in one format, at most `width` columns wide on a terminal.
 ///
 /// # Errors
-/// When one cannot be read, or the ratings.
+/// The format is unknown, or [`findings`] fails for a run.
 pub fn render_runs(
     dirs: &[PathBuf],
     format: &str,
@@ -281,7 +288,8 @@ fn brief(dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
     Ok(dirs.iter().zip(&all).map(one).collect::<Vec<_>>().join("\n"))
 }
 
-/// Checks the report that is about to be printed against our own rules.
+/// Returns the findings of the runs. Checks them by the rules of `iotax audit`, and prints what
+/// does not hold as a fault of iotax.
 fn audited(dirs: &[PathBuf], given: &ReportArgs) -> Result<Vec<Findings>> {
     let findings: Vec<Findings> =
         dirs.iter().map(|dir| findings(dir, given)).collect::<Result<_>>()?;
@@ -337,7 +345,8 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns the umask: the kernel reports it here without changing it.
+/// Returns the umask of this process, which /proc reports without changing it; 0077 if it cannot be
+/// read.
 fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let word = status.lines().find_map(|line| line.strip_prefix("Umask:")).unwrap_or("0077");

@@ -31,10 +31,12 @@ pub struct Args {
     output: report::OutputArgs,
 }
 
-/// Runs the command.
+/// Removes what the run's ended part left, measures the rest and prints the report. Returns the
+/// exit code. A complete run is left as it is.
 ///
 /// # Errors
-/// As `run`; and when the run is still going or was complete.
+/// As for `iotax run`. Bad input also if the run is still going, was imported, was renamed, is not
+/// this user's, or cannot be resumed.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let dir = match args.run.as_str() {
         // This includes a run without results yet, which `last` of a report skips.

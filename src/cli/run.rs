@@ -47,7 +47,7 @@ impl Args {
     }
 }
 
-/// Runs the command.
+/// Measures the scenario that the arguments describe and prints the report. Returns the exit code.
 ///
 /// # Errors
 /// By their exit codes: 2 bad input, 3 unmet need, 4 failed measurement, 5 incomplete undo.
@@ -59,11 +59,12 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     finish(&dir, result, &args.output)
 }
 
-/// Prints the results, even of a run that failed, then returns the failure. Lost acknowledged
-/// writes, data that differed when it was read back, and a broken service level are findings.
+/// Prints the report of a run, even of one that failed after it had measured something. Returns the
+/// exit code, 1 if acknowledged writes were lost, data differed when it was read back, or a service
+/// level is broken.
 ///
 /// # Errors
-/// Returns the run's own error.
+/// Returns the run's own error, or says that the report cannot be printed.
 pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArgs) -> Result<u8> {
     let counts = |purpose: Purpose| !matches!(purpose, Purpose::WarmUp | Purpose::Pilot);
     let nothing = |data: &RunData| {
@@ -120,7 +121,7 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
     Ok(if broken { FINDING } else { DONE })
 }
 
-/// Says how to continue a run that did not reach its end.
+/// Returns how to continue a run that did not reach its end, or that it cannot be continued.
 fn to_go_on(dir: &Path) -> String {
     let why = store::load_run(dir).ok().and_then(|data| not_resumable(&data.start.scenario));
     match why {
@@ -129,12 +130,12 @@ fn to_go_on(dir: &Path) -> String {
     }
 }
 
-/// Measures a scenario as a new run, which keeps the given ratings; returns its folder and how it
-/// ended.
+/// Measures a scenario as a new run, which stores the texts of the given files of ratings. Returns
+/// its folder and how it ended.
 ///
 /// # Errors
-/// Returns errors from before anything is made; later failures are in the result next to the
-/// folder.
+/// Returns errors from before the run's folder is complete; later failures are in the result next
+/// to the folder.
 pub fn measure(
     scenario: &Scenario,
     ratings: Vec<String>,
@@ -177,10 +178,11 @@ pub fn measure(
     Ok((dir, result))
 }
 
-/// Drives the session of a new or a resumed run.
+/// Measures a new or a resumed run and returns how it ended. `past` is what earlier parts of the
+/// run have done.
 ///
 /// # Errors
-/// Returns how it failed.
+/// The measurement failed, or its steps could not be done or undone.
 pub fn session(
     scenario: &Scenario,
     store: Writer,
@@ -220,10 +222,12 @@ pub fn session(
     session.run()
 }
 
-/// Returns the parts for guests, if the scenario has any.
+/// Returns what the scenario's guests and labs are started with (QEMU, kernel); `None` if it has
+/// neither.
 ///
 /// # Errors
-/// As [`guest::requested`]; an image that cannot be booted; an unmet need: no QEMU, no kernel.
+/// Fails like [`guest::requested`]; if an image cannot be booted; or with an unmet need: no QEMU,
+/// no kernel.
 pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::GuestParts>> {
     guest::requested(scenario)?
         .map(|requested| guest::GuestParts::obtain(requested, scenario))

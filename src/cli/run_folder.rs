@@ -1,4 +1,5 @@
-//! Whose runs a command obeys: a journal says what to remove and which processes to end.
+//! Checks of a run's folder before a command acts on it: its journal says what to remove and which
+//! processes to end.
 
 use super::output::typed;
 use anyhow::Result;
@@ -7,11 +8,11 @@ use iotax_units::{exit, shell};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the folder of runs, or of one run, without links. Refuses a folder that somebody else
-/// may have written to: the command `verb` does what is written there.
+/// Returns the folder of runs, or of one run, without links. Refuses a folder that another user may
+/// have written to, since the command `verb` does what is written there.
 ///
 /// # Errors
-/// Bad input with the owner, and who may use it.
+/// Bad input: says who may have written to it and what to do. Or the folder cannot be examined.
 pub fn own_folder(folder: &Path, verb: &str) -> Result<PathBuf> {
     iotax_store::check_own_folder(folder).map_err(|error| {
         let (user, own) =
@@ -37,7 +38,7 @@ pub fn own_folder(folder: &Path, verb: &str) -> Result<PathBuf> {
     })
 }
 
-/// Refuses a run whose folder was renamed if something of the run may remain.
+/// Refuses a run whose folder was renamed: the names of what the run made contain its id.
 ///
 /// # Errors
 /// Bad input.

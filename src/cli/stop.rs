@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Returns the flag that the first Ctrl-C (or a hang-up, or SIGTERM) sets.
+/// Returns the flag that the first Ctrl-C (or SIGTERM, or a hang-up) sets.
 ///
 /// # Errors
-/// When signals cannot be watched.
+/// Signals cannot be watched.
 pub fn flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -22,11 +22,11 @@ pub fn flag() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Returns the stop flag of a command that changes things back: the first Ctrl-C ends a wait, the
-/// second the command.
+/// Returns the stop flag of a command that undoes steps. The first Ctrl-C sets it, which ends a
+/// wait; the second ends the program with the exit code for an incomplete undo.
 ///
 /// # Errors
-/// When signals cannot be watched.
+/// Signals cannot be watched.
 pub fn flag_of_wait() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -1,7 +1,7 @@
-//! Capabilities of hardware: line rates by their standards and arithmetic, lower bounds of media,
+//! Capabilities of hardware: line rates of links by their standards, I/O rates of rotating disks,
 //! ratings of drives by their data sheets. These are facts with their sources; nothing is measured
-//! here. Rules compare published figures with them, and reports may as well. [`number`] reads
-//! figures in any notation, each with the interval that it represents.
+//! here. The audit's rules and the reports compare figures with them. [`number`] reads figures in
+//! any notation, each with the interval that it represents.
 #![forbid(unsafe_code)]
 
 mod link;
@@ -30,7 +30,7 @@ pub fn size_text(bytes: f64) -> String {
     }
 }
 
-/// Formats bytes with at least two digits.
+/// Formats bytes in MB or KB, with powers of 1000: `122 MB`, `4.2 MB`, `801 KB`.
 fn short(bytes: f64) -> String {
     match bytes {
         many if many >= 9.95e6 => format!("{:.0} MB", many / 1e6),
@@ -39,7 +39,7 @@ fn short(bytes: f64) -> String {
     }
 }
 
-/// Formats I/Os per second: `685k`, `195`.
+/// Formats I/Os per second: `1.25M`, `685k`, `195`.
 pub fn iops_text(iops: f64) -> String {
     match iops {
         large if large >= 999_500.0 => format!("{:.2}M", large / 1e6),

@@ -3,12 +3,13 @@
 use crate::number::Interval;
 use std::sync::OnceLock;
 
-/// Capacity of a link in one direction, in bytes per second.
+/// Capacity of a link, in bytes per second: in one direction, or in both together if it is half
+/// duplex.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// Rate of the wire after the line code, before any header.
+    /// Rate of the wire without the line code's bits, headers included.
     pub line: f64,
-    /// Rate of payloads in practice, from small packets to large ones.
+    /// Rate of payloads in practice: low with small packets, high with large ones.
     pub practical: Interval,
     /// Rate of payloads with the largest packets and nothing else on the link. No measurement of
     /// data that really crossed the link exceeds it.
@@ -27,7 +28,8 @@ impl Rate {
     }
 }
 
-/// A line of `links.txt`.
+/// A line of `links.txt`: a link of a family, with its Gb/s on the wire (of PCIe per lane) and the
+/// number by which the family calls it. The rate is of one lane.
 #[derive(Debug, PartialEq)]
 struct KnownLink {
     family: &'static str,
@@ -73,20 +75,21 @@ impl HardwareLink {
     }
 
     /// Returns the link of a family (`pcie`, `sata`, `sas`, `usb`, `ethernet`, `infiniband`) with
-    /// this many Gb/s on the wire, for PCIe per lane.
+    /// this many Gb/s on the wire, for PCIe per lane. `None` if no such link is known.
     pub fn of_speed(family: &str, gigabits: f64) -> Option<HardwareLink> {
         HardwareLink::all().rfind(|link| {
             link.known.family == family && (link.known.gigabits - gigabits).abs() < 1e-6
         })
     }
 
-    /// Returns the link that a family calls by a number: the generation of PCIe, the revision of
+    /// Returns the link that a family calls by this number: the generation of PCIe, the revision of
     /// SATA, the Gb/s of others.
     pub fn called(family: &str, number: f64) -> Option<HardwareLink> {
         HardwareLink::all().find(|link| link.known.family == family && link.known.called == number)
     }
 
-    /// Returns the link of a network card with this many Mb/s, as the kernel reports them.
+    /// Returns the link of an InfiniBand or Ethernet card for which the kernel reports this many
+    /// Mb/s.
     pub fn of_card(infiniband: bool, megabits: u64) -> Option<HardwareLink> {
         HardwareLink::of_speed(
             if infiniband { "infiniband" } else { "ethernet" },
@@ -94,7 +97,7 @@ impl HardwareLink {
         )
     }
 
-    /// Parses the name of a link as [`HardwareLink::name`] writes it.
+    /// Parses the name of a link exactly as [`HardwareLink::name`] writes it.
     pub fn parse_link_name(text: &str) -> Option<HardwareLink> {
         let (name, lanes) = text.rsplit_once(" x").unwrap_or((text, "1"));
         let link =
@@ -102,7 +105,8 @@ impl HardwareLink {
         (link.name() == text).then_some(link)
     }
 
-    /// Returns the link with that many lanes. Only PCIe has several: 1, 2, 4, 8, 12, 16 or 32.
+    /// Returns the link with that many lanes. `None` if no such link exists: PCIe has 1, 2, 4, 8,
+    /// 12, 16 or 32 lanes, all others have one.
     pub fn lanes(self, lanes: u8) -> Option<HardwareLink> {
         let known = if self.known.family == "pcie" {
             matches!(lanes, 1 | 2 | 4 | 8 | 12 | 16 | 32)
@@ -112,14 +116,12 @@ impl HardwareLink {
         known.then_some(HardwareLink { lanes, ..self })
     }
 
-    /// Returns true if the link carries one direction at a time: frames of SATA and packets of USB
-    /// 2.0.
+    /// Returns true if the link carries one direction at a time, as SATA and USB 2.0 do.
     pub fn is_half_duplex(self) -> bool {
         self.known.family == "sata" || (self.known.family == "usb" && self.known.called < 5.0)
     }
 
-    /// Returns the capacity in one direction, or of both directions together if the link is half
-    /// duplex.
+    /// Returns the capacity of one direction, or of both together if the link is half duplex.
     pub fn rate(self) -> Rate {
         self.known.rate.side_by_side(f64::from(self.lanes))
     }

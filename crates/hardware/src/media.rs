@@ -12,14 +12,15 @@ pub enum Medium {
     Optane,
 }
 
-/// Speeds of rotating disks in rpm, with their mean seek in milliseconds from their data sheets.
+/// Speeds of rotating disks in rpm, each with the mean seek time in milliseconds from data sheets.
 const SPINDLES: [(u32, f64); 4] = [(5400, 11.0), (7200, 8.5), (10_000, 4.5), (15_000, 3.5)];
 
-/// Largest gain from deep queues (32 and more): the drive takes the nearest I/O first.
+/// Largest factor by which a queue of 32 or more I/Os raises the rate: the drive serves the nearest
+/// I/O first.
 const GAIN_OF_QUEUES: f64 = 2.5;
 
-/// Returns the I/Os per second of a rotating disk at random places with a deep queue, where each
-/// takes a mean seek and half a turn: about 200 at 7200 rpm, 330 at 10,000, 455 at 15,000.
+/// Returns the most random I/Os per second of a rotating disk: one per mean seek and half a turn,
+/// times the gain from a deep queue. About 200 at 7200 rpm, 330 at 10,000, 455 at 15,000.
 pub fn hdd_iops(rpm: u32) -> f64 {
     let seek =
         SPINDLES.iter().min_by_key(|(speed, _)| speed.abs_diff(rpm)).map_or(8.5, |(_, seek)| *seek);

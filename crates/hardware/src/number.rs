@@ -15,7 +15,7 @@ pub use scan::{DecimalSign, Style, hedges, quantities, quantities_in, quantity, 
 pub use unit::cyrillic;
 pub use unit::{Measure, NumberUnit, PrefixBase, whole_unit as measure};
 
-/// All values between two ends, both included; a printed figure represents one.
+/// All values from `low` to `high`, both included, such as those that round to one printed figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub low: f64,
@@ -32,8 +32,8 @@ impl Interval {
         Interval { low: value - slack, high: value + slack }
     }
 
-    /// Returns true if both have a value in common; ends that differ by the rounding of a double
-    /// touch.
+    /// Returns true if the intervals have a value in common. Ends that differ by a rounding error
+    /// of a double (a relative 1e-12) count as equal.
     pub fn overlaps_with(self, other: Interval) -> bool {
         let reaches = |low: f64, high: f64| low <= high + 1e-12 * low.abs().max(high.abs());
         reaches(self.low, other.high) && reaches(other.low, self.high)
@@ -43,7 +43,7 @@ impl Interval {
         self.overlaps_with(Interval::exact(value))
     }
 
-    /// Returns the interval, widened by a fraction of its ends.
+    /// Returns the interval with each end moved outwards by `share` times the end's absolute value.
     pub fn wider(self, share: f64) -> Interval {
         Interval {
             low: self.low - share * self.low.abs(),
@@ -55,7 +55,7 @@ impl Interval {
         self.low + (self.high - self.low) / 2.0
     }
 
-    /// Returns all products of two intervals without negative values.
+    /// Returns the interval of all products. Neither interval may contain negative values.
     pub fn product_with(self, other: Interval) -> Interval {
         Interval { low: self.low * other.low, high: self.high * other.high }
     }
@@ -68,7 +68,8 @@ impl Interval {
         Interval { low: self.low + other.low, high: self.high + other.high }
     }
 
-    /// Returns all ratios of two intervals; `None` if the divisor may be zero or negative.
+    /// Returns the interval of all ratios `self / other`; `None` if `other` contains zero or a
+    /// negative value.
     pub fn ratio_to(self, other: Interval) -> Option<Interval> {
         // For a negative value the smallest divisor gives the lowest ratio.
         let least = if self.low < 0.0 { other.low } else { other.high };
@@ -77,8 +78,8 @@ impl Interval {
     }
 }
 
-/// A printed figure and its position, in the unit of its field: I/Os or bytes per second,
-/// nanoseconds, bytes, a count, percent.
+/// A printed figure and its position in the text. Its values are I/Os or bytes per second,
+/// nanoseconds, bytes, a count or percent, whichever the field or unit implies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrintedNumber {
     pub spot: TextSpan,
@@ -103,7 +104,7 @@ impl PrintedNumber {
     }
 }
 
-/// Precision that a sentence gives a figure.
+/// What the words or signs beside a figure say about its precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NumberHedge {
@@ -120,10 +121,11 @@ pub enum NumberHedge {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
     /// Figure in the base of its unit (bytes per second for `MB/s`, nanoseconds for `us`, percent
-    /// for `%`), at the position of number and unit.
+    /// for `%`). Its position covers the number and the unit.
     pub figure: PrintedNumber,
     pub unit: NumberUnit,
-    /// Amount of the unit that a printed 1 is: 1,048,576 for `MiB/s`, 1000 for `26.0k`.
+    /// Factor from the printed number to the base of the unit: 1,048,576 for `MiB/s`, 1000 for
+    /// `26.0k`.
     pub scale: f64,
     pub base: PrefixBase,
     /// Number of printed digits after the point.
@@ -137,8 +139,9 @@ impl Quantity {
     }
 }
 
-/// Returns the figure for a value that was printed with that many digits after the point. Its
-/// interval is half a unit of the last digit to either side.
+/// Returns the figure for a value that was printed with `decimals` digits after the point, in units
+/// of `scale`. Its interval extends half a unit of the last digit to either side; with more than 12
+/// decimals it is the value alone.
 pub fn rounded(spot: TextSpan, printed: f64, decimals: usize, scale: f64) -> PrintedNumber {
     let half = POWERS.get(decimals).map_or(0.0, |power| 0.5 / power);
     PrintedNumber {
@@ -151,9 +154,9 @@ pub fn rounded(spot: TextSpan, printed: f64, decimals: usize, scale: f64) -> Pri
 
 const POWERS: [f64; 13] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12];
 
-/// Reads the plain decimal number that a text begins with (`118.47us`). Also returns the number of
-/// its bytes and of its digits after the point; `None` if there is no number. An exponent counts
-/// (`1.2e+06`).
+/// Reads the plain decimal number that a text begins with (`118.47us`, `1.2e+06`). Returns its
+/// value, its length in bytes and its number of digits after the point. `None` if there is no
+/// number, if its exponent is beyond 60 or -60, or if it is beyond 1e60.
 pub fn leading(text: &str) -> Option<(f64, usize, usize)> {
     let bytes = text.as_bytes();
     let run =
@@ -182,13 +185,13 @@ pub fn leading(text: &str) -> Option<(f64, usize, usize)> {
     Some((parsed(&text[..end])?, end, decimals))
 }
 
-/// Largest number that is read. No tool prints more, and it remains finite in any unit.
+/// Largest absolute value that is read. No tool prints more, and it remains finite in any unit.
 const LARGEST: f64 = 1e60;
-/// Largest power of ten that is read, which also limits the rounding of a 0.
+/// Largest exponent that is read, without its sign. It also excludes zeros such as `0e300`.
 const MOST_POWER: i32 = 60;
 
-/// Parses a text that is a number; `None` for other text, and for a number that a unit could make
-/// infinite.
+/// Parses a number. `None` for other text, and for a number beyond 1e60 or -1e60, which a unit
+/// could make infinite.
 pub fn parsed(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.abs() <= LARGEST)
 }

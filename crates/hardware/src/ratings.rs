@@ -16,8 +16,7 @@ mod tests;
 pub use file::Fault;
 pub use name::words_with_spans;
 
-/// Values that data sheets rate, in the words of a scenario's `[rating]`, which also uses this
-/// type.
+/// Values that data sheets rate. A scenario's `[rating]` has the same ones, under the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriveRatings {
@@ -69,7 +68,7 @@ pub enum RatedWrites {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatedDrive {
     pub name: String,
-    /// Names of the drive; the words of each, the last of which may continue.
+    /// Names of the drive. A `*` at the end of one stands for any further letters of its last word.
     pub models: Vec<String>,
     pub media: Medium,
     pub rpm: Option<u32>,
@@ -80,11 +79,11 @@ pub struct RatedDrive {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Size {
-    /// Bytes; `None` for the maximum of a family.
+    /// In bytes. `None` if the figures are the maximum of a whole family.
     pub capacity: Option<f64>,
     pub parts: Vec<String>,
-    /// Figures in I/Os per second, bytes per second and nanoseconds, in the order of
-    /// [`DriveRatings::ALL`].
+    /// Rated figures in I/Os per second, bytes per second and nanoseconds, in the order of
+    /// [`DriveRatings::ALL`]. `None` if not rated.
     figures: [Option<f64>; 6],
 }
 
@@ -114,7 +113,7 @@ impl DriveMatch<'_> {
     }
 }
 
-/// All known drives; a copy shares them.
+/// All known drives. Clones share the data.
 #[derive(Clone, Debug, Default)]
 pub struct Ratings {
     drives: Arc<[RatedDrive]>,
@@ -128,22 +127,22 @@ pub fn builtin_ratings() -> &'static Ratings {
     KNOWN.get_or_init(|| Ratings::read(include_str!("ratings.toml")).unwrap_or_default())
 }
 
-/// Factor above a rating that is more than scatter: data sheets round, and drives of one model
-/// differ.
+/// Factor by which a figure must exceed a rating to contradict it: data sheets round, and drives of
+/// one model differ.
 pub const ABOVE_RATING: f64 = 1.1;
-/// Factor below a rated latency that is more than scatter: the rated latency is a typical one, and
-/// an SLC cache answers sooner.
+/// Share of a rated latency below which a latency contradicts the rating: the rated latency is a
+/// typical one, and an SLC cache answers sooner.
 pub const BELOW_RATED_LATENCY: f64 = 0.75;
 
-/// Relative difference below which capacities are equal: 1000 GB and 1024 GB.
+/// Relative difference below which capacities count as equal, such as 1000 GB and 1024 GB.
 const SAME_CAPACITY: f64 = 0.05;
 
 impl Ratings {
-    /// Reads a file of ratings.
+    /// Reads the text of a file of ratings.
     ///
     /// # Errors
-    /// Names the first line and key at fault: an impossible value, an unknown key, no source, a
-    /// duplicate name.
+    /// Names the line and usually the key of a fault: text that is not TOML, an unknown or missing
+    /// key, an impossible value, or a name that two drives have.
     pub fn read(text: &str) -> Result<Ratings, Fault> {
         Ok(Ratings::from_drives(file::drives(text)?, 0))
     }
@@ -156,9 +155,9 @@ impl Ratings {
         }
     }
 
-    /// Returns these ratings with those of a user's file on top. An entry of the same name is
-    /// replaced. Others are added, and win over entries that have the same name, or more letters in
-    /// the same words.
+    /// Returns these ratings with those of a user's file added. An entry replaces an old one of the
+    /// same `name`. Where models of several drives match equally many words of a text, a user's
+    /// drive wins.
     ///
     /// # Errors
     /// Fails like [`Ratings::read`].
@@ -197,7 +196,9 @@ impl Ratings {
         self.match_of(first.drive, capacity.or_else(part).or_else(printed))
     }
 
-    /// Returns a drive by its index, in a capacity if one is known.
+    /// Returns the drive with this index of [`Ratings::drives`], with the size of this capacity in
+    /// bytes, or with all sizes if that is `None`. Returns `None` if there is no such drive or
+    /// size.
     pub fn match_of(&self, drive: usize, capacity: Option<f64>) -> Option<DriveMatch<'_>> {
         let found = self.drives.get(drive)?;
         let sizes = match capacity {
@@ -207,7 +208,8 @@ impl Ratings {
         Some(DriveMatch { drive: found, sizes })
     }
 
-    /// Returns the index of the size with a capacity; the entry of a whole family fits any.
+    /// Returns the index of a drive's size that is within 5 % of this capacity in bytes, else of
+    /// the entry for its whole family. `None` if the drive has neither.
     pub fn sized(&self, drive: usize, bytes: f64) -> Option<usize> {
         let sizes = &self.drives.get(drive)?.sizes;
         let near = |size: &Size| {

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-/// Position of a word: a line of a page and the bytes in it.
+/// Position of a word or figure: the line of a text, and the range of bytes in that line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextSpan {
     /// Index of the line, from 0.
     pub line: u32,
     pub start: u32,
-    /// Byte after the last.
+    /// Offset of the byte after the last one.
     pub end: u32,
 }
 

@@ -1,10 +1,10 @@
-//! How the processors of a guest are run.
+//! Acceleration of a guest: KVM or QEMU's emulator (TCG).
 
-/// Executor of the guest's instructions.
+/// What executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accel {
     Kvm,
-    /// QEMU's translator. Its figures are not representative.
+    /// QEMU's emulator. Results with it are not representative of KVM.
     Tcg,
 }
 

@@ -1,6 +1,6 @@
-//! The start of a guest, from a command line until it answers: who executes, QEMU as a child, and a
-//! watch over its boot with limits. A guest that says nothing is given up with the last words of
-//! its console and of QEMU, never waited for.
+//! Boot of a guest until its agent answers: choice of the acceleration, time limits, connection to
+//! QEMU and to the agent. A guest that does not boot is given up with the last lines of its console
+//! and of QEMU's output.
 
 use super::qmp::{Qmp, QmpError, QmpEvent};
 use super::signs::{self, Sign, Signs, without_controls};
@@ -24,17 +24,17 @@ use std::time::{Duration, Instant};
 /// Acceleration that the user asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requested {
-    /// KVM where it runs on the processor, else TCG.
+    /// KVM if the processor itself virtualises; TCG if KVM is absent or emulated.
     Auto,
     Kvm,
     Tcg,
 }
 
-/// Chooses who executes the guest. If the figures are not those of real virtualisation, also
-/// returns the note that every output carries.
+/// Chooses the acceleration of a guest. Also returns a note, to be shown with every result, if
+/// results are not representative of KVM on a real processor.
 ///
 /// # Errors
-/// An unmet need: KVM was demanded and is not there.
+/// An unmet need: KVM was demanded and is absent.
 pub fn choose_accel(
     requested: Requested,
     probe: &KvmProbe,
@@ -53,32 +53,32 @@ pub fn choose_accel(
     }
 }
 
-/// Largest factor by which other guests beside it may lengthen a boot.
+/// Largest factor by which boot limits grow when several guests share a processor.
 const MOST_TURNS: u32 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BootLimits {
-    /// Time until the first byte on the console.
+    /// Time limit for the first byte on the console.
     pub life: Duration,
     pub ready: Duration,
     pub answer: Duration,
-    /// Limit without anything that is read or said before the boot loader, for somebody else's
-    /// system.
+    /// Time without console output or reads of the system's disk, before the boot loader is read,
+    /// after which a guest with somebody else's system is given up. `None` for iotax's own guests.
     pub idle: Option<Duration>,
 }
 
 impl BootLimits {
-    /// Returns the limits of one guest.
+    /// Returns the limits for one guest. `nested` is true if this host is itself emulated by TCG;
+    /// `own_system` is true if the guest boots an image with a system of its own.
     ///
-    /// A kernel needs less than a second on a processor, and some seconds in the translator. The
-    /// rest is for loaded machines: with ten builds beside it on two processors a boot in the
-    /// translator took 65 s. There patience costs least, as nothing is left to try after it. In a
-    /// guest that is translated itself (nested), all takes many times as long: its console was
-    /// silent for more than two minutes.
+    /// Under KVM a kernel boots within a second, under TCG within some seconds. The rest of a limit
+    /// is for loaded machines: a boot under TCG took 65 s beside ten builds on two processors.
+    /// Limits are longest under TCG, since no other acceleration is left to try. TCG within TCG
+    /// takes many times as long: such a guest's console was silent for more than two minutes.
     ///
-    /// A system that is not ours starts whatever it likes before our agent, and may wait two
-    /// minutes for a network. [`Signs`] report that it never will. A firmware that finds nothing is
-    /// done within seconds in the translator.
+    /// A system of its own starts other services before the agent, and may wait two minutes for a
+    /// network. If it will never start, [`Signs`] mostly report it earlier. A firmware without a
+    /// system to boot is done within seconds, even under TCG.
     pub fn for_guest(accel: Accel, nested: bool, own_system: bool) -> BootLimits {
         let limits = BootLimits::of_ours(accel, nested);
         match own_system {
@@ -91,8 +91,8 @@ impl BootLimits {
         }
     }
 
-    /// Returns the limits when this many guests share one processor while they boot. The factor is
-    /// capped, so that a guest that hangs is found within an hour.
+    /// Returns the limits when this many guests share one processor while they boot: multiplied by
+    /// that number, but at most by 8, so that a guest that hangs is still given up.
     #[must_use]
     pub fn of_crowd(self, guests: u32) -> BootLimits {
         let times = guests.clamp(1, MOST_TURNS);
@@ -105,9 +105,9 @@ impl BootLimits {
         }
     }
 
-    /// Returns how long the agent in somebody else's guest waits for the rest of that system: half
-    /// of the patience that this host has for the agent. The other half is for what comes before
-    /// it.
+    /// Returns how long the agent waits for a guest's own system to finish starting: half of the
+    /// time that this host waits for the agent. The other half is for the boot before the agent
+    /// starts.
     pub fn for_the_system(&self) -> Duration {
         self.ready / 2
     }
@@ -127,17 +127,17 @@ impl BootLimits {
     }
 }
 
-/// Returns true if this machine is itself translated by QEMU, which then reports so as the
-/// processor's name.
+/// Returns true if this machine is itself a guest that QEMU emulates by TCG, which shows in the
+/// name of its processor.
 pub fn is_translated(probe: &Probe) -> bool {
     facts::cpu(probe).model.is_some_and(|model| model.starts_with("QEMU TCG"))
 }
 
-/// A guest whose agent can be spoken to.
+/// A running guest whose agent has opened its port.
 #[derive(Debug)]
 pub struct BootedGuest {
     pub qmp: Qmp,
-    /// The agent's port. The guest powers off when it is closed.
+    /// Connection to the agent's port. The guest powers off when it is closed.
     pub port: UnixStream,
 }
 
@@ -146,7 +146,7 @@ pub struct BootedGuest {
 pub struct BootError {
     pub failure: BootFailure,
     pub accel: Accel,
-    /// True if anything was on the console.
+    /// True if the guest wrote anything to its console.
     pub alive: bool,
     pub fate: Option<Box<str>>,
     pub last_words: Box<str>,
@@ -173,8 +173,8 @@ pub enum BootFailure {
 }
 
 impl BootError {
-    /// Returns true if KVM does not run guests here, so that TCG is worth a try: the guest never
-    /// lived.
+    /// Returns true if the failure suggests that KVM cannot run guests here, so that TCG is worth a
+    /// try: with KVM, the guest was silent, died or was stopped before it wrote to its console.
     pub fn blames_kvm(&self) -> bool {
         let kvm_like = matches!(
             self.failure,
@@ -184,12 +184,12 @@ impl BootError {
     }
 }
 
-/// Resets a running guest as hard as a crash of its kernel would, and returns when its QEMU has
-/// begun again: QEMU, its caches and all that serves its disks live on. The agent's port must be
-/// hung up then, before the new kernel is there.
+/// Resets a running guest as abruptly as a crash of its kernel, and returns once QEMU has reset it.
+/// QEMU, its caches and the servers of its disks keep running. The caller must then close the
+/// agent's port before the new kernel is up.
 ///
 /// # Errors
-/// When QEMU refuses or does not answer.
+/// QEMU refuses, does not answer, or reports no reset within 20 s.
 pub fn reset(qmp: &mut Qmp) -> Result<(), QmpError> {
     // An earlier reset, or that the port was opened then, must not be taken for one of now.
     while qmp.next_event(Duration::ZERO)?.is_some() {}
@@ -208,12 +208,12 @@ pub fn reset(qmp: &mut Qmp) -> Result<(), QmpError> {
     })
 }
 
-/// Waits for a guest that was just started, or [`reset`] in its QEMU (`earlier`), until its agent's
-/// port is open. The port is connected at once: a guest nobody has connected to waits, and one
-/// whose host has gone powers off.
+/// Waits until the agent of a guest has opened its port. The guest was just started or, if
+/// `earlier` is the connection to its QEMU, just [`reset`]. This host connects to the port first:
+/// the guest waits for that, and powers off when the connection is lost.
 ///
 /// # Errors
-/// [`BootError`]; the process is left to the caller, who knows how to end it.
+/// [`BootError`]. The caller must end QEMU's process if it still runs.
 pub fn connect(
     earlier: Option<Qmp>,
     files: &GuestFiles,
@@ -239,9 +239,10 @@ pub fn connect(
 }
 
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Time for a firmware without a sign; on a processor it is done within two seconds.
+/// Time without progress after which a firmware under KVM is given up. It normally takes less than
+/// two seconds.
 const KVM_IDLE: Duration = Duration::from_secs(20);
-/// Time for devices to finish what was under way.
+/// Time limit of a reset, during which devices finish their I/O.
 const RESET_LIMIT: Duration = Duration::from_secs(20);
 
 struct Boot<'a> {
@@ -256,8 +257,8 @@ struct Boot<'a> {
 }
 
 impl Boot<'_> {
-    /// Connects to the control socket, which appears some milliseconds after the start of the
-    /// process.
+    /// Connects to QEMU's control socket, which appears some milliseconds after the process starts.
+    /// Fails if the process ends or a boot limit passes first.
     fn control(&mut self) -> Result<Qmp, BootFailure> {
         loop {
             match Qmp::connect(&self.files.qmp, self.limits.answer) {
@@ -340,7 +341,8 @@ impl Boot<'_> {
         }
     }
 
-    /// Waits for the end of the process: the socket closes before it has said its last word.
+    /// Waits up to two seconds for the process to end: it closes its socket before it writes its
+    /// last output.
     fn await_end(&self) {
         let begin = Instant::now();
         while runs(self.process) && begin.elapsed() < Duration::from_secs(2) {
@@ -349,7 +351,8 @@ impl Boot<'_> {
     }
 }
 
-/// Returns the bytes that were read of the image with the system, where QEMU reports them.
+/// Returns the number of bytes that the guest has read from the disk with its own system. `None` if
+/// it has no such disk.
 fn system_read(qmp: &mut Qmp) -> Result<Option<u64>, BootFailure> {
     let answer = qmp.execute("query-blockstats", Value::Null).map_err(died_or)?;
     let drives = answer.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -381,8 +384,8 @@ fn port_is_open(qmp: &mut Qmp) -> Result<bool, BootFailure> {
         .any(|device| device["label"] == PORT_CHARDEV && device["frontend-open"] == true))
 }
 
-/// Checks that the guest was not stopped: KVM that meets something that it cannot run stops the
-/// guest instead of ending QEMU.
+/// Checks that the guest runs. If KVM meets something that it cannot run, it stops the guest
+/// instead of ending QEMU.
 fn stopped(qmp: &mut Qmp) -> Result<(), BootFailure> {
     let status = qmp.execute("query-status", Value::Null).map_err(BootFailure::Control)?;
     match status["status"].as_str() {
@@ -397,8 +400,8 @@ fn has_content(path: &Path) -> bool {
 
 const LAST_LINES: usize = 20;
 
-/// Returns the last 20 lines of the console and of QEMU's own words, each under a heading; for the
-/// end of an error. Empty when neither said anything.
+/// Returns the last 20 lines of QEMU's error output and of the console, each under a heading, to be
+/// appended to an error. Empty if there is no output.
 pub fn last_words(files: &GuestFiles) -> String {
     let mut text = String::new();
     for (heading, path) in
@@ -416,7 +419,7 @@ pub fn last_words(files: &GuestFiles) -> String {
     text
 }
 
-/// Returns how the guest's QEMU ended; `None`: it runs.
+/// Returns how the guest's QEMU ended. `None` if it still runs.
 pub fn fate(process: &ProcessId) -> Option<String> {
     let end = end_of(process)?;
     let hint = match end.contains("SIGKILL") {

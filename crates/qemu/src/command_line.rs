@@ -1,7 +1,6 @@
-//! QEMU's command line, made of a checked description and of nothing else: no process is started
-//! and no file touched here but to ask an installed QEMU for its version. Refuses combinations that
-//! QEMU would silently weaken (aio=native without O_DIRECT) or that could destroy an image opened
-//! by two.
+//! QEMU's command line, made from the checked description of a guest: no process is started and no
+//! file touched. Refuses combinations that QEMU would silently weaken (aio=native without O_DIRECT)
+//! or that could destroy an image opened by two processes.
 
 use super::system_image::SystemImage;
 use super::{init, root};
@@ -14,10 +13,10 @@ use iotax_units::exit::Failed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The program, as Debian, Fedora, Arch and Ubuntu name it.
+/// Name of QEMU's program on Debian, Ubuntu, Fedora and Arch.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
-/// QEMU's block layer as a process of its own.
+/// Name of QEMU's storage daemon: its block layer as a separate process.
 pub const STORAGE_DAEMON: &str = "qemu-storage-daemon";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +28,8 @@ pub enum MachineType {
 impl MachineType {
     pub const ALL: &[(&str, MachineType)] = &[("q35", MachineType::Q35), ("pc", MachineType::Pc)];
 
-    /// Returns the board's options, which turn off what no guest of ours uses.
+    /// Returns the value of `-machine`: the board, with devices that no guest of iotax uses turned
+    /// off.
     fn options(self) -> &'static str {
         match self {
             MachineType::Q35 => "q35,sata=off,smbus=off,smm=off,vmport=off,hpet=off",
@@ -42,11 +42,11 @@ impl MachineType {
 pub struct Memory {
     /// Size in bytes: whole MiB, at least 128.
     pub bytes: u64,
-    /// True if another process reaches into it.
+    /// True if another process accesses the memory.
     pub shared: bool,
-    /// Bytes of a huge page; `None` for ordinary pages.
+    /// Size of the huge pages in bytes; `None` for ordinary pages.
     pub huge_page: Option<u64>,
-    /// NUMA node of the host that it is bound to.
+    /// NUMA node of the host that the memory is bound to; `None` for any.
     pub node: Option<u32>,
 }
 
@@ -60,7 +60,8 @@ impl Memory {
     }
 }
 
-/// OVMF: UEFI for guests. The variables of a guest are gone with it.
+/// Files of OVMF, the UEFI firmware for guests. What a guest writes to the variables is lost when
+/// it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firmware {
     pub code: PathBuf,
@@ -72,7 +73,7 @@ pub enum GuestStart {
     Kernel {
         kernel: PathBuf,
         initrd: PathBuf,
-        /// The root image of a lab, which is only read; `None`: the guest stays in its initramfs.
+        /// Root image of a lab, which is only read; `None` if the guest stays in its initramfs.
         root: Option<PathBuf>,
     },
     Image {
@@ -85,20 +86,21 @@ pub enum GuestStart {
 pub struct GuestSpec {
     /// Unique within the run: letters, digits, `-`, `_`.
     pub name: String,
-    /// The run's tag, found again in the process's command line: same letters.
+    /// Tag of the run, by which its processes are found in /proc. Same characters as in `name`.
     pub run_tag: String,
     pub vcpus: u32,
     pub memory: Memory,
     pub machine: MachineType,
-    /// UEFI before the kernel; `None`: the kernel at once.
+    /// UEFI firmware; `None` for QEMU's default BIOS.
     pub firmware: Option<Firmware>,
     pub accel: Accel,
-    /// Rate of the guest's time-stamp counter in kHz, where the guest cannot find it itself.
+    /// Rate of the guest's time-stamp counter in kHz, for guests that cannot measure it reliably;
+    /// `None` for others.
     pub tsc_khz: Option<u32>,
     pub disks: Vec<DiskSpec>,
     pub card: Option<Card>,
     pub start: GuestStart,
-    /// Sockets and logs, see [`GuestFiles`]: the run's directory, mode 0700.
+    /// Directory of the sockets and logs of [`GuestFiles`]: the run's, mode 0700.
     pub directory: PathBuf,
 }
 
@@ -108,13 +110,13 @@ pub struct Card {
     pub tap: String,
     /// The card's hardware address: `52:54:00:0a:0b:0c`.
     pub mac: String,
-    /// True if this host's kernel serves it, past QEMU.
+    /// True if this host's kernel serves the card (vhost-net) instead of QEMU.
     pub vhost: bool,
     /// Pairs of queues, 1 or more.
     pub queues: u16,
 }
 
-/// Pairs of queues that QEMU gives a tap device at most.
+/// Largest number of queue pairs that QEMU gives a tap device.
 pub const MOST_NET_QUEUES: u16 = 256;
 
 pub const CARD_MODULE: &str = "virtio_net";
@@ -127,7 +129,7 @@ pub const PORT_DEVICE: &str = "agent-port";
 const STEPS_CHARDEV: &str = "steps";
 const STEPS_DEVICE: &str = "steps-port";
 
-/// The id of the disk with somebody else's system, as QMP's query-blockstats shows it.
+/// Id of the disk from which a guest boots its own system, as QMP's query-blockstats shows it.
 pub const SYSTEM_DRIVE: &str = "system";
 
 impl GuestSpec {
@@ -146,10 +148,11 @@ impl GuestSpec {
     }
 }
 
-/// Returns the command line after [`PROGRAM`].
+/// Returns the words of the command line after [`PROGRAM`].
 ///
 /// # Errors
-/// Bad input: the guest or the disk, and what is wrong with it.
+/// Bad input: names the guest, and what is wrong with it or one of its disks; or the path of a
+/// socket is too long.
 pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     check_guest(spec)?;
     let files = spec.files()?;
@@ -194,7 +197,7 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     Ok(line.into_words())
 }
 
-/// Adds the ports. Port 0 is the console's, which is not used.
+/// Adds the agents' virtio-serial ports. Port 0, which is reserved for a console, is not used.
 fn ports(line: &mut CommandLine, files: &GuestFiles) {
     let first = (PORT_CHARDEV, PORT_DEVICE, init::PORT_NAME, &files.port);
     let second =
@@ -212,8 +215,8 @@ fn ports(line: &mut CommandLine, files: &GuestFiles) {
     }
 }
 
-/// Adds the network card. There is no script: the tap is there and a port of its bridge. There is
-/// no ROM either, which would boot from the network.
+/// Adds the network card. QEMU runs no script: the tap exists and is a port of its bridge. The card
+/// has no ROM, which would boot from the network.
 fn card(line: &mut CommandLine, card: &Card) {
     let many = (card.queues > 1).then_some(card.queues);
     let tap = OptionValue::beginning_with("tap")
@@ -234,8 +237,8 @@ fn card(line: &mut CommandLine, card: &Card) {
     );
 }
 
-/// Adds the root of a lab, opened like somebody else's system: for reading only, with QEMU's locks,
-/// under a temporary overlay. So several labs share one image, and each finds it as it was built.
+/// Adds the root disk of a lab. Its image is opened read-only and with QEMU's locks, under a
+/// temporary overlay, so that several labs can share it and each finds it as it was built.
 fn root_disk(line: &mut CommandLine, root: &Path) {
     let drive =
         OptionValue::new("if", "none").set("id", "root").set("snapshot", "on").set("driver", "raw");
@@ -245,10 +248,10 @@ fn root_disk(line: &mut CommandLine, root: &Path) {
     line.option("-device", device.set("serial", root::SERIAL));
 }
 
-/// Adds the image, which is opened for reading only and with QEMU's locks: several guests can use
-/// it, and none while somebody writes it. What the guest writes goes to a temporary overlay (qcow2,
-/// in TMPDIR or /var/tmp, unlinked at once). `strict`: no disk under test is ever booted from
-/// instead.
+/// Adds the disk of a guest's own system, its seed, and a network card that leads nowhere. The
+/// image is opened read-only and with QEMU's locks: several guests can use it, but not while a
+/// process writes it. What the guest writes goes to a temporary overlay (qcow2, in TMPDIR or
+/// /var/tmp, unlinked at once). With `strict=on` the guest never boots from a disk under test.
 fn system_disks(line: &mut CommandLine, image: &SystemImage, seed: &Path) {
     let file = |value: OptionValue, path: &Path| {
         value.set("file.driver", "file").set("file.filename", path)
@@ -323,12 +326,11 @@ fn memory_backend(memory: &Memory) -> OptionValue {
         .set("prealloc", on_off(memory.huge_page.is_some()))
 }
 
-/// Returns the kernel's command line. `panic=-1` with -no-reboot: a kernel that panics ends QEMU at
-/// once instead of waiting to be missed. What only shortens the boot is left to the translator: on
-/// a processor the guest keeps its own defaults, mitigations above all. Where the translator gets
-/// no processor for a moment the timer seems dead to the kernel, which then panics, and the
-/// time-stamp counter several times too slow, by which the guest's clock then runs too fast: under
-/// KVM it knows better.
+/// Returns the kernel's command line. With `panic=-1` and -no-reboot, a kernel that panics ends
+/// QEMU at once instead of hanging. Options that shorten the boot are set only under TCG: under KVM
+/// the guest keeps its defaults, mitigations above all. When TCG gets no processor for a moment, a
+/// kernel may take its timer for dead and panic, and may measure the time-stamp counter as several
+/// times too slow, so that its clock runs too fast.
 fn kernel_command_line(spec: &GuestSpec) -> String {
     let mut words = vec!["console=ttyS0", "quiet", "panic=-1"];
     if spec.accel == Accel::Tcg {

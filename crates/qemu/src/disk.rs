@@ -1,5 +1,5 @@
-//! A disk of a guest as QEMU gets it: cache mode, how the host's I/O is issued, the block node. How
-//! it reaches the guest is its way's business.
+//! A guest's disk as QEMU opens it: cache mode, how the host's I/O is issued, block node. How it is
+//! attached to the guest is up to its [`AttachWay`].
 
 use super::version::Version;
 use crate::attach::way::AttachWay;
@@ -26,7 +26,7 @@ pub enum Cache {
     Writeback,
     Writethrough,
     Directsync,
-    /// Writes through it, and never flushes it: a crash of the host loses data.
+    /// Uses the host's page cache and ignores the guest's flushes: a crash of the host loses data.
     Unsafe,
 }
 
@@ -74,7 +74,7 @@ impl Aio {
     }
 }
 
-/// Kind of the file below, which decides QEMU's block driver.
+/// Kind of file that the disk is on, which determines QEMU's block driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     File,
@@ -93,9 +93,9 @@ impl Backend {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DetectZeroes {
     Off,
-    /// Turns them into "write zeroes".
+    /// Turns writes of zeros into QEMU's "write zeroes" requests.
     On,
-    /// Turns them into discards; needs `discard`.
+    /// Turns writes of zeros into discards; needs `discard`.
     Unmap,
 }
 
@@ -116,7 +116,7 @@ impl DetectZeroes {
 pub enum DiskServer {
     #[default]
     Qemu,
-    /// The process that serves this socket.
+    /// Another process, by the socket on which it listens.
     Daemon(PathBuf),
     /// The kernel's SCSI target, by the WWN of its port.
     Kernel(String),
@@ -127,11 +127,11 @@ pub enum DiskServer {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spdk {
     pub rpc: PathBuf,
-    /// Mask of the reactors that may serve the disk; `None`: the target's choice.
+    /// CPU mask of the target's reactors that may serve the disk; `None` for the target's choice.
     pub cpumask: Option<String>,
-    /// Name of the controller and of the bdev, once it is planned.
+    /// Name of the vhost controller and of the bdev. Set when the guest is planned.
     pub name: String,
-    /// Socket of the controller, once it is planned.
+    /// Socket of the vhost controller. Set when the guest is planned.
     pub socket: PathBuf,
 }
 
@@ -140,38 +140,40 @@ pub struct Spdk {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskSpec {
     pub way: &'static dyn AttachWay,
-    /// Absolute path of what is below; for an image of Ceph's, the ceph.conf of its cluster.
+    /// Absolute path of the file or device that the disk is on; for an image in Ceph, of the
+    /// cluster's ceph.conf.
     pub path: PathBuf,
     pub rbd: Option<Box<RbdImage>>,
     pub backend: Backend,
     /// Offset of the disk's part in `path`, in bytes.
     pub offset: u64,
-    /// Bytes that are shown to the guest; `None` for all of them.
+    /// Length of the disk's part of `path` in bytes; `None` if it extends to the end.
     pub bytes: Option<u64>,
-    /// Images in that part; `None` if it is raw.
+    /// The qcow2 images in the disk's part of `path`; `None` for a raw disk.
     pub qcow2: Option<Qcow2>,
     pub cache: Cache,
     pub aio: Aio,
-    /// True if the guest's discards reach what is below.
+    /// True if the guest's discards are passed on to `path`.
     pub discard: bool,
     pub detect_zeroes: DetectZeroes,
-    /// True if the guest's writes go to a temporary overlay of QEMU's, gone with it; what is below
-    /// is only read.
+    /// True if the guest's writes go to a temporary overlay, which QEMU drops when it ends. `path`
+    /// is then only read.
     pub snapshot: bool,
     /// Number of I/O threads that serve the disk; 0 for QEMU's main loop.
     pub iothreads: u16,
     /// Number of queues; `None` for QEMU's default, one for each vCPU.
     pub num_queues: Option<u16>,
-    /// Requests that fit a queue; `None` for QEMU's default.
+    /// Number of requests that a queue holds; `None` for QEMU's default.
     pub queue_size: Option<u16>,
-    /// Serial by which the guest finds it: 1 to 20 letters, digits, `-`, `_`. Virtio cuts longer
-    /// ones.
+    /// Serial number by which the guest finds the disk: 1 to 20 letters, digits, `-`, `_`. Virtio
+    /// cuts off longer ones.
     pub serial: String,
     pub read_only: bool,
-    /// True if others open the image too, so that QEMU takes no locks. Only with `read_only`.
+    /// True if other processes open the image too, so that QEMU takes no locks. Only with
+    /// `read_only`.
     pub share_read: bool,
-    /// True if others write other parts of `path`: QEMU's lock is on the whole, and would keep them
-    /// out.
+    /// True if several guests each have a part of `path`. QEMU then takes no lock, which would be
+    /// on the whole file.
     pub shared_out: bool,
     pub server: DiskServer,
 }
@@ -183,8 +185,9 @@ impl DiskSpec {
         self.with_settings(OptionValue::new("driver", self.format()).set("node-name", name))
     }
 
-    /// Adds the drive of a QEMU device. Only -drive makes a temporary overlay (qcow2, in TMPDIR or
-    /// /var/tmp, unlinked at once); its raw node then has a name of its own.
+    /// Adds the block node `name`, for a device of QEMU to use. With `snapshot` it is made by
+    /// -drive, which alone makes a temporary overlay (qcow2, in TMPDIR or /var/tmp, unlinked at
+    /// once), and `name` is the overlay.
     pub fn add_drive(&self, line: &mut CommandLine, name: &str) {
         if !self.snapshot {
             line.option("-blockdev", self.node(name));
@@ -228,17 +231,18 @@ impl DiskSpec {
         }
     }
 
-    /// Returns true if QEMU locks what is below against other QEMUs.
+    /// Returns true if QEMU locks the file or device against other QEMU processes.
     pub(super) fn is_locked(&self) -> bool {
         !self.share_read && !self.shared_out
     }
 
-    /// Returns QEMU's word for the disk's format.
+    /// Returns the disk's format in QEMU's words: `qcow2` or `raw`.
     pub fn format(&self) -> &'static str {
         if self.qcow2.is_some() { "qcow2" } else { "raw" }
     }
 
-    /// Returns an option that only QEMU's block layer provides, if the disk's way bypasses that.
+    /// Returns the option `format` or `snapshot` if the disk uses it and its way of attachment does
+    /// not support it.
     fn beyond_its_way(&self) -> Option<&'static str> {
         let asked = [("format", self.qcow2.is_some()), ("snapshot", self.snapshot)];
         let lacks = self.way.lacking_options();
@@ -248,10 +252,11 @@ impl DiskSpec {
             .map(|(option, _)| option)
     }
 
-    /// Refuses options that would mislead, destroy data, or be weakened by QEMU without a word.
+    /// Checks the disk's path, serial number and options, also against its way of attachment.
     ///
     /// # Errors
-    /// Why.
+    /// Says what is wrong, such as an option that would mislead, destroy data, or be weakened by
+    /// QEMU silently.
     pub fn check_disk_spec(&self) -> Result<(), String> {
         let disk = self;
         if !disk.path.is_absolute() {
@@ -271,7 +276,8 @@ impl DiskSpec {
     /// [`DiskSpec::check_disk_spec`].
     ///
     /// # Errors
-    /// Why.
+    /// Names an option that is out of range, or that does not go with another one or with the way
+    /// of attachment.
     pub fn check_options(&self) -> Result<(), String> {
         let disk = self;
         if disk.aio == Aio::Native && !disk.cache.direct() {
@@ -325,8 +331,8 @@ impl DiskSpec {
     }
 }
 
-/// Returns the folder in which a QEMU makes temporary overlays, by what it finds in TMPDIR: from
-/// 8.0 on not in /tmp, which is memory in many a place.
+/// Returns the folder in which QEMU makes temporary overlays: `tmpdir`, its TMPDIR, or else
+/// /var/tmp. From version 8.0 on /var/tmp replaces /tmp, which is often in memory.
 pub fn overlay_folder(tmpdir: Option<PathBuf>, qemu: Option<Version>) -> PathBuf {
     let usual = || PathBuf::from("/var/tmp");
     match tmpdir.filter(|folder| !folder.as_os_str().is_empty()) {

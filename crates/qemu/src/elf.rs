@@ -1,6 +1,5 @@
-//! The little of ELF that a guest needs: a named section of a kernel module, and a program without
-//! its debugging sections. Only 64-bit little-endian files; anything else is refused, never guessed
-//! at.
+//! Reads what guests need of ELF files: a section of a kernel module, a note, a program without its
+//! debug information. Only 64-bit little-endian files; all others are refused.
 
 use anyhow::{Context, Result, ensure};
 use elf::ElfBytes;
@@ -26,12 +25,12 @@ pub fn section<'a>(file: &'a [u8], name: &str) -> Result<Option<&'a [u8]>> {
     found.map(|header| Ok(file.section_data(&header).context(DAMAGED)?.0)).transpose()
 }
 
-/// Returns the program without what follows its last loadable segment (debug information, symbols,
-/// section table), which is what the kernel maps. A tenth of the size for a build with debug
-/// information, and a guest has to unpack it.
+/// Returns the file up to the end of its last segment, which is all that the kernel maps: without
+/// debug information, symbols and section table. A build with debug information shrinks to a tenth;
+/// a guest has to unpack what is left.
 ///
 /// # Errors
-/// Not ELF64 little-endian, dynamically linked, or a table that points outside the file.
+/// Not ELF64 little-endian, dynamically linked, or a table or segment that ends outside the file.
 pub fn loadable(file: &[u8]) -> Result<Vec<u8>> {
     let parsed = parsed(file)?;
     let header = &parsed.ehdr;
@@ -51,10 +50,10 @@ pub fn loadable(file: &[u8]) -> Result<Vec<u8>> {
     Ok(kept)
 }
 
-/// Returns true if the section has a note of that owner and type.
+/// Returns true if the section exists and has a note of that owner and type.
 ///
 /// # Errors
-/// As [`section`].
+/// Fails like [`section`].
 pub fn has_note(file: &[u8], name: &str, owner: &str, kind: u32) -> Result<bool> {
     // The kernel's notes lie at every fourth byte, whatever the section says of itself.
     let mut notes =
@@ -69,7 +68,7 @@ pub fn has_note(file: &[u8], name: &str, owner: &str, kind: u32) -> Result<bool>
     Ok(notes.any(own))
 }
 
-/// Bytes of the header of the file, and what in it leads to sections.
+/// Size of an ELF file's header, in bytes.
 const HEADER: u64 = 64;
 const SECTIONS_AT: usize = 40;
 const SECTION_COUNT: usize = 60;

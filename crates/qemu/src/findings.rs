@@ -1,4 +1,4 @@
-//! Findings of this machine for its guests.
+//! Checks of this machine for what guests need.
 
 use crate::{command_line as qemu, kernel, ovmf, version};
 use iotax_drivers::spdk;
@@ -10,8 +10,8 @@ use iotax_sys::kvm::{KvmProbe, probe_kvm};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Findings of this machine for guests, for the needs; whoever makes labs adds what it knows of
-/// them.
+/// Checks of this machine for what guests need. `lab` always fails: the crate that can start labs
+/// replaces it.
 pub const FINDINGS: GuestProbe = GuestProbe {
     kvm: kvm_state,
     qemu: || version::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),

@@ -1,28 +1,29 @@
-//! Sockets and logs of a guest: their names in the run's directory, and whether Linux takes them.
+//! Sockets and logs of a guest: their names in the run's directory, and a check of the sockets'
+//! paths.
 
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
-/// The files of a running guest, by name in the run's directory.
+/// Files of a guest in the run's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFiles {
     pub qmp: PathBuf,
     pub port: PathBuf,
-    /// The socket of the port of the agent that performs steps; only a lab has one.
+    /// Socket of the port to the agent that performs steps; only a lab has one.
     pub steps: Option<PathBuf>,
     pub console: PathBuf,
     /// Output of QEMU itself.
     pub stderr: PathBuf,
 }
 
-/// Longest path of a socket: sun_path has 108 bytes, one for the final NUL.
+/// Largest length of a socket's path in bytes: sun_path has 108, one of them for the final NUL.
 const LONGEST_SOCKET_PATH: usize = 107;
 
 impl GuestFiles {
-    /// Names the files of a guest.
+    /// Returns the files of the guest with this name. Creates none of them.
     ///
     /// # Errors
-    /// Bad input: a path that no Unix socket can have.
+    /// Bad input: the path of a socket is too long.
     pub fn new(directory: &Path, guest: &str) -> Result<GuestFiles, Failed> {
         let file = |ending: &str| directory.join(format!("{guest}.{ending}"));
         let files = GuestFiles {
@@ -36,10 +37,11 @@ impl GuestFiles {
         Ok(files)
     }
 
-    /// Names the files of a lab, which has one more port.
+    /// Returns the files of the lab with this name, which has a second agent and a socket for it.
+    /// Creates none of them.
     ///
     /// # Errors
-    /// As [`GuestFiles::new`].
+    /// Fails like [`GuestFiles::new`].
     pub fn of_lab(directory: &Path, guest: &str) -> Result<GuestFiles, Failed> {
         let steps = directory.join(format!("{guest}.steps"));
         can_be_sockets([&steps])?;
@@ -51,10 +53,10 @@ impl GuestFiles {
     }
 }
 
-/// Checks that Linux takes these as paths of sockets.
+/// Checks that Linux accepts these as paths of sockets.
 ///
 /// # Errors
-/// Bad input: one is too long.
+/// Bad input: names the longest path if it has more than 107 bytes.
 pub fn can_be_sockets<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Failed> {
     let bytes = |path: &&PathBuf| path.as_os_str().len();
     match paths.into_iter().max_by_key(bytes).filter(|path| bytes(path) > LONGEST_SOCKET_PATH) {

@@ -1,5 +1,6 @@
-//! Images made by QEMU's storage daemon, which takes its orders by QMP and ends when the image is
-//! made, or when we do. It sees only the stretch that the image may take and refuses to go beyond.
+//! Creates qcow2 images by QEMU's storage daemon, which is controlled over QMP and ends when the
+//! image is made or iotax ends. The daemon sees only the part of the file or device that the image
+//! may take.
 
 use crate::command_line::STORAGE_DAEMON;
 use crate::disk::Backend;
@@ -17,41 +18,42 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Runs QEMU's `blockdev-create` with `driver=qcow2`.
+/// Creation of a qcow2 image by QEMU's `blockdev-create`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeImage {
     /// File or device that the image is in.
     pub on: PathRef,
     pub block: bool,
     pub offset: u64,
-    /// Most bytes that the image may take.
+    /// Most bytes of the file or device that the image may take, from `offset` on.
     pub room: u64,
-    /// Bytes of the disk in the image.
+    /// Size in bytes of the disk that the image contains.
     pub bytes: u64,
-    /// Bytes of a cluster.
+    /// Size of a cluster in bytes.
     pub cluster: u64,
-    /// True if every cluster has its place from the start (QEMU's `preallocation=metadata`).
+    /// True if every cluster is allocated from the start (QEMU's `preallocation=metadata`).
     pub mapped: bool,
     /// True if refcounts are not kept up to date with every write.
     pub lazy_refcounts: bool,
 }
 
 impl MakeImage {
-    /// Returns QEMU's word for the preallocation of clusters.
+    /// Returns the value of QEMU's option `preallocation`.
     pub fn preallocation(&self) -> &'static str {
         if self.mapped { "metadata" } else { "off" }
     }
 }
 
-/// Time limit of an answer of the daemon's; places for the clusters of a large image are reckoned
-/// between two of them.
+/// Time limit for each answer of the daemon, which may be late while it allocates the clusters of a
+/// large image.
 const ANSWER: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Makes the image.
+/// Creates the image, with a storage daemon that runs only for that.
 ///
 /// # Errors
-/// With the daemon's words: what is below cannot be opened, or the image does not fit.
+/// The daemon cannot be run, cannot open the file or device, or the image does not fit. Includes
+/// the daemon's output.
 pub fn make_image(image: &MakeImage) -> Result<()> {
     let (ours, theirs) = UnixStream::pair().context("cannot make a pair of sockets")?;
     let mut daemon = start_storage_daemon(image, theirs)?;

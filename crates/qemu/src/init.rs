@@ -1,8 +1,8 @@
-//! PID 1 of a guest: mounts, loads modules, hands the agent its port, reaps, and powers off when
-//! the agent ends or the host goes away, however hard it dies. It guards a child that does the
-//! work, so that a crash of the agent leaves last words on the console instead of a kernel panic.
-//! Refuses to act outside a guest: see [`is_init`]. In somebody else's guest ([`supervise`]) the
-//! same is done by a process that its seed starts.
+//! PID 1 of a guest. It mounts file systems, loads modules, connects the agent to its port, reaps
+//! processes, and powers off when the agent ends or the host disappears. The agent is a child
+//! process, so that its crash leaves a message on the console instead of a kernel panic. Does
+//! nothing outside a guest: see [`is_init`]. In a guest with its own system ([`supervise`]) a
+//! process that the seed starts does the same.
 
 use super::initramfs::MODULES_LIST;
 use super::root;
@@ -27,29 +27,29 @@ use std::time::{Duration, Instant};
 /// Name of the virtio-serial port between host and agent.
 pub const PORT_NAME: &str = "iotax.0";
 
-/// Name of the port of the agent that performs steps, which only a lab has: so a long step is in no
-/// load's way.
+/// Name of the virtio-serial port of the agent that performs steps. Only a lab has this second
+/// port, so that a long step does not delay the load.
 pub const STEPS_PORT_NAME: &str = "iotax.1";
 
 const PREFIX: &str = "iotax-init: ";
 
-/// Variable that is set for the child that serves the port, which it has as standard input: a
-/// socket to PID 1.
+/// Environment variable that marks the child process that runs the agent. The child's standard
+/// input is a socket to PID 1, which relays it to the port.
 const SERVE_VARIABLE: &str = "IOTAX_INIT_SERVES";
 
-/// Time limit for the port, which the driver offers some milliseconds after its module is loaded;
-/// far later under an emulator.
+/// Time limit for the port to appear: normally some milliseconds after its driver is loaded, far
+/// later under an emulator.
 const PORT_LIMIT: Duration = Duration::from_secs(20);
 
 /// Time after which a guest that nobody connects to powers off: its host died between start and
 /// connect.
 const ORPHAN_LIMIT: Duration = Duration::from_secs(180);
 
-/// Time for the agent's last words to reach the host.
+/// Time limit for the agent's last output to reach the host.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 
-/// Returns true if this process is PID 1 of a guest made by [`super::initramfs`], or the child that
-/// serves it.
+/// Returns true if this process is PID 1 of a guest made by [`super::initramfs`], or PID 1's child
+/// that runs the agent.
 pub fn is_init() -> bool {
     let first =
         std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == "/init");
@@ -60,9 +60,9 @@ fn is_serving_child() -> bool {
     std::env::var_os(SERVE_VARIABLE).is_some() && std::os::unix::process::parent_id() == 1
 }
 
-/// Runs the life of a guest; called first thing in `main` when [`is_init`]. `serve` gets the port,
-/// readable and writable, and returns when the host says goodbye. PID 1 never returns: it powers
-/// off. In the child the exit code of `serve` is returned.
+/// Runs PID 1 of a guest or, in its child, the agent. `main` calls it first of all if [`is_init`].
+/// PID 1 never returns: it powers the guest off. The child calls `serve` with the connection to the
+/// host, readable and writable, and returns success if `serve` does.
 pub fn run(serve: fn(File) -> Result<()>) -> ExitCode {
     if is_serving_child() {
         return serve_port(serve);
@@ -84,13 +84,13 @@ fn serve_port(serve: fn(File) -> Result<()>) -> ExitCode {
     }
 }
 
-/// Runs the life of the agent in a guest whose system is not ours, where the seed started this
-/// process as root. It waits until that system has started, for `patience` at most (less than its
-/// host waits for it), then does what PID 1 of our own guests does. It never returns: it powers the
-/// guest off.
+/// Runs the agent in a guest with its own system, where the seed starts this process as root. Waits
+/// until that system has started, for `patience` at most (which must be less than the host waits),
+/// then does what PID 1 of iotax's own guests does. Never returns on success: it powers the guest
+/// off.
 ///
 /// # Errors
-/// Where there is no such port: this is no guest of ours, and is left alone.
+/// No port for the agent appears within 20 s. Then this is no guest of iotax, and is left running.
 pub fn supervise(patience: Duration) -> Result<std::convert::Infallible> {
     // A module that the system loads only when it finds the port is there by then.
     find_port(PORT_NAME, PORT_LIMIT)?;
@@ -104,8 +104,8 @@ pub fn supervise(patience: Duration) -> Result<std::convert::Infallible> {
     power_off()
 }
 
-/// Waits until the system has started: while services still start they take the processors that are
-/// to be measured with.
+/// Waits until systemd has started the system, for `patience` at most: services that still start
+/// would use processors during the measurement. Returns at once without systemd.
 fn await_system(patience: Duration) {
     let begin = Instant::now();
     let mut question = Command::new("systemctl");
@@ -127,7 +127,8 @@ fn await_system(patience: Duration) {
     }
 }
 
-/// Returns true if a program ends in time; ends it if not. `None`: it cannot be started.
+/// Runs a program and returns true if it ends within the limit. Otherwise kills it and returns
+/// false. `None` if it cannot be started.
 fn ends_within(program: &mut Command, limit: Duration) -> Option<bool> {
     let begin = Instant::now();
     let mut asked = program.spawn().ok()?;
@@ -171,15 +172,15 @@ fn read_command_line() -> Result<String> {
     std::fs::read_to_string("/proc/cmdline").context("cannot read the kernel's command line")
 }
 
-/// Starts this program again as the agent; standard output stays the console.
+/// Starts this program again as the agent. Its standard output stays the console.
 fn own_agent(socket: UnixStream) -> Result<Pid> {
     let mut agent = Command::new("/proc/self/exe");
     agent.arg0("/init").args(std::env::args_os().skip(1)).env(SERVE_VARIABLE, "1");
     spawn_agent(agent, socket)
 }
 
-/// Agents that PID 1 watches. The lock is held while one is started, so that its end is never taken
-/// for another's.
+/// Agents that PID 1 watches. The lock is held while one is started, so that its end is not noticed
+/// before its process id is recorded.
 #[derive(Default)]
 struct Agents(Mutex<Vec<GuestAgent>>);
 
@@ -214,8 +215,9 @@ impl Agents {
     }
 }
 
-/// Serves the port for steps. The agent starts when the host comes, which may be late: a host that
-/// never does is missed at the first port. A guest that could perform no step is of no use.
+/// Starts a thread that waits for the host to connect to the port for steps, then starts the agent
+/// there. There is no time limit: a host that never connects is noticed at the first port. If the
+/// agent cannot be started, the guest powers off.
 fn serve_steps(path: PathBuf, agents: Arc<Agents>) -> Result<()> {
     let serve = move || {
         let port = open_port(&path)?;
@@ -242,8 +244,8 @@ fn open_port(path: &Path) -> Result<File> {
     port.with_context(|| format!("cannot open {}", path.display()))
 }
 
-/// Waits for the host, starts the agent, which gets its end of the relay, and returns when it (or
-/// another) has ended.
+/// Waits for the host to connect, starts the agent with a socket that is relayed to the port, and
+/// returns when an agent (this or another one) has ended.
 fn serve_host(
     port_path: PathBuf,
     agents: &Agents,
@@ -267,8 +269,8 @@ fn say(line: &str) {
     };
 }
 
-/// Opens the serial line again in a system that is not ours: a login there hangs up whoever had it
-/// open before.
+/// Opens the serial line, in a guest with its own system. It is opened for each message, because a
+/// login on it closes it for all others. `None` for PID 1 of iotax's own guests.
 fn serial_line() -> Option<File> {
     let flags = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).ok()?;
     let open = || File::options().write(true).custom_flags(flags).open("/dev/ttyS0").ok();
@@ -287,8 +289,7 @@ fn power_off() -> ! {
     std::process::exit(1)
 }
 
-/// Types and places of the mounts that the agent and the programs that it starts expect. /dev/shm
-/// is for fio.
+/// File system types and mount points that the agent and its programs expect. /dev/shm is for fio.
 const MOUNTS: &[(&str, &str)] = &[
     ("proc", "/proc"),
     ("sysfs", "/sys"),
@@ -307,8 +308,8 @@ fn mount_all() -> Result<()> {
     Ok(())
 }
 
-/// Loads the modules in the order of their list and returns their number. One that is loaded
-/// already counts.
+/// Loads the modules in the order of their list. Returns their number, including those that were
+/// already loaded.
 fn load_modules() -> Result<usize> {
     let path = Path::new("/").join(MODULES_LIST);
     let list = std::fs::read_to_string(&path)
@@ -349,8 +350,8 @@ fn port_named(class: &Path, name: &str) -> Option<PathBuf> {
     port.file_name().map(PathBuf::from)
 }
 
-/// Waits for the host. Until it has connected, reading gives end-of-file and poll gives a hang-up
-/// at once: there is nothing to wait on, so it is asked again and again.
+/// Waits until the host has connected, with a time limit. Until then a read returns end of file and
+/// poll a hang-up, both at once. So nothing can block for it, and it is polled.
 fn await_host(port: &File) -> Result<()> {
     let begin = Instant::now();
     while hung_up(port)? {
@@ -377,16 +378,15 @@ fn hung_up(port: &File) -> Result<bool> {
     }
 }
 
-/// Receives from the thread that passes on the agent's last answers, which sends when there are no
-/// more.
+/// Receives one message when all of the agent's answers have been passed on to the host.
 type Drained = Receiver<()>;
 
-/// Gives the agent a socket, and has two threads here pass on what comes and goes. The one that
-/// reads sees the host go, even when the agent is stuck, and powers off; nothing is synced then, as
-/// what the guest wrote died with the run. The port itself must have one reader only: a second
-/// thread in poll() on it takes a fresh buffer out of the queue, the interrupt then finds nothing
-/// new, and the reader is not woken (virtio_console in Linux 6.1; about one in 10,000 messages was
-/// left lying until the next one).
+/// Returns a socket for the agent, which two threads relay to and from the port. The thread that
+/// reads the port notices when the host disappears, even if the agent hangs, and powers off. It
+/// syncs nothing, since what the guest wrote is lost with the run. Only one thread may read the
+/// port: a second one in poll() takes a fresh buffer out of the queue, the interrupt then finds
+/// nothing new, and the reader is not woken (virtio_console in Linux 6.1; about one in 10,000
+/// messages was delayed until the next one).
 fn relay(port: File) -> Result<(UnixStream, Drained)> {
     let (ours, agents) = UnixStream::pair().context("cannot make a socket for the agent")?;
     let (mut from_agent, mut to_host) = (ours.try_clone()?, port.try_clone()?);
@@ -428,7 +428,7 @@ fn spawn_agent(mut agent: Command, socket: UnixStream) -> Result<Pid> {
     Pid::from_raw(i32::try_from(child.id())?).context("the agent has no process id")
 }
 
-/// Reaps whatever was orphaned until an agent itself ends, and returns that agent.
+/// Reaps orphaned processes until an agent ends, and returns that agent.
 fn reap_until_end_of_one(agents: &Agents) -> Result<GuestAgent> {
     loop {
         match wait(WaitOptions::empty()) {

@@ -1,6 +1,6 @@
-//! The guest's root: a cpio archive in the kernel's "newc" form with this program as /init, the
-//! modules in loading order and the few directories that are mounted over. Nothing of the host gets
-//! in but what is named, and no cpio program is needed.
+//! Initramfs of a guest: a cpio archive in the kernel's "newc" format with this program as /init,
+//! the modules in loading order and the directories that are mount points. It contains nothing else
+//! from the host, and needs no cpio program.
 
 use super::elf;
 use super::kernel::{Kernel, Origin};
@@ -9,14 +9,16 @@ use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// File with the loading order in the guest: the path of a module on each line.
+/// File in the guest that lists the modules' paths in loading order, one per line.
 pub const MODULES_LIST: &str = "etc/iotax-modules";
 
-/// Builds the initramfs of a guest: `program` (static, for it finds no library there) as /init, and
-/// the modules that it boots with, and `more`.
+/// Builds the initramfs of a guest: `program` (statically linked, since there are no libraries) as
+/// /init, and the modules that every guest needs, those named in `more`, and those that they depend
+/// on.
 ///
 /// # Errors
-/// The program or a module cannot be read, or is not what it should be.
+/// The program or a module cannot be read or is not of the expected format; the kernel does not
+/// have a module.
 pub fn build(program: &Path, kernel: &Kernel, more: &[String]) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
     for directory in ["proc", "sys", "dev", "tmp", "run", "etc", "lib", "lib/modules", "mnt"] {
@@ -44,7 +46,8 @@ fn add_modules(archive: &mut Archive, kernel: &Kernel, more: &[String]) -> Resul
     archive.file(MODULES_LIST, 0o644, list.as_bytes())
 }
 
-/// A newc archive as it grows. Names are relative; parents must come before what is in them.
+/// A newc archive under construction. Names are relative; a directory must be added before its
+/// contents.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -63,10 +66,10 @@ impl Archive {
         self.add(&ArchiveEntry { name, mode: 0o040_755, device: (0, 0), content: &[] })
     }
 
-    /// Adds a character device, mode 0600.
+    /// Adds a character device with mode 0600.
     ///
     /// # Errors
-    /// As [`Archive::file`].
+    /// Fails like [`Archive::file`].
     pub fn character_device(&mut self, name: &str, major: u32, minor: u32) -> Result<()> {
         self.add(&ArchiveEntry { name, mode: 0o020_600, device: (major, minor), content: &[] })
     }
@@ -74,7 +77,7 @@ impl Archive {
     /// Adds a file owned by root.
     ///
     /// # Errors
-    /// A name that is absolute, empty or has a NUL; content that the format's 32 bits do not hold.
+    /// The name is absolute, empty or contains a NUL; the content is 4 GiB or larger.
     pub fn file(&mut self, name: &str, permissions: u32, content: &[u8]) -> Result<()> {
         self.add(&ArchiveEntry { name, mode: 0o100_000 | permissions, device: (0, 0), content })
     }
@@ -118,11 +121,11 @@ impl Archive {
     }
 }
 
-/// Builds the initramfs of a guest on this kernel's modules, with more of them than every guest
-/// has.
+/// Builds the initramfs of a guest from a kernel's folder of modules. `more` names modules in
+/// addition to those of every guest.
 ///
 /// # Errors
-/// When the agent or a module cannot be read.
+/// Fails like [`build`].
 pub fn initramfs_for(agent: &Path, modules: &Path, more: &[String]) -> Result<Vec<u8>> {
     let kernel = Kernel {
         version: modules.file_name().unwrap_or_default().to_string_lossy().into_owned(),

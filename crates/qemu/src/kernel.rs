@@ -33,20 +33,19 @@ pub enum Origin {
     Cached,
 }
 
-/// Result of a look at the machine, before anything is downloaded.
+/// Kernel that guests can boot, or the packages that contain one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelSource {
     Ready(Kernel),
-    /// Packages that hold a kernel (some 70 MB to download, some 400 MB while they are unpacked).
+    /// Packages with a kernel: some 70 MB to download, some 400 MB while they are unpacked.
     Packages(Vec<String>),
 }
 
-/// Finds a kernel of this machine: the running one if it will do, else the newest; then the newest
-/// in the cache, which so stays the same from run to run; then what the distribution's packages
-/// offer. Downloads nothing.
+/// Finds a kernel for guests: the running one, else the newest installed one with which a guest can
+/// boot, else the newest in iotax's cache, else the distribution's packages. Downloads nothing.
 ///
 /// # Errors
-/// If there is no kernel: why, in words. The need `guest-kernel` names what supplies one.
+/// Says why there is no kernel.
 pub fn find_kernel_source() -> Result<KernelSource, String> {
     let running = rustix::system::uname();
     let own = installed(Path::new("/"), &running.release().to_string_lossy());
@@ -60,8 +59,8 @@ pub fn find_kernel_source() -> Result<KernelSource, String> {
 /// process that does the same is waited for.
 ///
 /// # Errors
-/// An unmet need (exit code 3) when there is no kernel and no package; else what failed in
-/// downloading or unpacking.
+/// An unmet need (exit code 3) if there is neither a kernel nor a package with one; or why
+/// downloading or unpacking failed.
 pub fn obtain() -> Result<Kernel> {
     match find_kernel_source() {
         Ok(KernelSource::Ready(kernel)) => Ok(kernel),
@@ -76,10 +75,10 @@ pub fn obtain() -> Result<Kernel> {
     }
 }
 
-/// Returns the image to give to QEMU. On a processor that is the kernel's own; in the translator
-/// unpacking it is half of the boot, so it is unpacked here, once, into the cache. Where that
-/// cannot be done (a kernel without PVH entry or with another packing, no room in the cache) the
-/// kernel's own boots as well, only later.
+/// Returns the kernel image to give to QEMU. Under KVM that is the kernel's own. Under TCG,
+/// decompressing it takes half of the boot, so it is decompressed here, once, into the cache. If
+/// that fails (no PVH entry, unknown compression, no room), it is the kernel's own, which boots
+/// more slowly.
 pub fn bootable(kernel: &Kernel, accel: Accel) -> PathBuf {
     let unpacked = (accel == Accel::Tcg)
         .then(|| cache_directory().and_then(|cache| unpacked_image(kernel, &cache).ok()));
@@ -102,11 +101,12 @@ fn unpacked_image(kernel: &Kernel, cache: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Type of the note with the entry that QEMU jumps to, XEN_ELFNOTE_PHYS32_ENTRY.
+/// Type of the ELF note with the entry point that QEMU jumps to: XEN_ELFNOTE_PHYS32_ENTRY.
 const PVH_ENTRY: u32 = 18;
 
-/// Returns the ELF file inside of a bzImage; its place is in the header of x86's boot protocol
-/// since 2.08 (Linux 2.6.26).
+/// Returns the ELF file inside a bzImage, packed by xz or zstd, without its debug information. The
+/// header of x86's boot protocol says where it is (since version 2.08, Linux 2.6.26). Refuses a
+/// kernel without PVH entry.
 fn unpack_image(image: &[u8]) -> Result<Vec<u8>> {
     let number =
         |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
@@ -124,8 +124,8 @@ fn unpack_image(image: &[u8]) -> Result<Vec<u8>> {
     elf::loadable(&unpacked)
 }
 
-/// Returns $XDG_CACHE_HOME/iotax/kernels, or the same in ~/.cache; `None` when neither variable is
-/// an absolute path.
+/// Returns $XDG_CACHE_HOME/iotax/kernels, or ~/.cache/iotax/kernels. `None` if neither
+/// XDG_CACHE_HOME nor HOME is an absolute path.
 pub fn cache_directory() -> Option<PathBuf> {
     let absolute =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -133,7 +133,8 @@ pub fn cache_directory() -> Option<PathBuf> {
     Some(cache.join("iotax/kernels"))
 }
 
-/// Finds the kernel under `root`/boot (or beside its modules, as Fedora and Arch have it).
+/// Returns the kernel with the release `running` below `root`, else the newest one there with which
+/// a guest can boot. Images are in boot/ or beside their modules (Fedora, Arch).
 pub fn installed(root: &Path, running: &str) -> Option<Kernel> {
     let found = kernels_below(root, Origin::Installed);
     let newest = || found.iter().max_by(|a, b| compare_versions(&a.version, &b.version));
@@ -147,10 +148,11 @@ pub fn cached(cache: &Path) -> Option<Kernel> {
         .max_by(|a, b| compare_versions(&a.version, &b.version))
 }
 
-/// Directories that may hold /lib/modules: packages for a merged /usr carry usr/lib.
+/// Directories below a root that may contain modules: packages for a merged /usr have usr/lib.
 const MODULES: &[&str] = &["lib/modules", "usr/lib/modules"];
 
-/// Finds every kernel below `root` that can be read and has what a guest needs.
+/// Returns the kernels below `root` whose image can be read and whose modules suffice for a guest
+/// to boot, one for each version.
 fn kernels_below(root: &Path, origin: Origin) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = Vec::new();
     for modules in MODULES.iter().flat_map(|part| entries(&root.join(part))) {
@@ -171,7 +173,7 @@ fn kernels_below(root: &Path, origin: Origin) -> Vec<Kernel> {
     kernels
 }
 
-/// Returns the entries of a folder; empty if it cannot be read.
+/// Returns the paths of a folder's entries; empty if it cannot be read.
 pub fn entries(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();
@@ -202,10 +204,11 @@ fn compare_versions(a: &str, b: &str) -> Ordering {
     parts(a).cmp(&parts(b))
 }
 
-/// Packages that depend on a kernel: Debian's, then Ubuntu's from the smallest.
+/// Packages that depend on a kernel's package: Debian's, then Ubuntu's from the smallest.
 const METAPACKAGES: &[&str] = &["linux-image-amd64", "linux-image-virtual", "linux-image-generic"];
 
-/// Time for a package of some 80 MB over a slow network, or unpacked onto a slow disk.
+/// Time limit to download a package of some 80 MB over a slow network, or to unpack it onto a slow
+/// disk.
 const FETCHES_WITHIN: Duration = Duration::from_secs(3600);
 
 fn packages() -> Result<Vec<String>, String> {
@@ -227,7 +230,8 @@ fn depends(package: &str) -> Vec<String> {
     output.map(|output| parse_depends(&String::from_utf8_lossy(&output.stdout))).unwrap_or_default()
 }
 
-/// Parses `  Depends: NAME` and the first choice of an alternative (` |Depends: NAME`).
+/// Returns the names in the lines `  Depends: NAME` and ` |Depends: NAME` (an alternative) of
+/// apt-cache's output.
 fn parse_depends(text: &str) -> Vec<String> {
     let names = text
         .lines()
@@ -235,8 +239,8 @@ fn parse_depends(text: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Resolves a metapackage to the versioned packages with the image and, where they are split, the
-/// modules.
+/// Returns the versioned packages on which a metapackage depends: of the image and, if they are
+/// split off, of the modules. Empty if apt does not know it.
 fn resolve(meta: &str, depends: &dyn Fn(&str) -> Vec<String>) -> Vec<String> {
     let (mut found, mut open) = (BTreeSet::new(), vec![meta.to_owned()]);
     while let Some(package) = open.pop() {
@@ -284,8 +288,8 @@ fn download(packages: &[String], cache: &Path) -> Result<Kernel> {
     cached(cache).with_context(|| format!("the kernel in {} vanished", target.display()))
 }
 
-/// Removes leftovers of a process that was killed here. The caller holds the lock, so they are not
-/// in use.
+/// Removes the unfinished folders (`.new-*`) of killed processes from a cache. The caller holds its
+/// lock, so none is in use.
 pub fn remove_leftovers(cache: &Path) {
     for path in entries(cache) {
         if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".new-")) {
@@ -338,7 +342,8 @@ fn run_packager(command: &mut Command, what: &str) -> Result<()> {
     )
 }
 
-/// Folders of a package's drivers that no guest of ours has a device for: nearly half of it.
+/// Folders in a kernel's package with drivers for devices that no guest has: nearly half of the
+/// package.
 pub const PRUNED: &[&str] = &[
     "sound",
     "drivers/gpu",

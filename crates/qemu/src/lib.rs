@@ -1,6 +1,6 @@
-//! A guest as QEMU starts it: its command line, its kernel, initramfs and PID 1, its boot, QMP, its
-//! disks and their settings read back. docs/guest.md shows how they fit together. Which guest a
-//! stack needs is decided by the layers.
+//! Guests in QEMU: command line, kernel, initramfs and PID 1, boot, QMP, disks and their effective
+//! settings. docs/guest.md shows how they fit together. Which guest a stack needs is up to the
+//! crate of the layers.
 #![forbid(unsafe_code)]
 
 pub mod accel;
@@ -35,7 +35,8 @@ mod tests;
 pub mod throttle;
 pub mod version;
 
-/// Returns the word that takes the place of a device that only a step will know, in a command line.
+/// Returns the placeholder, in a command line, for the path of a device that only a step will make
+/// known.
 pub fn below_placeholder(number: usize) -> String {
     format!("/@below{number}@")
 }

@@ -1,15 +1,15 @@
-//! Kernel modules for a guest: found under /lib/modules/VERSION, unpacked, and put in the order in
-//! which they have to be loaded. What a module needs is read from the module itself (`depends=` and
-//! `softdep=` in its .modinfo section), never from modules.dep: that file is written by depmod when
-//! a package is installed, and ours is only unpacked.
+//! Kernel modules for a guest: found below /lib/modules/VERSION, decompressed, and sorted into
+//! loading order. Dependencies are read from each module (`depends=` and `softdep=` in its .modinfo
+//! section), not from modules.dep: depmod writes that file when a package is installed, and iotax
+//! only unpacks packages.
 
 use super::{elf, packing};
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Modules with which a guest boots, named by hand: PCI transport, disk, and the port to the agent.
-/// The modules that these need are found out.
+/// Modules that every guest needs to boot: PCI transport, disk, and the port to the agent. Their
+/// dependencies are read from the modules.
 pub const BOOT: &[&str] = &["virtio_pci", "virtio_blk", "virtio_console"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Module {
     pub image: Vec<u8>,
 }
 
-/// The modules below one /lib/modules/VERSION.
+/// Modules of one kernel, below its /lib/modules/VERSION.
 pub struct Tree {
     files: BTreeMap<String, PathBuf>,
     builtin: BTreeSet<String>,
@@ -27,10 +27,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Lists the modules and reads modules.builtin.
+    /// Lists the modules' files and reads modules.builtin. A missing folder of modules counts as
+    /// empty.
     ///
     /// # Errors
-    /// The directory cannot be read.
+    /// A folder or modules.builtin cannot be read.
     pub fn open(root: &Path) -> Result<Tree> {
         let mut files = BTreeMap::new();
         // updates/ comes last, as it replaces modules of the same name (depmod's default search
@@ -45,7 +46,7 @@ impl Tree {
         Ok(Tree { files, builtin, root: root.to_owned() })
     }
 
-    /// Returns true if the kernel has it, as a module or built in.
+    /// Returns true if the kernel has the module, as a file or built in.
     pub fn has_module(&self, name: &str) -> bool {
         self.builtin.contains(name) || self.files.contains_key(name)
     }
@@ -54,10 +55,12 @@ impl Tree {
         BOOT.iter().all(|name| self.has_module(name))
     }
 
-    /// Returns these modules and all that they need, in loading order.
+    /// Returns these modules and those that they depend on, in loading order, without those that
+    /// are built in. A soft dependency that the kernel does not have is left out.
     ///
     /// # Errors
-    /// The kernel lacks one, or a file cannot be unpacked or read.
+    /// The kernel does not have another module, or a module's file cannot be read or decompressed
+    /// or is not a module.
     pub fn load_order(&self, names: &[&str]) -> Result<Vec<Module>> {
         let mut order = ModuleOrder { tree: self, done: BTreeSet::new(), modules: Vec::new() };
         for name in names {
@@ -123,8 +126,8 @@ impl Needs {
     }
 }
 
-/// Returns the modules to load before: `pre: a b post: c` loads a and b before the module, c after
-/// it; only the first matter for a disk.
+/// Returns the modules to load before this one, from the words of a `softdep=`: a and b in `pre: a
+/// b post: c`. Those to load after it (c) do not matter for a disk.
 fn pre_dependencies(words: &str) -> impl Iterator<Item = &str> {
     let mut pre = false;
     words.split_whitespace().filter(move |word| {

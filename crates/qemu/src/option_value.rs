@@ -1,5 +1,5 @@
-//! Words of a command line of QEMU and of its storage daemon, with their options quoted as these
-//! programs read them.
+//! Words of the command lines of QEMU and its storage daemon, with values quoted as these programs
+//! read them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,7 +10,7 @@ use std::path::Path;
 pub struct OptionValue(OsString);
 
 impl OptionValue {
-    /// Begins with a lone word: `virtio-blk-pci`.
+    /// Begins a value with a word that has no key: `virtio-blk-pci`.
     pub fn beginning_with(word: &str) -> OptionValue {
         OptionValue(word.into())
     }
@@ -27,7 +27,7 @@ impl OptionValue {
         self
     }
 
-    /// Adds a key, if it has a value.
+    /// Adds `key=value` if there is a value.
     pub fn maybe(self, key: &str, value: Option<impl ToString>) -> OptionValue {
         match value {
             Some(value) => self.set(key, value.to_string()),
@@ -75,7 +75,7 @@ pub fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// Returns a Unix socket that the program listens on, as a character device.
+/// Returns the character device of a Unix socket on which the program itself listens.
 pub fn socket(id: &str, path: &Path) -> OptionValue {
     OptionValue::beginning_with("socket")
         .set("id", id)

@@ -1,11 +1,12 @@
-//! A disk of a guest in a few words, for a plan.
+//! Short description of a guest's disk, for plans.
 
 use crate::disk::{Cache, DetectZeroes, DiskServer, DiskSpec};
 use iotax_drivers::path_ref::PathRef;
 use iotax_units::show_size;
 
 impl DiskSpec {
-    /// Describes the disk: `256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native`
+    /// Describes the disk: `256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native`. `below`
+    /// is the file or device that it is on.
     pub fn outline(&self, below: &PathRef) -> String {
         let size = self.qcow2.as_ref().map(|image| image.bytes).or(self.bytes);
         let what = match (&self.server, size) {
@@ -29,8 +30,8 @@ impl DiskSpec {
         format!("{what} by {by}{}", words.concat())
     }
 
-    /// Returns the options that its way has: those that everybody asks for, and others where they
-    /// were chosen.
+    /// Returns the options to show, of those that the way of attachment supports: cache and aio
+    /// always, others only if they are not the default.
     fn shown_settings(&self) -> Vec<(&'static str, String)> {
         let cache = Cache::ALL
             .iter()

@@ -1,10 +1,10 @@
-//! Paths at which distributions put OVMF, UEFI for guests.
+//! Where distributions install OVMF, the UEFI firmware for guests.
 
 use crate::command_line::Firmware;
 use std::path::Path;
 
-/// Code and template of the variables, as Debian and Ubuntu, Fedora, Arch and openSUSE name them;
-/// without secure boot.
+/// Paths of OVMF's code and of the template of its variables on Debian and Ubuntu, Fedora, Arch and
+/// openSUSE, without secure boot.
 const PLACES: &[(&str, &str)] = &[
     ("/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"),
     ("/usr/share/OVMF/OVMF_CODE.fd", "/usr/share/OVMF/OVMF_VARS.fd"),
@@ -21,7 +21,7 @@ pub fn installed() -> Option<Firmware> {
 }
 
 impl Firmware {
-    /// Returns the firmware that a plan shows where none is installed.
+    /// Returns the firmware's paths on Debian, for plans where it is not installed.
     pub fn usual() -> Firmware {
         firmware(&PLACES[0])
     }

@@ -1,24 +1,24 @@
-//! Unpacks what distributions pack: modules (.xz, .zst) and kernels. Bounded, so that a damaged
+//! Decompresses modules and kernels (.xz, .zst) of distributions, up to a limit, so that a damaged
 //! file cannot fill the memory.
 
 use anyhow::{Result, ensure};
 use std::io::Read;
 
-/// Most bytes that are unpacked: far above the largest kernel (some 70 MB unpacked).
+/// Largest decompressed size in bytes: far above the largest kernel, which has some 70 MB.
 const MOST: u64 = 512 << 20;
 
-/// Unpacks one .xz stream; what follows it (a bzImage's size field) is left alone.
+/// Decompresses one .xz stream and ignores what follows it, such as the size field of a bzImage.
 ///
 /// # Errors
-/// Damaged, cut off, or far too large.
+/// The stream is damaged, cut off, or larger than 512 MiB decompressed.
 pub fn unpack_xz(packed: &[u8]) -> Result<Vec<u8>> {
     bounded(lzma_rust2::XzReader::new(packed, false))
 }
 
-/// Unpacks one .zst frame; what follows it is left alone.
+/// Decompresses one .zst frame and ignores what follows it.
 ///
 /// # Errors
-/// Damaged, cut off, or far too large.
+/// The frame is damaged, cut off, or larger than 512 MiB decompressed.
 pub fn unpack_zst(packed: &[u8]) -> Result<Vec<u8>> {
     let decoder = ruzstd::decoding::StreamingDecoder::new(packed)
         .map_err(|error| anyhow::anyhow!("zstd: {error}"))?;

@@ -1,5 +1,6 @@
-//! Processors on which a guest runs: given, or planned from the host's L3 groups, so that a guest
-//! and the threads that serve its disks share one. Values in, values out, but for [`apply`].
+//! Processors on which a guest runs: listed by the stack, or planned from the host's L3 groups so
+//! that a guest and the threads that serve its disks share a cache. Only [`apply`] acts on a
+//! running guest.
 
 use super::qmp::{Qmp, QmpError};
 use anyhow::{Context, Result, ensure};
@@ -11,19 +12,21 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Processors that a stack asks for its guest.
+/// Processors that a stack requests for its guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// An L3 group's, shared out among the guests that get the same.
+    /// Those of an L3 group, in equal parts if several guests are assigned to it.
     Auto,
     These(Vec<u32>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
-    /// Processors of each virtual CPU; one each where there are enough.
+    /// Processors of each virtual CPU: one each if there are more than virtual CPUs, else all of
+    /// the guest's.
     pub vcpus: Vec<Vec<u32>>,
-    /// Processors of QEMU's other threads: iothreads, main loop, and what serves disks beside it.
+    /// Processors of QEMU's other threads (iothreads, main loop) and of the processes that serve
+    /// its disks.
     pub others: Vec<u32>,
 }
 
@@ -33,12 +36,12 @@ impl Pin {
     }
 }
 
-/// Processors of a machine that share a cache, with the NUMA node that they are on.
+/// Processors that share a cache, and their NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheGroup {
-    /// Processors by their numbers, core by core: threads of one core share what it can do.
+    /// Numbers of the processors, grouped by core: those of one core are its hardware threads.
     pub cores: Vec<Vec<u32>>,
-    /// Node of the processors; `None` on a machine of one.
+    /// NUMA node; `None` on a machine with only one.
     pub node: Option<u32>,
 }
 
@@ -60,7 +63,7 @@ impl CacheGroup {
     }
 }
 
-/// Returns the L3 groups of a machine; all of its processors as one where no groups are known.
+/// Returns the L3 groups of a machine. If none are known, returns one group with all processors.
 pub fn groups(cpu: &Processor) -> Vec<CacheGroup> {
     let nodes: BTreeMap<u32, Vec<u32>> = cpu
         .numa_nodes
@@ -87,7 +90,7 @@ pub fn groups(cpu: &Processor) -> Vec<CacheGroup> {
         .collect()
 }
 
-/// Groups processors by core; each processor whose core is not known is a core of its own.
+/// Groups processors by core. A processor whose core is not known becomes a core of its own.
 fn cores(cpus: &[u32], of_cores: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let core = |cpu: &u32| {
         let known = of_cores.iter().find(|core| core.contains(cpu));
@@ -106,17 +109,19 @@ fn cores(cpus: &[u32], of_cores: &[Vec<u32>]) -> Vec<Vec<u32>> {
 pub struct Guest<'a> {
     pub wanted: &'a Wanted,
     pub vcpus: u32,
-    /// The NUMA node that it should be on: that of its memory, or of the drive that it is given.
+    /// NUMA node that the guest should be on, that of its memory or of a drive that it is given;
+    /// `None` for any.
     pub near: Option<u32>,
 }
 
-/// Plans the processors for each guest, with the node that all of them are on. Guests that leave it
-/// to us go round the groups (of their own node, where it has some) without what others were given
-/// by a list. Those that share a group get equal parts of it, of whole cores as long as there is a
-/// core for each, else of processors as long as there are such.
+/// Plans the processors of each guest, and returns with them the NUMA node that all of them are on,
+/// if it is a single one. Processors that a guest lists are not given to guests with
+/// [`Wanted::Auto`]. Each of these is assigned to a group, of its `near` node if that has any, with
+/// the fewest guests so far. Guests of one group get equal parts of it: whole cores if there is a
+/// core for each guest, else processors if there is one for each, else all of the group.
 ///
 /// # Errors
-/// Lists take all processors, and a guest is left without any.
+/// A guest has [`Wanted::Auto`], but the lists of others take all processors.
 pub fn plan_pins(
     guests: &[Guest],
     groups: &[CacheGroup],
@@ -139,8 +144,8 @@ pub fn plan_pins(
     Ok(guests.iter().enumerate().map(planned).collect())
 }
 
-/// Returns what lists leave of the groups. A core of which a list takes one thread is left out as a
-/// whole, unless there is no other.
+/// Returns the groups without the processors that guests list. A core of which one thread is listed
+/// is left out as a whole, unless nothing else is left.
 fn left_by_lists(guests: &[Guest], groups: &[CacheGroup]) -> Result<Vec<CacheGroup>, String> {
     let lists = guests.iter().filter_map(|guest| match guest.wanted {
         Wanted::These(cpus) => Some(cpus),
@@ -173,8 +178,8 @@ fn node_of(cpus: &[u32], groups: &[CacheGroup]) -> Option<u32> {
     cpus.iter().all(|cpu| node(cpu) == Some(first)).then_some(first)
 }
 
-/// Returns part number `which` of as many equal ones, first threads of cores before their siblings;
-/// `None`: there is not a processor for each.
+/// Returns the processors of part number `which` of `parts` equal ones, with the first threads of
+/// cores before their siblings. `None` if there is not a processor for each part.
 fn part(cores: &[Vec<u32>], which: usize, parts: usize) -> Option<Vec<u32>> {
     let (own, rest): (Vec<u32>, Vec<u32>) = match cores.len() / parts {
         0 => {
@@ -192,8 +197,9 @@ fn part(cores: &[Vec<u32>], which: usize, parts: usize) -> Option<Vec<u32>> {
     (!cpus.is_empty()).then_some(cpus)
 }
 
-/// Chooses a group for each guest that leaves it to us: the first of those with the fewest guests
-/// so far.
+/// Returns the index of the group that is chosen for each guest with [`Wanted::Auto`]: the first of
+/// those with the fewest guests so far, on its `near` node if that has groups. `None` for other
+/// guests.
 fn deal(guests: &[Guest], groups: &[CacheGroup]) -> Vec<Option<usize>> {
     let mut taken = vec![0; groups.len()];
     let mut choose = |guest: &Guest| {
@@ -210,7 +216,8 @@ fn deal(guests: &[Guest], groups: &[CacheGroup]) -> Vec<Option<usize>> {
         .collect()
 }
 
-/// Gives each virtual CPU a processor, the rest to the others; all to all where there is no rest.
+/// Gives each virtual CPU one processor and QEMU's other threads the rest. If there is no rest, all
+/// share all processors.
 fn of_its_own(cpus: &[u32], vcpus: u32) -> Pin {
     let many = vcpus as usize;
     if cpus.len() <= many {
@@ -226,11 +233,12 @@ fn common(cpus: &[u32], vcpus: u32) -> Pin {
     Pin { vcpus: vec![cpus.to_vec(); vcpus as usize], others: cpus.to_vec() }
 }
 
-/// Puts the threads of a running QEMU, and of the processes that serve its disks, where the plan
-/// says.
+/// Restricts the threads of a running QEMU, and of the processes that serve its disks (`daemons`),
+/// to the planned processors.
 ///
 /// # Errors
-/// When QEMU does not report its threads, or the kernel refuses a processor.
+/// QEMU does not answer or has another number of virtual CPUs than planned, the threads of a
+/// process cannot be listed, or the kernel refuses the processors.
 pub fn apply(pin: &Pin, qemu: &mut Qmp, process: u32, daemons: &[u32]) -> Result<()> {
     let vcpus = threads_of_vcpus(&query(qemu, "query-cpus-fast")?);
     ensure!(
@@ -273,9 +281,9 @@ fn threads_of(process: u32) -> Result<Vec<u32>> {
     Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// Returns the threads of the kernel that do a process's I/O: before Linux 6.4 vhost's workers are
-/// no threads of the process, and bear its number in their name. (LIO's own workers serve everybody
-/// and stay where the kernel has them.)
+/// Returns the kernel threads that do a process's I/O. Before Linux 6.4, vhost's workers are no
+/// threads of the process, but have its id in their name. LIO's workers serve all processes and are
+/// not moved.
 fn kernel_threads_of(proc: &Path, process: u32) -> Vec<u32> {
     let name = format!("vhost-{process}\n");
     let is_it = |thread: &u32| {

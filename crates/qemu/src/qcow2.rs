@@ -1,7 +1,7 @@
-//! qcow2 images of a disk and the room that they take: the whole chain lies within the disk's part
-//! of what is below, an image after the other. How long the disk can be then follows from the
-//! format (docs/interop/qcow2.txt of QEMU): what is not data is reckoned for the case that every
-//! cluster is written, so that no image ever runs out of its room.
+//! qcow2 images of a disk, and their sizes. The whole chain of images lies in the disk's part of a
+//! file or device, one after the other. Metadata is sized by the format (docs/interop/qcow2.txt of
+//! QEMU) for the case that every cluster is written, so that no image outgrows its space. The rest
+//! limits the size of the disk.
 
 use crate::disk::{Aio, Backend, DiskSpec};
 use crate::option_value::{OptionValue, on_off};
@@ -9,20 +9,20 @@ use iotax_units::MIB;
 
 pub const SMALLEST_CLUSTER: u64 = 512;
 pub const LARGEST_CLUSTER: u64 = 2 * MIB;
-/// Cluster size of images in tests: QEMU's own.
+/// QEMU's default size of a cluster in bytes, for tests.
 #[cfg(any(test, feature = "testing"))]
 pub const USUAL_CLUSTER: u64 = 64 << 10;
 
-/// Bytes of an entry of L1, L2 and refcount tables; a refcount itself has 16 bits (QEMU's default).
+/// Size in bytes of an entry of the L1, L2 and refcount tables.
 const ENTRY: u64 = 8;
 const REFCOUNT: u64 = 2;
 
-/// L2 tables that QEMU keeps of an image where nothing is said, on Linux.
+/// Bytes of L2 tables that QEMU caches for an image by default, on Linux.
 const USUAL_L2_CACHE: u64 = 32 * MIB;
-/// Clusters of refcount blocks that QEMU keeps of each image.
+/// Clusters of refcount blocks that QEMU caches for each image.
 const REFCOUNT_CLUSTERS: u64 = 4;
 
-/// Stretch of the file or device below, in bytes.
+/// Range of a file or device, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub offset: u64,
@@ -31,26 +31,27 @@ pub struct Span {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qcow2 {
-    /// Place of each image: the base first, last the one that the guest writes.
+    /// Range of each image in the file or device: the base first, the one that the guest writes
+    /// last.
     pub spans: Vec<Span>,
-    /// Length of the disk, the same for all images.
+    /// Size of the disk in bytes, the same for all images.
     pub bytes: u64,
-    /// Bytes of a cluster.
+    /// Size of a cluster in bytes.
     pub cluster: u64,
     pub lazy_refcounts: bool,
-    /// Bytes of L2 tables that QEMU keeps in memory, of each image; `None`: QEMU's choice.
+    /// Bytes of L2 tables that QEMU caches for each image; `None` for QEMU's default.
     pub l2_cache: Option<u64>,
 }
 
 impl Qcow2 {
-    /// Returns the number of images under the one that the guest writes.
+    /// Returns the number of images below the one that the guest writes.
     pub fn backing(&self) -> usize {
         self.spans.len().saturating_sub(1)
     }
 
-    /// Returns the memory for tables that QEMU keeps of all images at most, each with its own
-    /// (docs/qcow2-cache.txt of QEMU): L2 tables up to 32 MiB or what was asked for, but no more
-    /// than the image has, and four clusters of refcounts.
+    /// Returns the most bytes of tables that QEMU caches for all images together
+    /// (docs/qcow2-cache.txt of QEMU). For each image these are its L2 tables, up to 32 MiB or
+    /// `l2_cache`, and four clusters of refcounts.
     pub fn table_cache(&self) -> u64 {
         let tables = l2_tables(self.bytes, self.cluster) * self.cluster;
         let each =
@@ -58,8 +59,8 @@ impl Qcow2 {
         self.spans.len() as u64 * each
     }
 
-    /// Returns the block node of the top image with all below it. Of several on one file only the
-    /// top is locked: the others are only read.
+    /// Adds to `value` the block node of the top image, with those below it nested in it. Only the
+    /// top image is locked, since the images are in one file and the others are only read.
     pub(super) fn node(&self, disk: &DiskSpec, value: OptionValue) -> OptionValue {
         let below = |image: usize| "backing.".repeat(image);
         self.spans.iter().rev().enumerate().fold(value, |value, (image, span)| {
@@ -76,14 +77,14 @@ impl Qcow2 {
     }
 }
 
-/// Returns the block node of the stretch of a file or device in which an image is made, for QEMU's
-/// storage daemon. QEMU itself refuses to go beyond it.
+/// Returns the block node, for QEMU's storage daemon, of the range in which an image is made. The
+/// node refuses access beyond the range.
 pub fn room_node(name: &str, path: &std::path::Path, backend: Backend, span: Span) -> OptionValue {
     stretch(OptionValue::new("node-name", name), "", path, backend, span, Aio::Threads)
         .set("cache.direct", on_off(false))
 }
 
-/// Returns a raw node that shows this stretch of what is below and nothing beyond it; its keys
+/// Adds to `value` a raw block node that shows only this range of the file or device. Its keys
 /// begin with `prefix`.
 fn stretch(
     value: OptionValue,
@@ -103,9 +104,10 @@ fn stretch(
         .set(&key("file.aio"), aio.word())
 }
 
-/// Lays out the images of a disk within `part`: a base that holds the data, then `backing` images
-/// over it, all empty but the last if it is `written`. Returns the place of each and the bytes of
-/// the disk, or `None` if there is no room for a disk of 1 MiB.
+/// Lays out the images of a disk within `part`: a base that contains the data, then `backing` empty
+/// images over it, the last with room for all data if it is `written`. Returns the range of each
+/// image and the size of the disk in bytes, as large as `part` allows. `None` if there is no room
+/// for a disk of 1 MiB.
 pub fn lay_out(
     part: Span,
     cluster: u64,
@@ -139,18 +141,19 @@ pub fn lay_out(
     Some((spans.collect(), most * MIB))
 }
 
-/// Returns the bytes of an image of which every cluster is written.
+/// Returns the size of an image for a disk of `bytes`, if every cluster is written.
 fn whole_room(bytes: u64, cluster: u64) -> u64 {
     room(bytes.div_ceil(cluster) + tables(bytes, cluster), cluster)
 }
 
-/// Returns the bytes of an image that nothing is ever written to: no data and no L2 tables.
+/// Returns the size of an image for a disk of `bytes`, if nothing is ever written to it: no data
+/// and no L2 tables.
 fn empty_room(bytes: u64, cluster: u64) -> u64 {
     room(l1_clusters(bytes, cluster) + 1, cluster)
 }
 
-/// Counts the clusters of tables: L2 tables have an entry for each cluster of data, the L1 table
-/// one for each L2 table.
+/// Returns the number of clusters of L2 and L1 tables for a disk of `bytes`. L2 tables have an
+/// entry for each cluster of data, the L1 table one for each L2 table.
 fn tables(bytes: u64, cluster: u64) -> u64 {
     l2_tables(bytes, cluster) + l1_clusters(bytes, cluster)
 }
@@ -163,17 +166,17 @@ fn l1_clusters(bytes: u64, cluster: u64) -> u64 {
     (l2_tables(bytes, cluster) * ENTRY).div_ceil(cluster)
 }
 
-/// Returns the bytes of the header and of this number of clusters, with the refcounts of all of
-/// them and of themselves, in whole MiB. A refcount table that outgrows its first cluster moves to
-/// a new place, with its blocks, before the old one is free: then there is room for both.
+/// Returns the size in bytes, in whole MiB, of a header cluster, `clusters` further ones of size
+/// `cluster`, and the refcounts of all of these. A refcount table that outgrows its first cluster
+/// moves, with its blocks, before the old one is freed; then there is room for both.
 fn room(clusters: u64, cluster: u64) -> u64 {
     let (blocks, table) = refcounts(clusters + 1, cluster);
     let moving = if table > 1 { 2 * (blocks + table) + 16 } else { 0 };
     ((clusters + 1 + blocks + table + moving) * cluster).next_multiple_of(MIB)
 }
 
-/// Returns the clusters of refcount blocks and of the refcount table, for this number of clusters
-/// and for themselves.
+/// Returns how many clusters the refcount blocks and the refcount table take. They count `clusters`
+/// other clusters and themselves.
 fn refcounts(clusters: u64, cluster: u64) -> (u64, u64) {
     let (mut blocks, mut table) = (0, 0);
     loop {

@@ -1,5 +1,6 @@
-//! QEMU's control socket: commands with a time limit, events kept for whoever asks. One JSON object
-//! a line, in both directions. Refuses to go on after anything that is not the protocol.
+//! QEMU's control socket (QMP): commands with a time limit, and events, which are kept until they
+//! are read. Each line in either direction is a JSON object. Anything that is not the protocol is
+//! an error.
 
 use iotax_drivers::json_socket::{Framing, JsonSocket, SocketError};
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ impl QmpError {
         move |cause| QmpError::Socket { during: during.into(), cause }
     }
 
-    /// Returns true if QEMU ended, or closed the socket.
+    /// Returns true if QEMU closed the socket, which it does when it ends.
     pub fn is_closed(&self) -> bool {
         matches!(self, QmpError::Socket { cause: SocketError::Closed, .. })
     }
@@ -43,25 +44,28 @@ fn qmp_error_words(during: &str, cause: &SocketError) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct QmpEvent {
     pub name: String,
-    /// Data of the event; null when it has none.
+    /// Data of the event; null if it has none.
     pub data: Value,
 }
 
-/// A connection after its greeting.
+/// Connection to QEMU's control socket, ready for commands.
 #[derive(Debug)]
 pub struct Qmp {
     socket: JsonSocket,
     events: VecDeque<QmpEvent>,
 }
 
-/// Most bytes of an answer. The longest one, query-qmp-schema, has some 300 kB.
+/// Largest length of an answer in bytes. The longest known one, to query-qmp-schema, has some 300
+/// kB.
 const LONGEST_LINE: usize = 8 << 20;
 
 impl Qmp {
-    /// Connects and negotiates. Every later command has the same limit.
+    /// Connects to the control socket at `path` and negotiates. Every later command has the same
+    /// time limit.
     ///
     /// # Errors
-    /// [`QmpError`]; `Io` with `NotFound` or `ConnectionRefused` when no QEMU listens there (yet).
+    /// [`QmpError`]. It has `Io` with `NotFound` or `ConnectionRefused` if no QEMU listens there
+    /// (yet).
     pub fn connect(path: &Path, limit: Duration) -> Result<Qmp, QmpError> {
         let socket = JsonSocket::connect(path, Framing::Lines, LONGEST_LINE, limit);
         Qmp::negotiate(socket.map_err(SocketError::Io).map_err(QmpError::during("connect"))?, limit)
@@ -83,10 +87,10 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Executes a command and returns what it returns. `arguments` is an object, or null for none.
+    /// Executes a command and returns QEMU's answer. `arguments` is an object, or null for none.
     ///
     /// # Errors
-    /// [`QmpError`]. After anything but `Refused` the connection is of no more use.
+    /// [`QmpError`]. After any but `Refused`, the connection can no longer be used.
     pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, QmpError> {
         let mut request = json!({"execute": command});
         if !arguments.is_null() {
@@ -102,10 +106,11 @@ impl Qmp {
         answer(command, message)
     }
 
-    /// Returns the next event, kept or fresh; `None` when the limit is over.
+    /// Returns the oldest event that was not read yet, or the next that arrives. `None` if none
+    /// arrives within the limit.
     ///
     /// # Errors
-    /// [`QmpError`], that the socket is closed above all: QEMU has ended.
+    /// [`QmpError`], usually because QEMU has ended and closed the socket.
     pub fn next_event(&mut self, limit: Duration) -> Result<Option<QmpEvent>, QmpError> {
         let deadline = Instant::now() + limit;
         while self.events.is_empty() {

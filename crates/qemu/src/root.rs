@@ -1,6 +1,6 @@
-//! The way from the initramfs of a lab into its root image: PID 1 moves there with what is mounted,
-//! and starts what LVM, md and the links below /dev/disk need: udev. The image carries no program
-//! of ours, so it is not built again with each of them.
+//! Changes the root of a lab from its initramfs to its root image. PID 1 moves there with its
+//! mounts, and starts udev, which LVM, md and the links below /dev/disk need. The image contains no
+//! iotax, so it need not be rebuilt for each version.
 
 use anyhow::{Context, Result, bail, ensure};
 use iotax_drivers::disk_key::{self as disk, DiskKey};
@@ -11,42 +11,43 @@ use std::time::{Duration, Instant};
 
 pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Word of the kernel's command line that gives the serial of the disk with the root.
+/// Key, on the kernel's command line, of the serial number of the root disk.
 pub const WORD: &str = "iotax.root";
 
 pub const SERIAL: &str = "iotax-root";
 
-/// Path of this program in a lab: its initramfs is out of reach there.
+/// Path of iotax in a lab, where the initramfs is out of reach.
 pub const PROGRAM: &str = "/run/iotax/agent";
 
-/// Time limit for the disk, which is there some milliseconds after its module; far later under an
-/// emulator.
+/// Time limit for the root disk to appear: normally some milliseconds after its module is loaded,
+/// far later under an emulator.
 const DISK_LIMIT: Duration = Duration::from_secs(20);
 
-/// Folder on which the image is mounted first.
+/// Folder of the initramfs on which the root image is mounted first.
 const NEW: &str = "/mnt";
 
-/// Mounts that were there before and are taken along.
+/// Folders of the initramfs whose mounts move to the new root.
 const MOVED: &[&str] = &["proc", "sys", "dev", "tmp", "run"];
 
-/// Modules of the initramfs without which the image is not mounted.
+/// Modules that the initramfs of a lab needs.
 pub const MODULES: &[&str] = &["ext4", "nvme"];
 
-/// Modules of ext4's checksum, where the kernel has it as modules: no list says that ext4 asks for
-/// it.
+/// Modules of ext4's checksum, for kernels in which it is not built in. ext4 does not name them as
+/// dependencies.
 pub const MODULES_IF_THERE: &[&str] = &["crc32c_generic", "crc32c_intel"];
 
-/// Returns the serial of the root's disk, if this is a lab.
+/// Returns the serial number of the root disk from the kernel's command line. `None` if the guest
+/// is not a lab.
 pub fn wanted(command_line: &str) -> Option<String> {
     let mut words = command_line.split_whitespace().filter_map(|word| word.split_once('='));
     words.find(|(key, _)| *key == WORD).map(|(_, serial)| serial.to_owned())
 }
 
-/// Makes the image on that disk the root of PID 1, of the kernel's own helpers and of all that
-/// comes after.
+/// Makes the image on the disk with this serial number the root of PID 1 and of all later
+/// processes, and runs the programs that prepare it.
 ///
 /// # Errors
-/// What could not be done: the disk, a mount, a program of the image.
+/// The disk does not appear, a mount fails, or a program of the image fails.
 pub fn enter(serial: &str) -> Result<()> {
     let disk = find_disk(serial)?;
     mount(&disk, NEW, "ext4", MountFlags::NOATIME, None)
@@ -80,8 +81,8 @@ fn find_disk(serial: &str) -> Result<PathBuf> {
     }
 }
 
-/// Keeps this program for steps that start it again; /run moves along. What the initramfs has of
-/// it, and its modules, would only take memory.
+/// Copies this program to [`PROGRAM`] for steps that start it again. Removes /init and the modules
+/// from the initramfs, where they would only use memory.
 fn keep_program() -> Result<()> {
     let kept = Path::new(PROGRAM);
     std::fs::create_dir_all(kept.parent().unwrap_or(kept)).context("cannot create /run/iotax")?;
@@ -91,8 +92,8 @@ fn keep_program() -> Result<()> {
     std::fs::remove_dir_all("/lib/modules").context("cannot remove /lib/modules")
 }
 
-/// Programs with their arguments, in order. All devices were there before udev: it is notified of
-/// them once more.
+/// Programs that prepare the root, with their arguments, in order. udev starts after the devices
+/// appeared, so `udevadm trigger` announces them again.
 const PROGRAMS: &[(&str, &[&str])] = &[
     ("ip", &["link", "set", "lo", "up"]),
     ("/usr/lib/systemd/systemd-udevd", &["--daemon"]),
@@ -117,8 +118,8 @@ fn prepare() -> Result<()> {
         .context("cannot mount /sys/kernel/config")
 }
 
-/// Runs a program. Its words go to the console, which the host shows when the guest does not come
-/// up.
+/// Runs a program of the root image and fails unless it succeeds. Its output goes to the console,
+/// which the host shows if the guest does not boot.
 fn perform(program: &str, arguments: &[&str]) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).env("PATH", PATH).stdin(Stdio::null());

@@ -1,7 +1,7 @@
-//! The seed of somebody else's guest: a disk with what cloud-init reads before anything else (its
-//! NoCloud source: a FAT volume called cidata) and with this very program, which it starts as the
-//! agent. Nothing is installed or downloaded, no user or password is made, and the network leads
-//! nowhere.
+//! Seed of a guest with its own system: a disk with this program and with instructions for
+//! cloud-init, which starts the program as the agent. The disk is a FAT volume called cidata,
+//! cloud-init's NoCloud source. Nothing is installed or downloaded, no user or password is created,
+//! and the network leads nowhere.
 
 use super::elf;
 use anyhow::{Context, Result};
@@ -12,28 +12,28 @@ use std::time::Duration;
 
 pub const SERIAL: &str = "iotax-seed";
 
-/// The name that cloud-init looks for, filled up as FAT wants it.
+/// Volume label that cloud-init looks for, padded for FAT.
 const LABEL: [u8; 11] = *b"cidata     ";
 
-/// Room for what is not the program: tables, directory, the small files.
+/// Bytes of the volume beyond the files' contents, for tables, directory and rounding.
 const MARGIN: usize = 4 << 20;
 
-/// Instructions for cloud-init in the guest. Only `bootcmd` is run: the modules that make users,
-/// host keys and packages are left out, and what the image came with stays as it is.
+/// Instructions for cloud-init. Only `bootcmd` is run; the modules that create users, host keys and
+/// packages are left out, so that the image's own remain.
 const USER_DATA: &str = include_str!("seed/user-data");
 
-/// Placeholder in it for the seconds that the agent waits for the system.
+/// Placeholder in [`USER_DATA`] for the seconds that the agent waits for the guest's system.
 const PATIENCE: &str = "@patience@";
 
-/// Identity of the instance, a new one to the guest each time: what cloud-init did for another one
-/// counts for nothing.
+/// Identity of the instance. It is new to the image, so that cloud-init ignores what it did for
+/// another one.
 const META_DATA: &str = "instance-id: iotax\n";
 
 pub const MAC: &str = "52:54:00:69:6f:74";
 
-/// Settings of the network. systemd waits two minutes for a network where there is no card at all
-/// (Debian 12 with networkd), and some wait for an address; so there is a card, to which nothing is
-/// connected, with an address that is nobody's (RFC 5737), and all is ready.
+/// Network configuration for cloud-init. Without a network card systemd waits two minutes for one
+/// (Debian 12 with networkd), and some systems wait for an address. So there is a card that leads
+/// nowhere, with an address reserved for documentation (RFC 5737).
 const NETWORK_CONFIG: &str = "version: 2
 ethernets:
   iotax:
@@ -45,11 +45,12 @@ ethernets:
     addresses: [192.0.2.1/24]
 ";
 
-/// Builds the seed with this program (static, for it finds no library of ours there), which waits
-/// that long for the system.
+/// Builds the image of a seed with this program (statically linked, since its libraries are not
+/// there), which waits at most `patience` for the guest's system to start.
 ///
 /// # Errors
-/// The program cannot be read, or is not what it should be.
+/// The program cannot be read or is not a static 64-bit ELF file, or the file system cannot be
+/// made.
 pub fn seed(program: &Path, patience: Duration) -> Result<Vec<u8>> {
     let agent =
         std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;

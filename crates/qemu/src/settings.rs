@@ -1,6 +1,6 @@
-//! Real settings of the disks of a running guest: asked of QEMU (or of the process that serves a
-//! disk), held against what was asked for and against what the guest sees. A setting that was
-//! dropped on the way would be measured as if it were on.
+//! Effective settings of a running guest's disks, as QEMU (or the process that serves a disk) and
+//! the guest report them, compared with the requested ones. Without this, a setting that was
+//! dropped would be measured as if it were on.
 
 use super::attach::SOCKET;
 use super::qmp::{Qmp, QmpError};
@@ -12,14 +12,14 @@ use iotax_host::pci::PciDrive;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Words of settings, by option.
+/// Values of settings, by option, as text.
 pub type GuestSettings = BTreeMap<String, String>;
 
-/// Reads the settings of disk number `at` as QEMU reports them. `blocks` is the process that has
-/// the disk's block node, if there is one: QEMU itself or the process that serves the disk.
+/// Reads the settings of disk number `at` as QEMU reports them. `blocks` is the control socket of
+/// the process that serves the disk, if it is not QEMU itself.
 ///
 /// # Errors
-/// When one of them does not answer.
+/// QEMU or the process does not answer.
 pub fn of_qemu(
     qemu: &mut Qmp,
     blocks: Option<&mut Qmp>,
@@ -56,7 +56,7 @@ pub fn of_qemu(
     Ok(settings)
 }
 
-/// Reads a property of QEMU's; a property that another QEMU calls otherwise is not reported.
+/// Reads a property. `None` if this version of QEMU does not have it.
 fn read_property(qemu: &mut Qmp, property: &Property) -> Result<Option<Value>, QmpError> {
     let path = format!("/machine/peripheral/{}", property.object);
     answered(qemu.execute("qom-get", json!({"path": path, "property": property.name})))
@@ -69,7 +69,8 @@ fn answered(answer: Result<Value, QmpError>) -> Result<Option<Value>, QmpError> 
     }
 }
 
-/// Counts the threads that serve a device of QEMU's: it has one as a link, or a list of several.
+/// Counts the iothreads that serve a device of QEMU: a property of it links one or lists several.
+/// `None` if QEMU does not report it.
 fn threads_of_device(qemu: &mut Qmp, properties: &[Property]) -> Result<Option<usize>, QmpError> {
     let mut threads = None;
     for property in properties {
@@ -82,8 +83,8 @@ fn threads_of_device(qemu: &mut Qmp, properties: &[Property]) -> Result<Option<u
     Ok(threads)
 }
 
-/// Counts the threads of a daemon: those that it was asked to make. A daemon serves one disk. Where
-/// it was asked to make no thread, there is no such path.
+/// Counts the iothreads of a storage daemon, which serves one disk. If it was started without any,
+/// the path /objects does not exist. `None` if it refuses to answer.
 fn threads_of_daemon(daemon: &mut Qmp) -> Result<Option<usize>, QmpError> {
     let objects = match daemon.execute("qom-list", json!({"path": "/objects"})) {
         Err(QmpError::Refused { class, .. }) if class == "DeviceNotFound" => return Ok(Some(0)),
@@ -93,28 +94,30 @@ fn threads_of_daemon(daemon: &mut Qmp) -> Result<Option<usize>, QmpError> {
     Ok(objects.and_then(|objects| Some(objects.as_array()?.iter().filter(is_thread).count())))
 }
 
-/// Returns true if a block node of QEMU's, or of the process in its stead, is in the way.
+/// Returns true if the disk has a block node, in QEMU or in its storage daemon.
 fn has_node(disk: &DiskSpec) -> bool {
     matches!(disk.server, DiskServer::Qemu | DiskServer::Daemon(_)) && disk.way != SOCKET
 }
 
 const NOT_REPORTED: &str = "not reported by QEMU";
 
-/// Returns the options of a node that no QEMU reports (7.2; the schema of 10.0 has no word for
-/// them). All that is known of them is the command line, which is in the record.
+/// Returns the disk's options that no QEMU reports (checked with 7.2 and the schema of 10.0). They
+/// are only known from the command line, which the run records.
 fn never_reported(disk: &DiskSpec) -> impl Iterator<Item = &'static str> {
     let l2_cache = disk.qcow2.as_ref().and_then(|images| images.l2_cache);
     let aio = disk.rbd.is_none().then_some("aio");
     aio.into_iter().chain(["discard"]).chain(l2_cache.map(|_| "l2-cache-size"))
 }
 
-/// Reads what a block node reports of itself; empty if no node has that name.
+/// Returns the settings of the block node `name` from the answer to query-named-block-nodes. Empty
+/// if there is no such node.
 pub fn of_node(nodes: &Value, name: &str) -> GuestSettings {
     let nodes = nodes.as_array().map(Vec::as_slice).unwrap_or_default();
     nodes.iter().find(|node| node["node-name"] == name).map(node_settings).unwrap_or_default()
 }
 
-/// Reads the settings of the node that writes meet, where QEMU has put an overlay over the disk.
+/// Returns the settings of the temporary overlay that QEMU put over disk `id`, from the answer to
+/// query-block, with `snapshot`: whether there is an overlay.
 fn of_overlay(devices: &Value, id: &str) -> GuestSettings {
     let devices = devices.as_array().map(Vec::as_slice).unwrap_or_default();
     let Some(device) = devices.iter().find(|device| device["device"] == id) else {
@@ -168,7 +171,8 @@ pub fn of_guest(device: &Device) -> GuestSettings {
     settings.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect()
 }
 
-/// Describes, as clauses, the settings that differ from the request or that nobody reports.
+/// Describes, as clauses, the settings that differ from the requested ones or are not reported.
+/// `qemu` and `guest` are the settings that each of them reports.
 pub fn differences(
     disk: &DiskSpec,
     vcpus: u32,
@@ -184,14 +188,15 @@ pub fn differences(
     differ
 }
 
-/// Returns the differences of the disk's block node alone, where it has one.
+/// Describes the settings of the disk's block node alone that differ from the requested ones or are
+/// not reported. For an image in Ceph this includes librbd's cache.
 pub fn of_node_differing(disk: &DiskSpec, qemu: &GuestSettings) -> Vec<String> {
     let of_node = if has_node(disk) { differing(asked_of_node(disk), qemu) } else { Vec::new() };
     of_node.into_iter().chain(other_cache(disk, qemu)).collect()
 }
 
-/// librbd's cache, which QEMU turns off with O_DIRECT and on without, unless the image says
-/// otherwise.
+/// Setting of librbd's cache. QEMU turns it off with O_DIRECT and on without, unless the image
+/// overrides it.
 pub const RBD_CACHE: &str = "rbd_cache";
 
 fn other_cache(disk: &DiskSpec, reported: &GuestSettings) -> Option<String> {
@@ -202,7 +207,7 @@ fn other_cache(disk: &DiskSpec, reported: &GuestSettings) -> Option<String> {
         .map(|_| format!("{RBD_CACHE}={should} goes with the cache mode, and it is {reported}"))
 }
 
-/// Describes the options that QEMU does not report as requested. Silence is no agreement.
+/// Describes the options that QEMU reports with another value than requested, or does not report.
 fn differing(asked: Vec<AskedOption>, reported: &GuestSettings) -> Vec<String> {
     let differs = |(option, asked): AskedOption| match reported.get(option) {
         Some(reported) if *reported == asked => None,
@@ -214,7 +219,7 @@ fn differing(asked: Vec<AskedOption>, reported: &GuestSettings) -> Vec<String> {
 
 type AskedOption = (&'static str, String);
 
-/// Returns the options asked of the block node: all that [`node_settings`] reads.
+/// Returns the options requested of the block node: all that [`node_settings`] reads.
 fn asked_of_node(disk: &DiskSpec) -> Vec<AskedOption> {
     let mut asked = vec![
         // An overlay is QEMU's own file, through the page cache and never flushed.
@@ -235,7 +240,8 @@ fn asked_of_node(disk: &DiskSpec) -> Vec<AskedOption> {
     asked
 }
 
-/// Returns the options requested of the device, of all properties that its way reports.
+/// Returns the options requested of the device: those that its way of attachment reports, and the
+/// number of iothreads.
 fn asked_of_device(disk: &DiskSpec) -> Vec<AskedOption> {
     let properties = disk.way.device_properties(0);
     let mut asked: Vec<AskedOption> = properties
@@ -246,7 +252,7 @@ fn asked_of_device(disk: &DiskSpec) -> Vec<AskedOption> {
     asked
 }
 
-/// Returns the requested value; `None` if QEMU was left the choice.
+/// Returns the requested value of an option. `None` if the choice was left to QEMU.
 fn asked_of(disk: &DiskSpec, option: &str) -> Option<String> {
     match (option, &disk.server) {
         ("num-queues", _) => disk.num_queues.map(|queues| queues.to_string()),
@@ -258,7 +264,8 @@ fn asked_of(disk: &DiskSpec, option: &str) -> Option<String> {
     }
 }
 
-/// Describes the settings that the guest's kernel does not see as requested.
+/// Describes the settings that the guest's kernel reports with another value than requested, or
+/// does not report.
 fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
     if guest.is_empty() {
         return vec!["the guest reports nothing about the disk".to_owned()];
@@ -293,12 +300,12 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
     differ
 }
 
-/// Describes, as clauses, the facts of a drive in a guest that differ from what this host knew, or
-/// that could not be read.
+/// Describes, as clauses, the facts of a drive that differ between this host (`drive`) and the
+/// guest (`device`), or that only one of them knows.
 ///
 /// # Errors
-/// With those that leave no doubt: its serial, size or logical block is another one in the guest,
-/// so that both sides would measure other drives, or one drive in two formats.
+/// The serial number, size or logical block differs, so that the guest has another drive, or the
+/// drive in another format. The text lists all differences.
 pub fn other_drive(drive: &PciDrive, device: Option<&Device>) -> Result<Vec<String>, String> {
     let Some(device) = device else {
         let unread = "the guest does not report which drive it has, so it may be another drive than this host gave it";

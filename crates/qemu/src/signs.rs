@@ -1,15 +1,14 @@
-//! Signs that an image will never start, so that nobody waits half an hour for it: what a firmware,
-//! a boot loader or a kernel says last, a guest that starts over and over, an image of which
-//! nothing is read. Refuses to judge by slowness: a system that goes on reading or saying something
-//! is waited for.
+//! Signs that an image will never boot, so that its guest is given up early: the last message of a
+//! firmware, boot loader or kernel, repeated resets, or an image that is not read. Slowness alone
+//! is no sign: a system that goes on reading or printing is waited for.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Last words on a console, with their speaker: SeaBIOS, OVMF (which goes on to its shell where it
-/// has one), GRUB, Linux, the initramfs of Debian and Ubuntu, systemd.
+/// Messages on the console after which nothing follows, each with its source: SeaBIOS, OVMF (which
+/// starts its shell if it has one), GRUB, Linux, the initramfs of Debian and Ubuntu, systemd.
 const LAST_WORDS: &[(Speaker, &str)] = &[
     (Speaker::Firmware, "No bootable device"),
     (Speaker::Firmware, "No bootable option or device was found"),
@@ -20,16 +19,16 @@ const LAST_WORDS: &[(Speaker, &str)] = &[
     (Speaker::System, "You are in emergency mode"),
 ];
 
-/// Time for which a sign must last, as it may be wrong: the agent may have been started before the
-/// words.
+/// Time that must pass after a sign before it counts: the agent may have been started before the
+/// message appeared.
 const GRACE: Duration = Duration::from_secs(5);
-/// Most resets of a guest. A system may start once or twice more before it is what it should be,
-/// and SeaBIOS resets once more itself each time.
+/// Largest number of resets of a guest before it is given up. A system may restart once or twice
+/// while it boots, and SeaBIOS adds a reset each time.
 const MOST_RESETS: u32 = 8;
-/// Number of bytes read from which on a boot loader counts as read. Any boot loader is larger; a
-/// boot sector that leads nowhere is one sector.
+/// Bytes read of an image from which on its boot loader counts as read. Every boot loader is
+/// larger; a boot sector without one is 512 bytes.
 const LEAST_READ: u64 = 64 << 10;
-/// Most bytes of the console that are read at once, from where it was read last.
+/// Most bytes of the console that are read at once.
 const MOST_CONSOLE: u64 = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +50,7 @@ impl Speaker {
     }
 }
 
-/// Reason why waiting is of no use.
+/// Reason to give up a guest that boots.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Sign {
     #[error("{} said \"{said}\"", speaker.word())]
@@ -84,18 +83,18 @@ impl Sign {
 
 #[derive(Debug)]
 pub struct Signs {
-    /// Time for which a guest may do nothing before its boot loader is read.
+    /// Time without progress after which the guest is given up, before its boot loader is read.
     idle: Duration,
     looked: u64,
     found: Option<(Sign, Instant)>,
     resets: u32,
-    /// Length of the console and bytes read of the image, and since when.
+    /// Length of the console in bytes, bytes read of the image, and when one of these last changed.
     progress: (u64, u64, Instant),
 }
 
 impl Signs {
-    /// Looks at a guest that starts now; the first `looked` bytes on its console are of an earlier
-    /// start.
+    /// Begins to watch a guest that starts now. The first `looked` bytes on its console are of an
+    /// earlier start and are skipped. `idle` is the limit without progress.
     pub fn new(looked: u64, idle: Duration) -> Signs {
         Signs { idle, looked, found: None, resets: 0, progress: (looked, 0, Instant::now()) }
     }
@@ -103,16 +102,16 @@ impl Signs {
     /// Counts a reset of the guest.
     ///
     /// # Errors
-    /// One too many.
+    /// The guest was reset more often than a boot ever needs.
     pub fn reset(&mut self) -> Result<(), Sign> {
         self.resets += 1;
         if self.resets > MOST_RESETS { Err(Sign::StartsOver(self.resets)) } else { Ok(()) }
     }
 
-    /// Looks at the console and at how much was read of the image, where that is known.
+    /// Looks for signs on the console and in the number of bytes read of the image, if known.
     ///
     /// # Errors
-    /// The sign, when it has lasted.
+    /// A sign that has lasted long enough.
     pub fn check_console(&mut self, console: &Path, read: Option<u64>) -> Result<(), Sign> {
         self.listen(console);
         if let Some((sign, _)) = self.found.as_ref().filter(|(_, since)| since.elapsed() >= GRACE) {
@@ -152,12 +151,13 @@ fn last_words(console: &str) -> Option<Sign> {
     LAST_WORDS.iter().find_map(said)
 }
 
-/// Returns the length of a console in bytes; 0 if it is not there.
+/// Returns the length of a console's log in bytes; 0 if there is none.
 pub fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// Reads the text from an offset on, of a console that may vanish or carry any byte.
+/// Reads up to 1 MiB of a console's log from an offset on, without control characters. Empty if it
+/// cannot be read; bytes that are not UTF-8 are replaced.
 fn read_text_from(path: &Path, from: u64) -> String {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|mut file| {
@@ -167,7 +167,7 @@ fn read_text_from(path: &Path, from: u64) -> String {
     read.map_or_else(|_| String::new(), |_| without_controls(&String::from_utf8_lossy(&bytes)))
 }
 
-/// Removes control characters: no guest may steer the user's terminal.
+/// Removes control characters except line ends, so that no guest can control the user's terminal.
 pub fn without_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! Somebody else's guest: a disk image with its own kernel and operating system, which QEMU boots.
+//! Disk image with its own kernel and operating system, which a guest boots.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ impl Format {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemImage {
     pub path: PathBuf,
-    /// Format found by the image's first bytes, never guessed by QEMU, which warns of that with
-    /// good reason: a guest could write another format's header.
+    /// Format by the image's first bytes. QEMU must not guess it from a raw image, to which a guest
+    /// could write another format's header.
     pub format: Format,
 }

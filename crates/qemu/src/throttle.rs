@@ -1,11 +1,11 @@
-//! Limits that QEMU, or its storage daemon, sets: throttle groups, and limits of single drives.
+//! Limits that QEMU or its storage daemon sets: throttle groups, and limits of single drives.
 
 use super::qmp::{Qmp, QmpError};
 use iotax_facts::limit::{LimitUnit, SetLimit};
 use iotax_facts::vm::VmDisk;
 use serde_json::{Value, json};
 
-/// Limits, each with its name in a throttle group and in `query-block`.
+/// Kinds of limits, each with its name in a throttle group and in `query-block`.
 const NAMES: &[(LimitUnit, &str, &str)] = &[
     (LimitUnit::TotalIos, "iops-total", "iops"),
     (LimitUnit::ReadIos, "iops-read", "iops_rd"),
@@ -15,11 +15,12 @@ const NAMES: &[(LimitUnit, &str, &str)] = &[
     (LimitUnit::WriteBytes, "bps-write", "bps_wr"),
 ];
 
-/// Reads the limits that are set in the process of a control socket, which is called `socket`.
+/// Reads the limits that are set in QEMU or its storage daemon. `socket` is the name of its control
+/// socket for the results.
 ///
 /// # Errors
-/// [`QmpError`]; a command that the process does not know (the storage daemon has no drives) is no
-/// error.
+/// [`QmpError`], but not for a command that the process does not know: the storage daemon has no
+/// drives.
 pub fn limits(qmp: &mut Qmp, socket: &str) -> Result<Vec<SetLimit>, QmpError> {
     let mut all = Vec::new();
     let objects = ask(qmp, "qom-list", json!({"path": "/objects"}))?;
@@ -32,7 +33,7 @@ pub fn limits(qmp: &mut Qmp, socket: &str) -> Result<Vec<SetLimit>, QmpError> {
     Ok(all)
 }
 
-/// Asks QEMU; null where it refuses.
+/// Executes a command. Null if QEMU refuses it.
 fn ask(qmp: &mut Qmp, command: &str, arguments: Value) -> Result<Value, QmpError> {
     match qmp.execute(command, arguments) {
         Err(QmpError::Refused { .. }) => Ok(Value::Null),
@@ -54,7 +55,8 @@ fn of_group(group: &str, limits: &Value, socket: &str) -> Vec<SetLimit> {
     NAMES.iter().filter_map(of).collect()
 }
 
-/// Reads the limits from `query-block`; those of a drive in a group are the group's.
+/// Returns the limits of drives from the answer to `query-block`. A drive in a throttle group
+/// reports the group's limits.
 fn of_drives(blocks: &Value, socket: &str) -> Vec<SetLimit> {
     let drives = blocks.as_array().into_iter().flatten();
     let of_drive = |drive: &Value| {
@@ -70,8 +72,8 @@ fn of_drives(blocks: &Value, socket: &str) -> Vec<SetLimit> {
     drives.flat_map(of_drive).collect()
 }
 
-/// Converts the figures of QEMU's bucket (util/throttle.c), which holds a tenth of a second of the
-/// rate, or what is passed at the maximum in its length.
+/// Converts a limit of QEMU, with `length` in seconds. Its bucket (util/throttle.c) holds `max *
+/// length`, or a tenth of a second of `rate` if there is no `max`. `None` without a rate.
 fn limit(
     of: LimitUnit,
     rate: Option<f64>,
@@ -94,8 +96,8 @@ fn limit(
     })
 }
 
-/// Reads the limits of a disk of a domain, as its XML has them: `<total_iops_sec>` in its
-/// `<iotune>`.
+/// Returns the limits of a disk of a libvirt domain from its XML: `<total_iops_sec>` and its like
+/// in `<iotune>`.
 pub fn of_libvirt(domain: &str, disk: &VmDisk) -> Vec<SetLimit> {
     let value = |name: &str| disk.settings.get(&format!("iotune.{name}"))?.parse::<f64>().ok();
     let device = &disk.name;

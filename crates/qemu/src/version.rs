@@ -1,4 +1,4 @@
-//! Version and abilities of an installed QEMU: asked of the program itself, never guessed.
+//! Version and abilities of an installed QEMU, which is run to find out.
 
 use crate::qmp::Qmp;
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Oldest QEMU that works. This module was tried with 7.2; its options read as documented since
-/// this version (JSON-free -blockdev, `server=on`, io_uring).
+/// Oldest supported QEMU. iotax was tested with 7.2; its options are documented since this version
+/// (-blockdev without JSON, `server=on`, io_uring).
 pub const OLDEST: Version = Version { major: 6, minor: 0, patch: 0 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ impl std::fmt::Display for Version {
 }
 
 impl Version {
-    /// Parses `QEMU emulator version 7.2.22 (Debian ...)`.
+    /// Parses the version in a text like `QEMU emulator version 7.2.22 (Debian ...)`.
     pub fn parse(text: &str) -> Option<Version> {
         let number = text.split("version ").nth(1)?.split_whitespace().next()?;
         let mut parts = number.split('.').map(|part| {
@@ -38,10 +38,10 @@ impl Version {
     }
 }
 
-/// Returns the installed QEMU's version.
+/// Returns the version of the installed QEMU or storage daemon (`program`).
 ///
 /// # Errors
-/// If there is no QEMU, or none that is new enough: which, in words.
+/// Says that it is not installed, too old, or prints no version.
 pub fn installed_version(program: &OsStr) -> Result<Version, String> {
     let name = program.to_string_lossy();
     let Ok(output) = output_of(Command::new(program).arg("--version"), ANSWERS_WITHIN) else {
@@ -58,20 +58,21 @@ pub fn installed_version(program: &OsStr) -> Result<Version, String> {
     }
 }
 
-/// Arguments for an empty QEMU, controlled by its standard input and output.
+/// Arguments that start QEMU without a guest, controlled by QMP on its standard input and output.
 pub const EMPTY_QEMU: &[&str] =
     &["-machine", "none", "-nodefaults", "-no-user-config", "-display", "none", "-qmp", "stdio"];
 
-/// Arguments for an empty storage daemon of QEMU's, controlled likewise.
+/// Arguments that start QEMU's storage daemon without a disk, controlled by QMP on its standard
+/// input and output.
 pub const EMPTY_DAEMON: &[&str] =
     &["--chardev", "stdio,id=control", "--monitor", "chardev=control,mode=control"];
 
-/// Checks that this program (QEMU or its storage daemon, with what makes an empty one) opens a file
-/// with aio=io_uring on this kernel: it may have been built without it, and
-/// kernel.io_uring_disabled or a seccomp filter may forbid it. Asked by doing it.
+/// Checks that this program (QEMU, or its storage daemon) can open a file with aio=io_uring on this
+/// kernel, by doing it. It may be built without io_uring, and kernel.io_uring_disabled or a seccomp
+/// filter may forbid it. `empty`: the arguments that start it without a guest or disk.
 ///
 /// # Errors
-/// QEMU's own words.
+/// The program's own message, or why it could not be run.
 pub fn io_uring_works(program: &OsStr, empty: &[&str]) -> Result<(), String> {
     let limit = Duration::from_secs(10);
     let file =
@@ -95,7 +96,7 @@ pub fn io_uring_works(program: &OsStr, empty: &[&str]) -> Result<(), String> {
 }
 
 impl Version {
-    /// Makes a release: `Version::new(9, 0)` is 9.0.0.
+    /// Returns a release without a patch number: `Version::new(9, 0)` is 9.0.0.
     pub const fn new(major: u32, minor: u32) -> Version {
         Version { major, minor, patch: 0 }
     }

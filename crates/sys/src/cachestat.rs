@@ -1,13 +1,13 @@
-//! Bytes that the page cache still owes to one file or block device: cachestat(2), Linux 6.5 and
-//! newer. The machine's own counters (`Dirty` in /proc/meminfo) are everybody's.
+//! Bytes of one file or block device that the page cache has yet to write: cachestat(2), Linux 6.5
+//! and newer. The counters of the machine (`Dirty` in /proc/meminfo) are of all files.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Number of the system call, one on every architecture, as for all system calls since 424.
+/// Number of the system call, the same on every architecture, as for all system calls since 424.
 const CACHESTAT: libc::c_long = 451;
 
-/// struct cachestat_range of linux/mman.h; a length of 0 is to the end.
+/// struct cachestat_range of linux/mman.h. A length of 0 means up to the end.
 #[repr(C)]
 #[derive(Default)]
 struct Range {
@@ -15,7 +15,7 @@ struct Range {
     length: u64,
 }
 
-/// struct cachestat of linux/mman.h, in pages.
+/// struct cachestat of linux/mman.h, counts in pages.
 #[repr(C)]
 #[derive(Default)]
 struct Pages {
@@ -26,11 +26,8 @@ struct Pages {
     recently_evicted: u64,
 }
 
-/// Counts the bytes of a file or block device that wait to be written back or are being written.
-///
-/// # Errors
-/// `ENOSYS` from kernels before 6.5, `EOPNOTSUPP` from hugetlbfs, `EPERM` where a sandbox forbids
-/// it.
+/// Returns the number of bytes of a file or block device that wait to be written back or are being
+/// written.
 pub fn owed_bytes(file: impl AsFd) -> io::Result<u64> {
     let (range, mut pages) = (Range::default(), Pages::default());
     // SAFETY: both structures have the kernel's layout and outlive the call, which writes the

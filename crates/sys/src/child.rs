@@ -1,6 +1,5 @@
-//! Children: such as must not outlive this process, which the kernel ends when it dies, even by
-//! SIGKILL; waiting for one within a time; and running one to its end or its limit, with all that
-//! it wrote.
+//! Child processes: has the kernel end them with this process, even if it is killed; waits for one
+//! with a time limit; runs one to its end or its limit and collects its output.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
@@ -13,14 +12,14 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Interval of looks at a child where the kernel cannot report when it ends (before 5.3).
+/// Interval at which a child is checked if the kernel cannot report its end (before Linux 5.3).
 const LOOKS: Duration = Duration::from_millis(5);
 
-/// Waits for a child and returns how it ended; `None` if it has not within that time. Sleeps
+/// Waits for a child and returns how it ended; `None` if it has not ended within the limit. Sleeps
 /// meanwhile: the child may be a load generator on the same processor.
 ///
 /// # Errors
-/// When it cannot be waited for.
+/// The child cannot be waited for.
 pub fn ended_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok();
     let start = Instant::now();
@@ -34,7 +33,7 @@ pub fn ended_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exi
     }
 }
 
-/// Time within which a killed process has ended, unless it hangs in the kernel.
+/// Time within which a killed process ends, unless it hangs in the kernel.
 const DIES_WITHIN: Duration = Duration::from_secs(5);
 
 /// Time to read on after a child has ended. Its own output is in the pipes by then; the processes
@@ -45,25 +44,26 @@ const GRACE: Duration = Duration::from_secs(1);
 /// program is a tenth of it.
 pub const LONGEST_OUTPUT: usize = 16 << 20;
 
-/// Time in which a program that only looks something up has answered, or else it is waiting for a
-/// device that does not answer.
+/// Time limit for a program that only looks something up. One that takes longer waits for a device
+/// that does not answer.
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
 pub enum ChildEnd {
-    /// The child ended by itself, with what it wrote into its pipes.
+    /// The child ended by itself, and its pipes were read to their ends.
     Whole(Output),
-    /// The child ended by itself, and something that it started has its pipes still.
+    /// The child ended by itself, but a process that it started still holds its pipes open.
     Held(Output),
     /// The child was killed because it wrote more than [`LONGEST_OUTPUT`].
     Flooded,
     Killed,
-    /// The child was killed, and is there still: it waits for a device within the kernel.
+    /// The child was killed but still exists: it waits for a device within the kernel.
     Stuck,
 }
 
 impl ChildEnd {
-    /// Returns the output of a child that ended by itself.
+    /// Returns the output of a child that ended by itself. `limit` is the time limit that the child
+    /// had, for the error.
     ///
     /// # Errors
     /// Says why there is no output: a clause that follows the name of the program.
@@ -91,16 +91,16 @@ impl ChildEnd {
 /// leads one.
 ///
 /// # Errors
-/// When it cannot be waited for.
+/// The child cannot be waited for.
 pub fn run_within(child: Child, limit: Duration) -> io::Result<ChildEnd> {
     Ok(run_within_timed(child, limit)?.0)
 }
 
-/// Runs a child as [`run_within`] does, and also returns the CPU time of the child and of those
-/// that it has waited for; zero where that cannot be read.
+/// Waits for a child as [`run_within`] does, and also returns the CPU time of the child and of the
+/// processes that it waited for. That is zero if it cannot be read or if the child was killed.
 ///
 /// # Errors
-/// As [`run_within`].
+/// Fails like [`run_within`].
 pub fn run_within_timed(mut child: Child, limit: Duration) -> io::Result<(ChildEnd, CpuTime)> {
     let start = Instant::now();
     let handle = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
@@ -148,11 +148,12 @@ pub fn run_within_timed(mut child: Child, limit: Duration) -> io::Result<(ChildE
     Ok((how, CpuTime::default()))
 }
 
-/// Runs a program without input to its end; it does not outlive the thread that waits.
+/// Runs a program without input to its end and returns its output. The program does not outlive the
+/// calling thread.
 ///
 /// # Errors
-/// When the program cannot be run, does not end within the limit, or writes too much. The error
-/// names it.
+/// The program cannot be started, does not end within the limit, or writes too much. The last two
+/// errors name it.
 pub fn output_of(command: &mut Command, limit: Duration) -> io::Result<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ended = run_within(ends_with_us(command).spawn()?, limit)?;
@@ -160,8 +161,8 @@ pub fn output_of(command: &mut Command, limit: Duration) -> io::Result<Output> {
     ended.output(limit).map_err(|why| io::Error::other(format!("{} {why}", name())))
 }
 
-/// Reads the last output of a program that has ended: until the end of the pipe, up to the limit of
-/// size, and for at most a second.
+/// Reads what a program that has ended left in a pipe: to the pipe's end, but no more than some
+/// bytes beyond [`LONGEST_OUTPUT`], and for at most a second.
 pub fn last_words(pipe: impl Into<OwnedFd>) -> String {
     let mut pipe = Pipe::from_end(Some(pipe.into()));
     let start = Instant::now();
@@ -172,7 +173,8 @@ pub fn last_words(pipe: impl Into<OwnedFd>) -> String {
     String::from_utf8_lossy(&pipe.read).into_owned()
 }
 
-/// Reading end of a pipe; `None` once the pipe is read to its end.
+/// A pipe that is being read. `end` is its reading end, and `None` once there is nothing left to
+/// read.
 struct Pipe {
     end: Option<OwnedFd>,
     read: Vec<u8>,
@@ -208,7 +210,8 @@ pub struct CpuTime {
     pub system_ns: u64,
 }
 
-/// Returns the CPU times of a child that has ended and is still a zombie; `None` if it is running.
+/// Returns the CPU time of a child that has ended and was not waited for, zero if it cannot be
+/// read. `None` if the child still runs.
 fn ended_with(child: &Child) -> Option<CpuTime> {
     let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let has_ended = !matches!(waitid(WaitId::Pid(Pid::from_child(child)), how), Ok(None));
@@ -216,7 +219,7 @@ fn ended_with(child: &Child) -> Option<CpuTime> {
     has_ended.then(|| parse_cpu_times(&stat()).unwrap_or_default())
 }
 
-/// Returns the CPU times in a line of `/proc/PID/stat`.
+/// Parses the CPU time in a line of `/proc/PID/stat`.
 fn parse_cpu_times(stat: &str) -> Option<CpuTime> {
     // A program's name may have blanks and brackets.
     let fields: Vec<&str> = stat.get(stat.rfind(')')? + 1..)?.split_whitespace().collect();
@@ -228,8 +231,8 @@ fn parse_cpu_times(stat: &str) -> Option<CpuTime> {
     Some(CpuTime { user_ns: ns(11, 13)?, system_ns: ns(12, 14)? })
 }
 
-/// Sends a signal to a child that nobody has waited for yet, and to all of its group where it has
-/// one of its own.
+/// Sends a signal to a child that was not waited for, or to its whole process group if it leads
+/// one.
 pub fn signal_all(child: &mut Child, signal: Signal) {
     let pid = Pid::from_child(child);
     // Both fail only if it has just ended by itself.
@@ -239,8 +242,8 @@ pub fn signal_all(child: &mut Child, signal: Signal) {
     };
 }
 
-/// Waits until one of these is ready, for at most `rest`. If the kernel cannot signal the end of a
-/// child, it waits only for the interval between two checks.
+/// Waits until one of `sources` is readable, for at most `rest`; if the kernel does not signal the
+/// end of a child (`signals_end`), for at most the interval between two checks.
 fn pause<'a>(sources: impl Iterator<Item = &'a OwnedFd>, signals_end: bool, rest: Duration) {
     let mut sources: Vec<PollFd> =
         sources.map(|source| PollFd::new(source, PollFlags::IN)).collect();
@@ -251,9 +254,9 @@ fn pause<'a>(sources: impl Iterator<Item = &'a OwnedFd>, signals_end: bool, rest
     let _ = poll(&mut sources, Some(&rest));
 }
 
-/// Has the child killed when the thread that spawns it ends, in whatever way: spawn it from the
-/// thread that waits for it. A program that gains privileges when it is started (setuid) loses the
-/// bond.
+/// Has the kernel kill the child when the thread that spawns it ends, in whatever way: spawn it
+/// from the thread that waits for it. Has no effect on a program that gains privileges when it
+/// starts (setuid).
 pub fn ends_with_us(command: &mut Command) -> &mut Command {
     let parent = std::process::id();
     // SAFETY: between fork and exec the closure makes two system calls; it neither allocates nor
@@ -261,9 +264,9 @@ pub fn ends_with_us(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(move || follow(parent)) }
 }
 
-/// Gives the child none of this process's descriptors beside the three standard ones: also none
-/// that this one was given by whoever started it, such as the lock of a script, which a child that
-/// lives longer would hold.
+/// Gives the child none of this process's descriptors except the three standard ones, not even
+/// those that this process inherited, such as the lock of a script. A child that lives longer would
+/// hold them. Has no effect before Linux 5.11.
 pub fn inherits_nothing(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec the closure makes one system call; it neither allocates nor
     // locks.
@@ -304,7 +307,8 @@ mod filter {
         libc::sock_filter { code, jt, jf, k }
     }
 
-    /// A jump states how many instructions it skips if the test holds, and how many if it does not.
+    /// Filter that [`super::writes_its_zeros`] installs. A jump states how many instructions it
+    /// skips if the test holds, and how many if it does not.
     pub(super) static PROGRAM: [libc::sock_filter; 13] = [
         word(LOAD, 0, 0, MACHINE),
         word(EQUAL, 0, 9, X86_64),

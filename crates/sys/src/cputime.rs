@@ -2,14 +2,14 @@
 
 use std::mem::zeroed;
 
-/// The kind of a clock that counts what the scheduler gave, and how far the process number is
-/// shifted: `CPUCLOCK_SCHED` and `MAKE_PROCESS_CPUCLOCK` of Linux (include/linux/posix-timers.h),
-/// as clock_getcpuclockid(3) uses them.
+/// `CPUCLOCK_SCHED` of Linux (include/linux/posix-timers.h): the kind of clock that counts a
+/// process's CPU time. It is in the low bits of a clock's id, below the process id, as
+/// clock_getcpuclockid(3) makes it.
 const BY_SCHEDULER: i32 = 2;
 const PID_SHIFT: u32 = 3;
 
-/// Returns the nanoseconds that all threads of a process have computed. Each thread of the kernel
-/// is a process of its own. `None`: there is no such process.
+/// Returns the CPU time of all threads of a process, in nanoseconds. A thread of the kernel counts
+/// as a process. `None` if there is no such process.
 pub fn process_ns(pid: u32) -> Option<u64> {
     // Greater numbers would lose bits.
     let pid = i32::try_from(pid).ok().filter(|pid| *pid <= i32::MAX >> PID_SHIFT)?;

@@ -5,11 +5,11 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// `_IOWR('f', 11, struct fiemap)`.
+/// Number of the request FIEMAP: `_IOWR('f', 11, struct fiemap)`.
 const FS_IOC_FIEMAP: libc::c_ulong = 0xc020_660b;
 const LAST: u32 = 0x1;
 const UNWRITTEN: u32 = 0x800;
-/// Flag that writes dirty data of the file first.
+/// Flag of a request: the kernel first writes the file's dirty data.
 const SYNC: u32 = 0x1;
 const AT_ONCE: usize = 128;
 
@@ -25,7 +25,7 @@ struct Extent {
     reserved: [u32; 3],
 }
 
-/// struct fiemap with room for extents.
+/// struct fiemap of linux/fiemap.h, with room for [`AT_ONCE`] extents.
 #[repr(C)]
 struct ExtentMap {
     start: u64,

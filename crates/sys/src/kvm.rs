@@ -1,7 +1,7 @@
-//! Does KVM here run a guest's instructions on the processor, or emulate them one by one?
-//! `/dev/kvm` says nothing about it: a nested KVM may offer the whole interface and need a
-//! microsecond an instruction, so that a kernel never finishes unpacking itself. A loop of known
-//! length is timed.
+//! Probe of KVM: does it run a guest's instructions on the processor, or emulate them one by one?
+//! `/dev/kvm` does not show it: a nested KVM may offer the whole interface and take a microsecond
+//! per instruction, so that a kernel never finishes unpacking itself. So a loop of known length is
+//! timed.
 
 use kvm_bindings::{kvm_regs, kvm_segment, kvm_sregs, kvm_userspace_memory_region};
 use kvm_ioctls::{Kvm, VcpuExit, VcpuFd, VmFd};
@@ -19,10 +19,11 @@ pub enum KvmProbe {
         /// Nanoseconds of the probe's loop, the best of three.
         loop_ns: u64,
     },
-    /// Guests are run by an emulator after KVM's interface.
+    /// Guests run in an emulator behind KVM's interface, or kvm_pvm is loaded, which emulates part
+    /// of their instructions.
     Emulated { loop_ns: u64, why: String },
     Absent {
-        /// The cause, with a hint where there is one.
+        /// Cause, in some cases with a hint.
         why: String,
     },
 }
@@ -30,20 +31,21 @@ pub enum KvmProbe {
 /// Steps of the timed loop (two instructions each).
 pub const LOOP_STEPS: u32 = 10_000;
 
-/// Longest time of the loop on a real processor. It needs 3 to 20 us for the loop, and some 2 to 50
-/// us for entry and exit, nested ones included; emulators were seen at 3.5 ms to 26 ms. The limit
-/// lies between on a logarithmic scale.
+/// Time of the loop in nanoseconds above which KVM counts as an emulator. A real processor takes 3
+/// to 20 us for the loop, and 2 to 50 us for entry and exit, nested ones included; emulators took
+/// 3.5 to 26 ms. The limit lies between the two on a logarithmic scale.
 pub const EMULATED_ABOVE_NS: u64 = 500_000;
 
-/// Time limit of a vCPU: one that has not come back by then never will.
+/// Time limit for the loop in a vCPU. One that has not ended by then never will.
 const TIME_LIMIT: Duration = Duration::from_secs(3);
 
-/// Time limit after the kick. A thread that still hangs in the kernel is left there; it owns all it
-/// uses.
+/// Time limit for a vCPU's thread to end after it is signalled. A thread that still hangs in the
+/// kernel is left there; it owns all that it uses.
 const KICK_LIMIT: Duration = Duration::from_millis(500);
 
-/// Runs the loop three times in vCPUs of its own and judges the best time. Takes milliseconds, and
-/// at most four seconds when KVM hangs. Needs read and write permission for `/dev/kvm`.
+/// Checks whether KVM runs guests on the processor: times a loop in three new vCPUs and judges the
+/// shortest time. Takes milliseconds, and at most four seconds if KVM hangs. Without read and write
+/// permission for `/dev/kvm`, KVM counts as absent.
 pub fn probe_kvm() -> KvmProbe {
     let mut best = u64::MAX;
     for _ in 0..3 {
@@ -84,8 +86,8 @@ const STACK_AT: u64 = 0x8000;
 const PAGE_TABLES_AT: usize = 0x10000;
 const DONE_PORT: u16 = 0xe9;
 
-/// Runs code in a fresh vCPU on a thread of its own, and returns the time until it writes to port
-/// 0xe9.
+/// Runs code in a new vCPU on a thread of its own, and returns the nanoseconds until it writes to
+/// port 0xe9.
 fn time_code(code: &[u8], limit: Duration) -> Result<u64, String> {
     let guest = Guest::new(code)?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -134,8 +136,8 @@ fn run_vcpu(mut guest: Guest, stop: &AtomicBool) -> Result<u64, String> {
 
 extern "C" fn ignore_signal(_: libc::c_int) {}
 
-/// Sends a signal that makes KVM_RUN return EINTR. It is sent until the thread has answered or the
-/// limit is over, as one that arrives just before KVM_RUN is lost.
+/// Sends a vCPU's thread a signal that makes KVM_RUN return EINTR. Repeats it until the thread has
+/// answered or [`KICK_LIMIT`] is over, since a signal that arrives just before KVM_RUN is lost.
 fn kick(thread: &JoinHandle<()>, receiver: &Receiver<Result<u64, String>>) {
     let signal = libc::SIGRTMIN() + 7;
     // SAFETY: a zeroed sigaction is valid (empty mask, no flags); the handler only returns, so it
@@ -202,9 +204,8 @@ impl Guest {
     }
 }
 
-/// Repeats a request that a signal interrupted, as QEMU does: the kernel gives up the making of a
-/// VM for any signal that waits, work of io_uring's among them. That is no reason to do without
-/// KVM.
+/// Repeats a request that a signal interrupted, up to 100 times, as QEMU does: the kernel aborts
+/// the creation of a VM for any pending signal, and pending work of io_uring counts as one.
 fn undisturbed<T>(
     mut ask: impl FnMut() -> Result<T, kvm_ioctls::Error>,
 ) -> Result<T, kvm_ioctls::Error> {
@@ -231,7 +232,7 @@ fn open_failure(errno: i32) -> String {
     }
 }
 
-/// Writes the code, and page tables that map the first 2 MiB to itself with one large page.
+/// Writes the code, and page tables that map the first 2 MiB to themselves with one large page.
 fn fill(memory: &mut [u8], code: &[u8]) {
     memory[CODE_AT..CODE_AT + code.len()].copy_from_slice(code);
     let tables =
@@ -242,8 +243,8 @@ fn fill(memory: &mut [u8], code: &[u8]) {
     }
 }
 
-/// Enters 64-bit mode, as real mode is emulated by KVM itself on old Intel processors and would say
-/// nothing.
+/// Sets the vCPU to 64-bit mode. On old Intel processors KVM emulates real mode, so a loop in it
+/// would show nothing.
 fn enter_long_mode(vcpu: &VcpuFd) -> Result<(), kvm_ioctls::Error> {
     let mut sregs: kvm_sregs = vcpu.get_sregs()?;
     let segment = |selector, type_, l, db| kvm_segment {
@@ -300,7 +301,8 @@ impl Memory {
         Ok(Memory { start })
     }
 
-    /// Returns the memory. Only before the vCPU runs: afterwards the guest writes here too.
+    /// Returns the memory. Call this only before the vCPU runs: afterwards the guest writes to it,
+    /// too.
     fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is MEMORY_BYTES long, readable, writable and zeroed, and borrowed
         // mutably.

@@ -8,12 +8,12 @@ use std::os::fd::AsRawFd;
 // Linux value (asm-generic/fcntl.h); the same on every architecture that we build for.
 const F_SETSIG: libc::c_int = 10;
 
-/// Returns true when nobody else has `file` open for writing (and, on kernels that count readers,
+/// Returns true if nobody else has `file` open for writing (or, on kernels that count readers, for
 /// reading).
 ///
 /// # Errors
-/// EACCES when the file is another user's and we lack CAP_LEASE; EINVAL where the file system
-/// knows no leases.
+/// EACCES if the file is another user's and we lack CAP_LEASE; EINVAL if the file system knows no
+/// leases.
 pub fn sole_opener(file: &File) -> io::Result<bool> {
     let fd = file.as_raw_fd();
     // Somebody who opens the file while we hold the lease makes the kernel send SIGIO, which would

@@ -33,10 +33,10 @@ pub struct Backing {
     pub inode: u64,
 }
 
-/// Asks an open loop device what it is attached to.
+/// Returns the file to which an open loop device is attached.
 ///
 /// # Errors
-/// `ENXIO` when it is attached to nothing; the kernel's refusal.
+/// `ENXIO` if it is attached to nothing, `ENOTTY` if it is no loop device.
 pub fn backing(device: &File) -> io::Result<Backing> {
     let mut info = LoopInfo64 {
         device: 0,

@@ -17,7 +17,7 @@ const MOST_LINKS: usize = 40;
 /// Returns `None` if nobody else can.
 ///
 /// # Errors
-/// When the path cannot be followed to its end.
+/// The path cannot be followed to its end.
 pub fn other_writer(path: &Path) -> io::Result<Option<String>> {
     let mut rest: VecDeque<OsString> = absolute(path)?.iter().map(OsString::from).collect();
     let (mut walked, mut links) = (PathBuf::new(), 0);

@@ -1,12 +1,12 @@
-//! Kinds of pages that memory lies on.
+//! Huge pages for the memory of this process.
 
 use std::mem::MaybeUninit;
 
 /// Bytes of a huge page of x86-64, and of ARM with pages of 4 KiB.
 pub const HUGE: usize = 2 << 20;
 
-/// Asks the kernel for huge pages below memory that was allocated and not touched yet. Advice only:
-/// a kernel that has none gives small ones.
+/// Asks the kernel for huge pages for memory that was allocated but not yet touched. This is only
+/// advice: a kernel without huge pages uses small ones.
 pub fn ask_for_huge<T>(memory: &mut [MaybeUninit<T>]) {
     let bytes = std::mem::size_of_val(memory);
     let start: *mut u8 = memory.as_mut_ptr().cast();

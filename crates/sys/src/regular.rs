@@ -18,7 +18,7 @@ pub const LAST_WORDS: u64 = 16 << 10;
 /// a device.
 ///
 /// # Errors
-/// When it cannot be opened, or is another kind of file.
+/// The file cannot be opened, or is not a regular file.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
     // Opening a device may have an effect, so the type is checked first.
@@ -39,7 +39,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 /// Reads a regular file of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`open_regular`]; and when it cannot be read or is larger.
+/// Fails like [`open_regular`], and if the file cannot be read or is larger.
 pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     let size = file.metadata()?.len();
@@ -49,16 +49,17 @@ pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// Reads a regular text file of at most [`LONGEST_TEXT`] bytes.
 ///
 /// # Errors
-/// As [`read_regular`]; and when it is not UTF-8.
+/// Fails like [`read_regular`], and if the file is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_regular(path, LONGEST_TEXT)?)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text (UTF-8)"))
 }
 
-/// Reads a stream that should have `expected` bytes to its end.
+/// Reads a stream to its end. `expected` is its length in bytes, or 0 if unknown.
 ///
 /// # Errors
-/// When it cannot be read, or has more than `limit` bytes.
+/// The stream cannot be read, there is no memory for it, or it or `expected` is larger than `limit`
+/// bytes.
 pub fn read_to_limit(stream: impl Read, expected: u64, limit: u64) -> io::Result<Vec<u8>> {
     let too_large = || {
         io::Error::new(

@@ -6,20 +6,20 @@ use std::os::fd::{AsFd, AsRawFd};
 /// Figures of a TCP connection, some of those that `ss -ti` prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
-    /// Bytes of a segment that are sent at most, without headers.
+    /// Largest payload of a sent segment, in bytes.
     pub send_mss: u32,
-    /// The path's MTU as far as the kernel knows it.
+    /// MTU of the path in bytes, as far as the kernel knows it.
     pub path_mtu: u32,
-    /// Smoothed round trip, microseconds.
+    /// Smoothed round-trip time in microseconds.
     pub round_trip_us: u32,
     /// Segments sent again since the connection began.
     pub retransmits: u32,
 }
 
-/// Reads the state of a connected socket.
+/// Reads the kernel's figures of a connected socket.
 ///
 /// # Errors
-/// When it is no TCP socket.
+/// The socket is not a TCP socket.
 pub fn info(socket: impl AsFd) -> io::Result<TcpInfo> {
     // SAFETY: all bytes zero are a valid tcp_info.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };

@@ -1,17 +1,17 @@
-//! The rate of this processor's time-stamp counter. QEMU's translator shows its guests this very
-//! counter, and a guest's kernel that gets no processor while it holds it against the PIT takes it
-//! for several times slower than it is.
+//! Rate of this processor's time-stamp counter. QEMU's TCG passes this counter on to its guests. A
+//! guest's kernel that gets no processor while it compares the counter with the PIT takes it for
+//! several times slower than it is.
 
 use std::time::{Duration, Instant};
 
-/// Length of the measurement: long enough that both ends are known to some millionths of it.
+/// Length of the measurement: long enough that the error of both ends is some millionths of it.
 const OVER: Duration = Duration::from_millis(20);
-/// Number of readings, of which the one that nothing came between counts.
+/// Number of readings at each end, of which the one that took the shortest time counts.
 const READINGS: usize = 16;
 
-/// Measures the rate in kHz against CLOCK_MONOTONIC for 20 ms; `None`: no x86-64. Where the counter
-/// follows the processor's frequency this is the rate of these 20 ms: QEMU's translator has no
-/// better one, whatever its guest's kernel would find.
+/// Measures the counter's rate in kHz against CLOCK_MONOTONIC for 20 ms. `None` on processors other
+/// than x86-64. If the counter follows the processor's frequency, this is the rate during these 20
+/// ms.
 pub fn khz() -> Option<u32> {
     let from = reading()?;
     std::thread::sleep(OVER);
@@ -21,7 +21,8 @@ pub fn khz() -> Option<u32> {
     u32::try_from((ticks * 1_000_000).div_ceil(passed_ns.max(1))).ok().filter(|khz| *khz > 0)
 }
 
-/// Reads the counter, and the time in the middle of the narrowest pair of readings around it.
+/// Reads the counter several times, each between two looks at the clock. Returns the time midway
+/// between the two looks that are closest together, and the counter then.
 fn reading() -> Option<(Instant, u64)> {
     let around = || {
         let before = Instant::now();

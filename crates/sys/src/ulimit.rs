@@ -4,8 +4,8 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Minimum address space: the threads, their stacks and their heaps (glibc reserves 128 MiB for
-/// each) need it.
+/// Minimum address space in bytes, for the threads, their stacks and their heaps (glibc reserves
+/// 128 MiB for each).
 const LEAST_SPACE: u64 = 1 << 30;
 /// Minimum number of open files: a place, its devices and the store need them.
 const LEAST_FILES: u64 = 32;
@@ -14,9 +14,9 @@ const FILES: u64 = 4096;
 
 static CODE: AtomicI32 = AtomicI32::new(1);
 
-/// Raises the limit on open files as far as is permitted. From then on, a write beyond the limit on
-/// file size fails instead of ending the program, and if memory runs out the program ends with
-/// `code`.
+/// Raises the limit on open files to 4096, or as far as is permitted. From then on, a write beyond
+/// the limit on file size fails instead of ending the program, and if memory runs out the program
+/// ends with `code`.
 ///
 /// # Errors
 /// Says which limit is too low, and how to raise it.
@@ -54,7 +54,8 @@ pub fn respect(code: u8) -> Result<(), String> {
     Ok(())
 }
 
-/// Handles SIGABRT; the message printed before says what aborted.
+/// Handles SIGABRT: prints a hint and ends the program with the code that [`respect`] was given.
+/// The message that Rust printed before says what aborted.
 extern "C" fn exit_on_abort(_: libc::c_int) {
     const SAID: &[u8] =
         b"iotax: aborted, most likely because memory ran out; hint: raise ulimit -v; iotax clean removes what is left\n";

@@ -3,10 +3,10 @@
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Sets up a ring of one entry and closes it.
+/// Checks that io_uring can be used, by setting up a ring of one entry.
 ///
 /// # Errors
-/// What the kernel says: EPERM (sysctl or seccomp), ENOSYS (too old or filtered), ENOMEM.
+/// The kernel's error: EPERM (sysctl or seccomp), ENOSYS (too old or filtered), ENOMEM.
 pub fn probe() -> io::Result<()> {
     // struct io_uring_params is 120 bytes (io_uring_setup(2)); all zero asks for defaults.
     let mut params = [0u64; 15];

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) const STANDARD_INPUT: &str = "-";
 
-/// Content of a file.
+/// Content of a file or of standard input.
 pub(super) enum Content {
     Page(AuditedPage),
     /// The file is not a page; holds the reason.
@@ -24,7 +24,8 @@ pub(super) enum Content {
 
 type PageHandler<'a> = &'a mut dyn FnMut(&str, Content) -> Result<()>;
 
-/// Reads one file after the other.
+/// Calls `handle` with the name and content of each source: a file, `-` for standard input, or
+/// every file below a folder that is not hidden.
 ///
 /// # Errors
 /// Returns the errors of `handle`.
@@ -99,13 +100,13 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "a ZIP archive; hint: unzip it and name the folder"),
 ];
 
-/// Number of bytes that are examined.
+/// Number of bytes at the start of a file that are examined.
 const LOOKED_AT: usize = 1 << 16;
-/// Number of bytes of which one may not be text, as with a console's escapes, or a page that a
-/// crash filled partly with zeros.
+/// A file is text if at most one in this many of its bytes cannot be text, such as a console's
+/// escapes, or zeros that a crash left.
 const ONE_OF: usize = 32;
 
-/// Returns why bytes are not text in any encoding.
+/// Returns why bytes are not text in any encoding; `None` if they may be.
 fn no_text(bytes: &[u8]) -> Option<String> {
     if let Some((_, what)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return Some((*what).to_owned());

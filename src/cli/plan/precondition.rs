@@ -9,7 +9,8 @@ use iotax_plan::passes::{BLOCK, Batch, batches};
 use iotax_plan::set_plan::PlanGround;
 use iotax_units::{count_noun, show_bytes, show_ns};
 
-/// Describes the passes and the rounds; empty if neither is requested.
+/// Describes the passes over drives and the rounds of loads before measuring; empty if neither is
+/// requested.
 ///
 /// # Errors
 /// Fails if a list of media has a list in it.
@@ -75,7 +76,8 @@ fn pass_time_words(scenario: &Scenario, batch: &Batch) -> String {
     }
 }
 
-/// Describes the work before each load that writes, whenever a set was set up.
+/// Describes the rounds in which each writing load runs after a set-up until its rate is steady.
+/// `None` if that is not requested or no load writes.
 fn rounds(ground: &PlanGround) -> Option<String> {
     let (scenario, layout) = (ground.scenario, ground.layout);
     let spec = scenario.measure.precondition;

@@ -1,5 +1,5 @@
-//! A set of a plan: its steps, with one line for guests that are alike, and the measured targets.
-//! On request it shows every step as it is carried out, with the whole command lines.
+//! A set of stacks in a plan: its steps, with one line for guests that are alike, and the measured
+//! targets. On request it shows every step as it is carried out, with the whole command lines.
 
 use super::View;
 use iotax_drivers::path_ref::PathRef;
@@ -54,6 +54,7 @@ struct StepLines {
 
 impl StepLines {
     /// Returns the text without numbers of steps, names that the run makes up, and offsets.
+    /// Repeated steps have equal shapes.
     fn shape(&self) -> String {
         // Letters, then digits: the name of a guest.
         let is_numbered = |word: &str| {
@@ -80,7 +81,8 @@ const LONGEST_GROUP: usize = 4;
 /// Number of repetitions from which only the first and the last are shown.
 const FOLDED_FROM: usize = 4;
 
-/// Shows only the first and the last of steps that repeat and differ only in names and offsets.
+/// Returns the text of all steps. Of steps that repeat and differ only in names and offsets, only
+/// the first and the last are shown.
 fn folded_steps(lines: &[StepLines]) -> String {
     let shapes: Vec<String> = lines.iter().map(StepLines::shape).collect();
     let (mut text, mut at) = (String::new(), 0);
@@ -107,7 +109,7 @@ fn folded_steps(lines: &[StepLines]) -> String {
     text
 }
 
-/// Describes one step as it is carried out.
+/// Describes one step as it is carried out, in red if it is irreversible.
 pub fn step_line(view: &View, step: &Step) -> String {
     let place = if step.place.is_host() { String::new() } else { format!("@{}: ", step.place) };
     let number = format!("  {}. {place}", step.id + 1);
@@ -123,8 +125,8 @@ pub fn step_line(view: &View, step: &Step) -> String {
     }
 }
 
-/// Shows the commands of an engine that iotax does not know, one per line; on request also those
-/// that find, undo and query.
+/// Describes a step of an engine that a `[tool.NAME]` describes: the commands that make it, one per
+/// line; with --commands also those that find, undo and query it.
 fn by_tool(view: &View, number: &str, made: &MakeByTool) -> String {
     let indent = " ".repeat(number.len());
     let head = view.paragraph(number, &format!("create {} with [tool.{}]", made.name, made.tool));
@@ -175,7 +177,8 @@ fn command(view: &View, first: &str, words: &[String]) -> String {
     lines.join(" \\\n") + "\n"
 }
 
-/// Common description of guests that are shown in one line.
+/// Description of a guest, and of each of its disks with the stacks on it. Guests for which these
+/// are equal are shown in one line.
 type Summary = (String, Vec<String>);
 
 fn summary(guest: &GuestPlan, plan: &SetPlan, stacks: &[Stack]) -> Summary {
@@ -187,7 +190,7 @@ fn summary(guest: &GuestPlan, plan: &SetPlan, stacks: &[Stack]) -> Summary {
     (guest.outline(), guest.disk_outlines().into_iter().zip(&guest.paths).map(disk).collect())
 }
 
-/// Returns the stacks whose load goes to that disk of a guest.
+/// Returns the indices of the stacks whose load goes to the disk `path` of a guest.
 fn stacks_served<'a>(
     guest: &'a GuestPlan,
     path: &'a PathRef,
@@ -224,7 +227,8 @@ fn set_lines(
     Some(StepLines { first, last, text })
 }
 
-/// Returns `3-8`, or only the last number if other steps lie between those of the guests.
+/// Returns the numbers of the guests' steps as `3-8`, or only the last one if steps of others lie
+/// between.
 fn numbers(first: Option<&u32>, last: Option<&u32>, guests: &[&GuestPlan]) -> String {
     let (first, last) = (first.map_or(0, |id| id + 1), last.map_or(0, |id| id + 1));
     let own: usize = guests.iter().map(|guest| guest.steps.len()).sum();
@@ -234,7 +238,8 @@ fn numbers(first: Option<&u32>, last: Option<&u32>, guests: &[&GuestPlan]) -> St
     }
 }
 
-/// Describes the targets of the load, and where they are.
+/// Describes the targets of the load and their places, a line for each stack. `what` is the verb:
+/// `measure` or `try`.
 pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> String {
     let line = |(index, exposed): &(usize, iotax_layers::ExposedDevice)| {
         let copies = exposed.copies.iter().map(|(place, _)| place);

@@ -55,10 +55,11 @@ struct Stats {
     to: Destination,
 }
 
-/// Runs the command.
+/// Runs the simulations and prints the table of requirements. Returns the exit code, 1 if a
+/// requirement is not met.
 ///
 /// # Errors
-/// When a series cannot be read, or the report cannot be written.
+/// A series cannot be read, the report cannot be written, or the simulations were interrupted.
 pub fn run(args: &Args) -> Result<u8> {
     let stats = match &args.what {
         SelfcheckCommand::Stats(stats) => stats,
@@ -80,7 +81,7 @@ pub fn run(args: &Args) -> Result<u8> {
 /// Reads a series of noise that was recorded elsewhere.
 ///
 /// # Errors
-/// Bad input with the file, the fault and its line.
+/// Bad input: names the file, and the line of a fault in it.
 fn read_series(file: &Path) -> Result<NoiseSource> {
     let text = read_text(file)
         .map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;
@@ -89,7 +90,8 @@ fn read_series(file: &Path) -> Result<NoiseSource> {
         .map_err(|why| Failed::input(format!("{}: {why}", file.display())).into())
 }
 
-/// Returns true if JSON is requested, or the output file has its ending.
+/// Returns true if JSON is requested, or the output file has its extension. Refuses the extensions
+/// of other formats than JSON and text.
 fn is_json(asked: bool, to: &Destination) -> Result<bool> {
     to.check_for_report(asked.then_some("json"))?;
     match to.format() {

@@ -1,18 +1,18 @@
-//! Finds the figures of a line.
+//! Finds the figures in a line of text.
 
 use super::unit::{self, NumberUnit, PrefixBase, cyrillic};
 use super::words::number_words;
 use super::{NumberHedge, Quantity, rounded};
 use crate::TextSpan;
 
-/// Grouping of a text's digits, if more is known than its own letters show: a column of a table
-/// shows it.
+/// How a text groups digits, if more is known than the text itself shows, such as from the other
+/// cells of a table's column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// True if the comma is the decimal sign and the point groups thousands: `1.234` is more than a
     /// thousand.
     pub decimal_comma: bool,
-    /// True if single spaces group thousands, since there is only the figure.
+    /// True if single spaces group thousands. Safe only if the text is a single figure.
     pub spaces: bool,
 }
 
@@ -35,8 +35,8 @@ pub fn quantities_in(line: usize, text: &str, style: Style) -> Vec<Quantity> {
     found
 }
 
-/// Returns the only figure of a cell: one number with its unit, perhaps in brackets. Words around
-/// it are allowed if they contain no second figure.
+/// Returns the figure of a cell that contains exactly one, perhaps in brackets. Words around it are
+/// allowed.
 pub fn quantity(line: usize, text: &str) -> Option<Quantity> {
     match quantities(line, text).as_slice() {
         [only] => Some(*only),
@@ -51,7 +51,7 @@ fn next_digit(text: &str, from: usize) -> Option<usize> {
         .map(|(at, _)| from + at)
 }
 
-/// Returns the value of a digit, narrow or full-width.
+/// Returns the value of a decimal digit, ASCII or full-width.
 fn digit(letter: char) -> Option<u8> {
     match letter {
         '0'..='9' => Some(letter as u8 - b'0'),
@@ -60,7 +60,8 @@ fn digit(letter: char) -> Option<u8> {
     }
 }
 
-/// Returns the byte after the word that contains `at`.
+/// Returns the byte offset after the word that contains the byte `at`. A word is ASCII letters,
+/// digits and `.`, `,`, `-`, `_`, `:` or `/`.
 fn after_word(text: &str, at: usize) -> usize {
     let part = |letter: char| {
         letter.is_ascii_alphanumeric()
@@ -73,7 +74,8 @@ fn after_word(text: &str, at: usize) -> usize {
         .map_or(text.len(), |(end, _)| at + end)
 }
 
-/// Returns the figure whose digits begin at `start`, and the byte after it.
+/// Returns the figure whose digits begin at byte `start`, and the byte offset after it. `None` if
+/// the digits are part of a name, a version, a date or a time.
 fn read_quantity(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity, usize)> {
     let before = text[..start].chars().next_back();
     // `(QD=1):26.985 MB/s`; a colon after a letter or a digit belongs to a name or a time.
@@ -126,7 +128,8 @@ fn read_quantity(line: usize, text: &str, start: usize, style: Style) -> Option<
     Some((Quantity { figure, unit, scale, base, decimals, hedge }, end))
 }
 
-/// Returns true if the text after a number makes it the year of a date: `2025/07/10`.
+/// Returns true if this text after a number makes the number the year of a date: `/07/10` after
+/// `2025`.
 fn is_date(after: &str) -> bool {
     let mut parts = after.splitn(4, '/').skip(1);
     let two = |part: Option<&str>| {
@@ -137,13 +140,14 @@ fn is_date(after: &str) -> bool {
     after.starts_with('/') && two(parts.next()) && two(parts.next())
 }
 
-/// Returns true if a letter before digits makes them part of a name, a version, a path.
+/// Returns true if this character directly before digits makes them part of a name, a version or a
+/// path.
 fn part_of_name(letter: char) -> bool {
     letter.is_ascii_alphabetic() || cyrillic(letter) || "_.,/#:@\\$".contains(letter)
 }
 
-/// Returns true if a hyphen is a minus sign: after the start of the text, a space or a bracket, but
-/// not in `E5-2678` or `+-5`.
+/// Returns true if a hyphen after the text `before` is a minus sign: at the start or after a space
+/// or an opening bracket, but not in `E5-2678` or `+-5`.
 fn minus(before: &str) -> bool {
     before
         .chars()
@@ -158,8 +162,9 @@ struct Digits {
 }
 
 impl Digits {
-    /// Reads `1,234.5`, `1.234,5`, `1 234,5`, `12,5`; refuses versions (`7.9.2009`), dates, times
-    /// and ranges of addresses.
+    /// Reads the number that a text begins with, in forms such as `1,234.5`, `1.234,5`, `1 234,5`
+    /// or `12,5`. `None` for versions (`7.9.2009`), dates (`2021-11-18`) and digits around a colon
+    /// (`00:38:52`).
     fn read_digits(text: &str, style: Style) -> Option<Digits> {
         if let Some(plain) = Digits::read_plain_digits(text, style) {
             return Some(plain);
@@ -220,8 +225,8 @@ impl Digits {
         unit::read_unit(after).is_some_and(|read| read.unit.is_rate()).then_some(digits)
     }
 
-    /// Reads digits, perhaps a point and digits, quickly. Nothing that could continue the number
-    /// may follow.
+    /// Reads digits, with or without a point and decimals, faster than [`Digits::read_digits`].
+    /// `None` for more than 15 digits, or if the next character could continue the number.
     fn read_plain_digits(text: &str, style: Style) -> Option<Digits> {
         let bytes = text.as_bytes();
         let run =
@@ -242,7 +247,8 @@ impl Digits {
 }
 
 /// Returns the number of digits after the decimal sign; `None` if the groups are those of a
-/// version. `zero`: the first group is `0`.
+/// version. `groups` are the lengths of the runs of digits between the `signs`; `zero` is true if
+/// the first run is `0`.
 fn decimals(groups: &[usize], signs: &[char], zero: bool, style: Style) -> Option<usize> {
     let last = groups[groups.len() - 1];
     match signs {
@@ -277,7 +283,7 @@ fn decimals(groups: &[usize], signs: &[char], zero: bool, style: Style) -> Optio
 pub enum DecimalSign {
     Point,
     Comma,
-    /// `1.234`, `1,234`: a thousand or a decimal.
+    /// `1.234`, `1,234`: the sign may group thousands or be a decimal sign.
     Either,
     Nothing,
 }

@@ -26,7 +26,7 @@ pub enum NumberUnit {
 }
 
 impl NumberUnit {
-    /// Returns true for a rate per second, which is certainly the result of a measurement.
+    /// Returns true for a rate per second. In a text such a figure is nearly always a result.
     pub fn is_rate(self) -> bool {
         matches!(
             self,
@@ -55,16 +55,17 @@ pub enum PrefixBase {
     Binary,
 }
 
-/// A unit with the amount that a printed 1 is.
+/// A unit, with the size of a printed 1 in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     pub unit: NumberUnit,
-    /// Amount of the unit that a printed 1 is.
+    /// Factor from the printed number to the base of the unit: 1,000,000 for `MB/s`.
     pub scale: f64,
     pub base: PrefixBase,
 }
 
-/// Unit at the beginning of a text: unit, scale, base, length of its text in bytes.
+/// Unit that a text begins with. `scale` is the factor from the printed number to the unit's base,
+/// `bytes` the length of the unit's spelling.
 pub(super) struct ReadUnit {
     pub unit: NumberUnit,
     pub scale: f64,
@@ -75,13 +76,14 @@ pub(super) struct ReadUnit {
 const PREFIXES: &[(char, i32)] =
     &[('k', 1), ('K', 1), ('M', 2), ('m', 2), ('G', 3), ('g', 3), ('T', 4), ('t', 4)];
 
-/// Returns the unit of a text that is only a unit: the head of a column.
+/// Returns the unit of a text that contains nothing else, such as the head of a column.
 pub fn whole_unit(text: &str) -> Option<Measure> {
     let read = read_unit(text).filter(|read| read.bytes == text.len())?;
     Some(Measure { unit: read.unit, scale: read.scale, base: read.base })
 }
 
-/// Returns the unit that a text begins with; letters after it make it another word.
+/// Returns the unit that a text begins with. `None` if letters or digits directly after it make it
+/// another word.
 pub(super) fn read_unit(text: &str) -> Option<ReadUnit> {
     // Most texts after a figure are not units.
     if !text.starts_with(|next: char| next.is_alphabetic() || matches!(next, '%' | '％' | '×')) {
@@ -119,8 +121,8 @@ pub fn cyrillic(letter: char) -> bool {
     ('а'..='я').contains(&letter) || ('А'..='Я').contains(&letter)
 }
 
-/// Returns true if a unit ends at that byte: no Latin or Cyrillic letter and no digit follows.
-/// Chinese is written without spaces.
+/// Returns true if a unit can end at this byte: no ASCII or Cyrillic letter, ASCII digit or
+/// underscore follows. Chinese characters may follow, since Chinese is written without spaces.
 fn ends(text: &str, at: usize) -> bool {
     !text[at..]
         .starts_with(|next: char| next.is_ascii_alphanumeric() || cyrillic(next) || next == '_')
@@ -144,7 +146,7 @@ fn unit_word(text: &str) -> Option<ReadUnit> {
     None
 }
 
-/// Reads any word per second: `tx/s`, `req/sec`, `k rows/s`.
+/// Reads any word of 2 to 14 letters per second: `tx/s`, `req/sec`, `k rows/s`.
 fn per_second(text: &str) -> Option<ReadUnit> {
     let (factor, from) = match text.as_bytes() {
         [b'k' | b'K', b' ', ..] => (1e3, 2),
@@ -167,7 +169,8 @@ fn per_second(text: &str) -> Option<ReadUnit> {
     })
 }
 
-/// Reads a prefix of 1000 or 1024 and the counted unit: `k`, `KiB/s`, `Gbit/s`, `k IOPS`.
+/// Reads a unit with or without a prefix of 1000 or 1024 (`KiB/s`, `Gbit/s`, `k IOPS`), or a lone
+/// `k`, `K` or `M`.
 fn counted_unit(text: &str) -> Option<ReadUnit> {
     let latin = latin(text);
     let letter = |at: usize| latin.get(at).map(|(letter, _)| *letter);
@@ -198,8 +201,9 @@ fn counted_unit(text: &str) -> Option<ReadUnit> {
     count.then(|| ReadUnit { unit: NumberUnit::Bare, scale, base, bytes: latin[0].1 })
 }
 
-/// Returns the first letters in Latin, including those of Cyrillic units and full-width ones, each
-/// with the byte after it: `МБ/с` is `MB/s`, `Гбит/с` is `Gbit/s`.
+/// Returns about the first 12 letters of a text in Latin, those of Cyrillic units and full-width
+/// ones converted (`МБ/с` is `MB/s`, `Гбит/с` is `Gbit/s`). Each is paired with the byte offset
+/// after it.
 fn latin(text: &str) -> Vec<(char, usize)> {
     let mut letters: Vec<(char, usize)> = Vec::with_capacity(16);
     let mut end = 0;

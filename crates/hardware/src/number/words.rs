@@ -1,11 +1,11 @@
-//! The lists of `words.txt`.
+//! Words of figures and units in several languages, from `words.txt`.
 
 use super::{NumberHedge, NumberUnit};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// The lists, each with the longer spellings before the shorter.
+/// The lists of `words.txt`, each with its longer spellings before the shorter.
 #[derive(Default)]
 pub(super) struct NumberWords {
     /// Hedges by the last byte of the spelling.
@@ -17,7 +17,7 @@ pub(super) struct NumberWords {
     parts: Vec<&'static str>,
 }
 
-/// Spellings by one of their bytes, so that few are compared with a text.
+/// Spellings by their first or last byte, so that few are compared with a text.
 type ByByte<T> = BTreeMap<u8, Vec<(&'static str, T)>>;
 
 fn words_of_byte<'w, T>(words: &'w ByByte<T>, byte: Option<&u8>) -> &'w [(&'static str, T)] {
@@ -80,21 +80,21 @@ impl NumberWords {
             .map(|(_, hedge)| *hedge)
     }
 
-    /// Returns true if a text is a word that hedges the figure beside it, or one of several that do
-    /// together.
+    /// Returns true if a text is nothing but a hedge such as `about`, or one word of a hedge such
+    /// as `less than`.
     pub fn hedges(&self, text: &str) -> bool {
         let hedges = words_of_byte(&self.hedges, text.as_bytes().last());
         self.parts.contains(&text) || hedges.iter().any(|(word, _)| text.eq_ignore_ascii_case(word))
     }
 
-    /// Returns the units of a complete spelling that may begin a text, the longer before the
-    /// shorter.
+    /// Returns the spellings of units that may begin a text, the longer before the shorter, each
+    /// with its unit and scale. These units take no prefix.
     pub fn units(&self, text: &str) -> &[(&'static str, (NumberUnit, f64))] {
         words_of_byte(&self.units, text.as_bytes().first())
     }
 }
 
-/// Parses one of the names by which units and hedges are stored.
+/// Parses a unit or hedge by its serde name, as words.txt has it. Panics on any other.
 fn parse_stored_name<T: DeserializeOwned>(name: &str) -> T {
     serde_json::from_value(name.into()).unwrap_or_else(|why| panic!("words.txt: {why}"))
 }

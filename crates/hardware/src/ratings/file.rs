@@ -13,7 +13,7 @@ use toml::{Spanned, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub line: usize,
-    /// Key as it is in the file; empty if the fault is the form of the file.
+    /// Key in the file; empty if no single key is at fault.
     pub key: String,
     pub why: String,
 }
@@ -93,7 +93,7 @@ pub(super) fn drives(text: &str) -> Result<Vec<RatedDrive>, Fault> {
     Ok(drives)
 }
 
-/// The text of a file, for the positions in it.
+/// Text of a file of ratings, in which faults are located.
 struct RatingReader<'a>(&'a str);
 
 impl RatingReader<'_> {
@@ -103,7 +103,8 @@ impl RatingReader<'_> {
         Fault { line, key: key.to_owned(), why: why.into() }
     }
 
-    /// Returns the fault for text that is not TOML, has an unknown key or a value of another type.
+    /// Returns the fault for text that is not TOML, an unknown or missing key, or a value of the
+    /// wrong type.
     fn toml_fault(&self, error: &toml::de::Error) -> Fault {
         let (message, span) = (error.message(), error.span().unwrap_or_default());
         let named = message.split('`').nth(1).unwrap_or("");
@@ -155,7 +156,7 @@ impl RatingReader<'_> {
         self.fault(span, key, format!("{why}; {}", hint(key)))
     }
 
-    /// Returns a text, which must not be empty.
+    /// Returns the text without spaces around it; refuses an empty one.
     fn non_empty_text(&self, key: &str, value: &Text) -> Result<String, Fault> {
         match value.get_ref().trim() {
             "" => Err(self.unfit(key, "is empty", value.span())),
@@ -205,8 +206,9 @@ impl RatingReader<'_> {
         if none { Err(self.fault(entry.span(), "sizes", why)) } else { Ok(size) }
     }
 
-    /// Returns a model name that other words are hardly mistaken for: at least four letters and
-    /// digits, with a digit if there are fewer than seven.
+    /// Returns the name if other words are hardly mistaken for it: at least four letters and
+    /// digits, with a digit if there are fewer than seven. Refuses what is not ASCII, and a `*`
+    /// before the end.
     fn model(&self, key: &str, span: Range<usize>, text: &str) -> Result<String, Fault> {
         let body = text.strip_suffix('*').unwrap_or(text);
         let letters = body.bytes().filter(u8::is_ascii_alphanumeric).count();

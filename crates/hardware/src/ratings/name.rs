@@ -5,15 +5,16 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Longest part of a word that counts. No name has a longer word.
+/// Number of letters and digits after which words are cut off. No drive's name has a longer word.
 const LONGEST: usize = 24;
-/// Number of letters of the first word by which names are found.
+/// Number of letters of a name's first word that are the key of [`DriveNames`].
 const HEAD: usize = 4;
 
-/// A word of a text, in lower case, and its bytes.
+/// A word in lower case, and its byte range in the text.
 pub type Word = (String, Range<usize>);
 
-/// Returns the words of a text: runs of ASCII letters and digits, in lower case.
+/// Returns the words of a text: runs of ASCII letters and digits, in lower case, of each at most
+/// the first 24. The byte ranges are those of the whole words.
 pub fn words_with_spans(text: &str) -> Vec<Word> {
     let pieces =
         text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -25,7 +26,7 @@ pub fn words_with_spans(text: &str) -> Vec<Word> {
 #[derive(Clone, Debug)]
 struct Name {
     words: Vec<String>,
-    /// True if the last word may continue.
+    /// True if more letters and digits may follow in the last word.
     open: bool,
     drive: usize,
     size: Option<usize>,
@@ -33,7 +34,7 @@ struct Name {
     own: bool,
 }
 
-/// Names of all drives, by the first letters of their first words.
+/// Names of all drives, keyed by the first letters of their first words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DriveNames(HashMap<String, Vec<Name>>);
 
@@ -42,7 +43,7 @@ fn head(word: &str) -> &str {
 }
 
 impl DriveNames {
-    /// Collects the names of drives. The first `own` drives are from users' files.
+    /// Collects the names of drives, of which the first `own` are from users' files.
     pub(super) fn from_drives(drives: &[RatedDrive], own: usize) -> DriveNames {
         let mut names = DriveNames::default();
         for (drive, entry) in drives.iter().enumerate() {
@@ -63,9 +64,9 @@ impl DriveNames {
         names
     }
 
-    /// Finds the drives that a text names. The longest of the names that begin at one word counts,
-    /// and of names that overlap the one that ends later (`Samsung SSD 980 PRO` is not a `Samsung
-    /// SSD 980`).
+    /// Finds the drives that a text names. Of names that begin at the same word the one with most
+    /// words counts, and of names that overlap the one that ends later (`Samsung SSD 980 PRO` is
+    /// not a `Samsung SSD 980`).
     pub(super) fn find(&self, text: &str) -> Vec<NamedDrive> {
         let words = words_with_spans(text);
         let mut found = Vec::new();
@@ -115,7 +116,8 @@ impl Name {
     }
 }
 
-/// Splits `6xpm9a3` into `6` and the rest.
+/// Splits a word such as `6xpm9a3` into a count of up to three digits and the rest. `None` and the
+/// whole word if it has no such count.
 fn split_count(word: &str) -> (Option<u32>, &str) {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     match word[digits..].strip_prefix('x') {

@@ -1,6 +1,6 @@
-//! Ways for a disk to reach a guest, one file and one entry in [`ALL`] each. A way says which
-//! devices it is in QEMU's words, what it lacks on a machine, and what of a disk's options it does
-//! not take. The oldest QEMU that is taken has all of them.
+//! Ways to attach a disk to a guest, each in a file of its own. A way provides QEMU's options for
+//! the disk's devices, names what the host must have, and refuses the disk options that it does not
+//! support. The oldest QEMU that iotax supports has all of them.
 
 mod nvme;
 mod socket;
@@ -14,7 +14,7 @@ pub mod way;
 
 use crate::attach::way::AttachWay;
 
-/// Ways of attaching a disk, by QEMU's word for each.
+/// Ways to attach a disk that a stack can choose by name.
 pub const ALL: &[&dyn AttachWay] = &[
     &virtio_blk::VirtioBlk,
     &virtio_scsi::VirtioScsi,
@@ -24,10 +24,10 @@ pub const ALL: &[&dyn AttachWay] = &[
     &vfio::Vfio,
 ];
 
-/// Form of `vhost-user-blk` with the option `spdk`.
+/// Variant of `vhost-user-blk` that the option `spdk` selects.
 pub const SPDK: &dyn AttachWay = &spdk::VhostUserSpdk;
 
-/// Form of `vhost-user-blk` over a socket that another process serves.
+/// Variant of `vhost-user-blk` over a socket that another process serves.
 pub const SOCKET: &dyn AttachWay = &socket::VhostUserSocket;
 
 pub fn by_name(name: &str) -> Option<&'static dyn AttachWay> {

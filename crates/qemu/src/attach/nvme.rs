@@ -1,5 +1,5 @@
-//! An emulated NVMe drive, a controller each: what a guest without virtio's drivers gets. QEMU
-//! serves it in its main loop.
+//! An emulated NVMe controller for each disk, for guests without virtio drivers. QEMU serves it in
+//! its main loop.
 
 use crate::attach::way::{AttachWay, Property, ids};
 use crate::disk::DiskSpec;
@@ -20,8 +20,8 @@ impl AttachWay for Nvme {
         false
     }
 
-    /// Returns false: QEMU's controller (7.2) has no word for it. Seen in a guest, whose disk said
-    /// ro=0 over a read-only node.
+    /// Returns false: QEMU's controller (7.2) cannot report it. A guest was seen to report ro=0 for
+    /// a disk over a read-only node.
     fn shows_read_only(&self) -> bool {
         false
     }

@@ -1,6 +1,6 @@
-//! vhost-user-blk over a socket that is below: the process that listens there serves the disk out
-//! of the guest's memory: an engine of the stack or an existing one. QEMU is not in the way of an
-//! I/O, and nothing is started or removed here.
+//! vhost-user-blk over a socket that the layer below provides. The process that listens there (an
+//! engine of the stack, or an existing one) serves the disk through the guest's memory. No I/O
+//! passes through QEMU, and nothing is started or removed here.
 
 use super::vhost_user_blk;
 use crate::attach::way::{AttachWay, Property};

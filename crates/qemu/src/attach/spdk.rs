@@ -1,6 +1,6 @@
-//! vhost-user-blk out of a running SPDK target: its reactors serve the disk out of the guest's
-//! memory, by a bdev over what is below. QEMU is not in the way of an I/O, and the target is
-//! nobody's child: it was there before.
+//! vhost-user-blk from a running SPDK target. Its reactors serve the disk through the guest's
+//! memory, from a bdev over what is below. No I/O passes through QEMU. iotax neither starts nor
+//! stops the target.
 
 use super::vhost_user_blk;
 use crate::attach::way::{AttachWay, Beforehand, DiskAct, Property};
@@ -89,8 +89,9 @@ impl AttachWay for VhostUserSpdk {
     }
 }
 
-/// Returns the part that is shown. A file shows its data and not the marker after them, guests side
-/// by side have a part each; a device is shown as it is.
+/// Returns the part of the file or device below that the guest sees: of a file its data without the
+/// marker after them, of what guests share the part of one guest. `None` for a whole device, or if
+/// the disk's size is unknown or below 1 MiB.
 fn part(disk: &DiskSpec) -> Option<BdevPart> {
     let bytes = disk.bytes.filter(|bytes| *bytes >= MIB)?;
     let whole = disk.backend == Backend::HostDevice && !disk.shared_out;

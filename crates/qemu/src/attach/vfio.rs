@@ -1,5 +1,6 @@
-//! vfio: the drive itself. The host's driver releases it, the IOMMU keeps it within the guest's
-//! memory, and the guest's own NVMe driver has it; QEMU is in the way of its interrupts at most.
+//! vfio: the guest gets the drive itself. The host's driver releases it, the IOMMU confines it to
+//! the guest's memory, and the guest's own NVMe driver uses it. At most its interrupts pass through
+//! QEMU.
 
 use crate::attach::way::{AttachWay, Beforehand, DiskAct, Property, ids};
 use crate::disk::{DiskServer, DiskSpec};

@@ -1,5 +1,5 @@
-//! vhost-scsi: this host's kernel serves the disk (LIO) out of the guest's memory. Neither QEMU nor
-//! any process is in the way of an I/O.
+//! vhost-scsi: this host's kernel (LIO) serves the disk through the guest's memory. I/O passes
+//! through no process, not even QEMU.
 
 use crate::attach::way::{AttachWay, Beforehand, DiskAct, Property, ids};
 use crate::disk::{Backend, DiskServer, DiskSpec};
@@ -27,8 +27,8 @@ impl AttachWay for VhostScsi {
         false
     }
 
-    /// Returns true for a device only: LIO opens a device as it is asked, and a file for writing
-    /// whatever it is asked.
+    /// Returns true for a device only: LIO opens a device read-only if told to, but always opens a
+    /// file for writing.
     fn keeps_writes_out(&self, backend: Backend) -> bool {
         backend == Backend::HostDevice
     }
@@ -92,7 +92,8 @@ impl AttachWay for VhostScsi {
     }
 }
 
-/// Returns a locally made WWN: NAA 5 with LIO's vendor, and nine digits of the name's checksum.
+/// Returns a WWN for a name: NAA 5 with LIO's vendor id, and the CRC-32 of the name as nine
+/// hexadecimal digits.
 fn wwn(name: &str) -> String {
     format!("naa.5001405{:09x}", crc32fast::hash(name.as_bytes()))
 }

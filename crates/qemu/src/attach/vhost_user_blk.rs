@@ -1,5 +1,5 @@
-//! vhost-user-blk: a process of its own serves the disk out of the guest's memory, here QEMU's
-//! storage daemon. QEMU itself is not in the way of an I/O.
+//! vhost-user-blk: a separate process, here QEMU's storage daemon, serves the disk through the
+//! guest's memory. No I/O passes through QEMU itself.
 
 use crate::attach::way::{AttachWay, DaemonFiles, Property, ids};
 use crate::command_line::STORAGE_DAEMON;
@@ -70,7 +70,8 @@ impl AttachWay for VhostUserBlk {
     }
 }
 
-/// Returns what QEMU reports of its own end, whoever is at the other.
+/// Returns the properties that QEMU reports of its end of the connection, whatever process is at
+/// the other end.
 pub(super) fn properties(at: usize) -> Vec<Property> {
     let (_, device) = ids(at);
     vec![
@@ -79,7 +80,7 @@ pub(super) fn properties(at: usize) -> Vec<Property> {
     ]
 }
 
-/// Adds QEMU's end of the connection; the other one listens on that socket.
+/// Adds QEMU's end of a vhost-user connection. A server must listen on `socket`.
 pub(super) fn add(line: &mut CommandLine, at: usize, disk: &DiskSpec, socket: &Path) {
     let (node, device) = ids(at);
     line.option(

@@ -1,4 +1,4 @@
-//! virtio-blk: a paravirtual disk. Several iothreads share its queues from QEMU 9.0 on.
+//! virtio-blk: a paravirtual disk. From QEMU 9.0 on, several iothreads can share its queues.
 
 use crate::attach::way::{AttachWay, Property, ids, iothreads};
 use crate::disk::DiskSpec;
@@ -46,7 +46,7 @@ impl AttachWay for VirtioBlk {
     }
 }
 
-/// Writes the device in JSON, which alone can have a list of threads.
+/// Returns the device in JSON, the only form of `-device` that can list several iothreads.
 fn mapped(disk: &DiskSpec, node: &str, device: &str, threads: &[String]) -> String {
     let mut value = json!({
         "driver": "virtio-blk-pci",

@@ -1,5 +1,5 @@
-//! virtio-scsi: a paravirtual controller of its own for each disk, so that no two share a queue or
-//! a thread.
+//! virtio-scsi: a separate paravirtual controller for each disk, so that no two disks share a queue
+//! or a thread.
 
 use crate::attach::way::{AttachWay, Property, ids, iothreads, one_thread_at_most};
 use crate::disk::DiskSpec;

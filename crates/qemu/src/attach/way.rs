@@ -1,4 +1,4 @@
-//! What a way for a disk to reach a guest is asked for, and what the ways have in common.
+//! Trait of the ways to attach a disk to a guest, and what they have in common.
 
 use crate::disk::{Backend, DiskServer, DiskSpec};
 use crate::guest_files::can_be_sockets;
@@ -11,33 +11,36 @@ use iotax_drivers::vfio::PassThrough;
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
-/// Way for a disk to reach a guest.
+/// Way to attach a disk to a guest.
 pub trait AttachWay: Sync {
-    /// Returns the word for this way in stacks.
+    /// Returns the word that selects this way in a stack, with the option that selects a variant.
     fn name(&self) -> &'static str;
 
-    /// Returns the ids of `host::needs` beyond those of every guest.
+    /// Returns what the host must have in addition to the needs of every guest, as ids of
+    /// `host::needs`.
     fn host_needs(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Returns the modules of the guest's kernel beyond those that it boots with.
+    /// Returns the kernel modules that the guest needs for it, in addition to those of every guest.
     fn guest_modules(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Returns true if a thread of its own can serve it; then it has one unless asked otherwise.
+    /// Returns true if an iothread of its own can serve the disk. The disk then has one unless the
+    /// stack says otherwise.
     fn takes_iothread(&self) -> bool {
         true
     }
 
-    /// Returns true if another process reaches into the guest's memory, which is then a shared one.
+    /// Returns true if another process accesses the guest's memory, which must then be shared
+    /// memory.
     fn shares_memory(&self) -> bool {
         false
     }
 
-    /// Returns the program that serves the disk in QEMU's stead, with its arguments. One of its
-    /// words occurs in no other process.
+    /// Returns the command line of the process that serves the disk in QEMU's place; `None` if
+    /// iotax starts no such process. One of the words occurs in no other process's command line.
     fn daemon_command_line(
         &self,
         _disk: &DiskSpec,
@@ -46,29 +49,30 @@ pub trait AttachWay: Sync {
         None
     }
 
-    /// Returns true if a part of a file, or its data without the marker after them, is shown in
-    /// whole MiB only.
+    /// Returns true if a disk that is a part of a file must be whole MiB. A file's data without the
+    /// marker after them are such a part.
     fn shows_whole_mib(&self) -> bool {
         false
     }
 
-    /// Returns the options of a disk that it does not have; a stack that names one is refused.
+    /// Returns the disk options that this way does not support. A stack that gives one is refused.
     fn lacking_options(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Returns true if it takes the drive itself, which nobody else on this host can use meanwhile.
+    /// Returns true if the guest gets the drive itself, which nothing else on this host can use
+    /// meanwhile.
     fn takes_drive(&self) -> bool {
         false
     }
 
-    /// Returns true if a disk that is read-only to its guest cannot be written by it, whatever runs
-    /// there.
+    /// Returns true if no software in the guest can write a disk that is attached read-only.
     fn keeps_writes_out(&self, _backend: Backend) -> bool {
         !self.takes_drive()
     }
 
-    /// Returns the step that must be done before QEMU can have the disk, with what serves it then.
+    /// Returns the step that must be done before QEMU starts, with what serves the disk afterwards.
+    /// `None` if there is no such step. `below` is the file or device that the disk is on.
     fn step_beforehand(
         &self,
         _disk: &DiskSpec,
@@ -78,10 +82,10 @@ pub trait AttachWay: Sync {
         None
     }
 
-    /// Checks that this way takes all options of the disk.
+    /// Checks that this way supports the disk's options and has the server that it needs.
     ///
     /// # Errors
-    /// Which option, and what would do.
+    /// Names the option or the missing server, usually with a hint.
     fn check_disk_options(&self, _disk: &DiskSpec) -> Result<(), String> {
         Ok(())
     }
@@ -92,18 +96,17 @@ pub trait AttachWay: Sync {
         true
     }
 
-    /// Returns true if a disk that cannot be written says so to the guest, instead of failing its
-    /// writes.
+    /// Returns true if the guest can see that a disk is read-only. Otherwise only its writes fail.
     fn shows_read_only(&self) -> bool {
         true
     }
 
-    /// Returns where QEMU reports what became of options of disk number `at`: option, object,
-    /// property.
+    /// Returns the properties in which a running QEMU reports the effective options of disk number
+    /// `at`.
     fn device_properties(&self, at: usize) -> Vec<Property>;
 
-    /// Returns where QEMU reports which of its threads serve disk number `at`: one as a link,
-    /// several as a list.
+    /// Returns the properties in which a running QEMU reports the iothreads that serve disk number
+    /// `at`: one as a link, several as a list.
     fn thread_properties(&self, _at: usize) -> Vec<Property> {
         Vec::new()
     }
@@ -111,17 +114,17 @@ pub trait AttachWay: Sync {
     fn add_device(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec);
 }
 
-/// A step before QEMU's start.
+/// A step that must be done before QEMU starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beforehand {
-    /// Purpose of the step, as a clause.
+    /// Purpose of the step, as an infinitive: `take the drive for the guest`.
     pub why: &'static str,
     pub act: DiskAct,
     pub server: DiskServer,
 }
 
-/// Options of a disk that QEMU itself provides, those of its queues first. A passed-through drive
-/// has none of them.
+/// Disk options that QEMU itself implements, the two of queues first. A passed-through drive has
+/// none of them.
 pub(super) const OF_QEMU: &[&str] = &[
     "num-queues",
     "queue-size",
@@ -141,11 +144,11 @@ pub(super) const OF_QEMU: &[&str] = &[
     "l2-cache-size",
 ];
 
-/// Options that only QEMU's block layer provides, except the first, which others may provide, too:
-/// all of [`OF_QEMU`] but the two of the queues.
+/// Disk options of QEMU's block layer: all of [`OF_QEMU`] but the two of queues. Of these, only the
+/// first (`aio`) can also apply to another server.
 pub(super) const OF_QEMUS_BLOCK_LAYER: &[&str] = OF_QEMU.split_at(2).1;
 
-/// A property of an object of a running QEMU.
+/// A property of an object in a running QEMU, which reports the effective value of a disk option.
 pub struct Property {
     pub option: &'static str,
     pub object: String,
@@ -158,7 +161,7 @@ impl Property {
     }
 }
 
-/// The files of a process that serves a disk, in the run's directory.
+/// Files of a process that serves a disk, in the run's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DaemonFiles {
     pub socket: PathBuf,
@@ -180,11 +183,11 @@ impl DaemonFiles {
         }
     }
 
-    /// Checks the paths. It is called where there is such a process only: these paths are longer
-    /// than those of the guest.
+    /// Checks that the paths of the sockets are short enough for Linux. Called only where there is
+    /// such a process: these paths are longer than those of the guest.
     ///
     /// # Errors
-    /// Bad input: a path that no Unix socket can have.
+    /// Bad input: a path is too long.
     pub fn check(&self) -> Result<(), Failed> {
         can_be_sockets([&self.socket, &self.control])
     }
@@ -195,7 +198,7 @@ pub(super) fn ids(at: usize) -> (String, String) {
     (format!("disk{at}"), format!("disk{at}-device"))
 }
 
-/// Adds the threads that serve disk number `at` and returns their ids.
+/// Adds the iothreads of disk number `at` to the command line and returns their ids.
 pub(super) fn iothreads(line: &mut CommandLine, at: usize, disk: &DiskSpec) -> Vec<String> {
     let id = |thread: u16| match disk.iothreads {
         1 => format!("iothread{at}"),
@@ -208,7 +211,7 @@ pub(super) fn iothreads(line: &mut CommandLine, at: usize, disk: &DiskSpec) -> V
     ids
 }
 
-/// Refuses more than one thread where no QEMU spreads the queues of such a disk over them.
+/// Refuses several iothreads, for devices whose queues no QEMU spreads over them.
 pub(super) fn one_thread_at_most(disk: &DiskSpec) -> Result<(), String> {
     match disk.iothreads {
         0 | 1 => Ok(()),
@@ -219,8 +222,8 @@ pub(super) fn one_thread_at_most(disk: &DiskSpec) -> Result<(), String> {
     }
 }
 
-/// Returns the PCI slot of disk number `at`, where the guest must find it by that: above those that
-/// QEMU assigns itself.
+/// Returns the PCI slot of disk number `at`, for disks that the guest finds by slot. It is above
+/// those that QEMU assigns itself.
 pub fn slot(at: usize) -> usize {
     FIRST_SLOT + at
 }
@@ -239,7 +242,7 @@ impl PartialEq for dyn AttachWay {
     }
 }
 
-/// Act that is due before QEMU can have a disk.
+/// Act of a step that must be done before QEMU starts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DiskAct {
     ExportSpdk(ExportSpdk),
