@@ -281,7 +281,8 @@ fn unseen(inspections: &[(PathBuf, Result<Inspection>)]) -> Vec<String> {
     reasons.into_iter().map(|(why, paths)| format!("{}: {why}", paths.join(", "))).collect()
 }
 
-/// Largest width of the output, in columns.
+/// Width at which lines are wrapped, in columns. A longer word stays whole, and so does the command
+/// to copy (`Try: `).
 const WIDTH: usize = 80;
 
 fn render_diagnosis(diagnosis: &Diagnosis) -> String {

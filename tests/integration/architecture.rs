@@ -381,7 +381,7 @@ fn paths_in_pages_and_comments_exist() {
     assert!(gone.is_empty(), "no such files: {gone:#?}");
 }
 
-/// Pages for contributors say where a name is: "`name` in `crate/src/file.rs`".
+/// Pages for contributors name a function or a type and the file that it is in.
 #[test]
 fn names_in_pages_are_where_the_pages_say() {
     let mut pages = vec![root().join("ARCHITECTURE.md"), root().join("CONTRIBUTING.md")];

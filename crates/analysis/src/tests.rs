@@ -506,7 +506,7 @@ fn torn_histograms_are_said_and_the_rest_is_used() {
     let whole = run.histograms;
     run.histograms =
         iotax_store::SegmentSource::new(
-            move |offset: u64| if offset == 0 { None } else { whole.at(offset) },
+            move |offset: u64| if offset == 0 { None } else { whole.read_at(offset) },
         );
     let found = findings(&run);
     assert!(found.warnings.iter().any(|warning| warning.kind == "torn_histograms"));

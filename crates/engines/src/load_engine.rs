@@ -33,8 +33,9 @@ pub trait LoadEngine {
     fn probe_exchange(&self) -> Option<Exchange> {
         None
     }
-    /// Returns what the engine found of what it wrote, in its own reads. With `read`, all of that
-    /// is read back first; `progress` gets the share that is done and may break that off.
+    /// Returns what checks of the data that the engine wrote have found: in the reads of its load
+    /// and, with `read`, in reading all of it back now. `progress` gets the share that is read back
+    /// and may stop that.
     ///
     /// # Errors
     /// [`EngineError::Unfit`] for an engine that does not verify. Fails too if the engine died.
@@ -77,14 +78,15 @@ pub enum EngineError {
     Load(#[from] LoadError),
     #[error("{} is not installed; hint: {}", .0.what, .0.command)]
     Missing(Missing),
-    /// Job that this engine cannot run on this target.
+    /// Reason why an engine cannot do what it should: run a job on a target, or verify what it
+    /// wrote.
     #[error("{0}")]
     Unfit(String),
     #[error("fio failed ({status}): {words}")]
     Fio { status: String, words: String },
     #[error("cannot read fio's output: {0}")]
     Output(String),
-    /// Probe, or the other end of one, that failed.
+    /// Reason why a probe failed: its program, or the other end, did not do what it should.
     #[error("{0}")]
     Probe(String),
     #[error("cannot {action}: {source}")]

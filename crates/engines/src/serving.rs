@@ -61,8 +61,8 @@ pub const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 /// Reading takes a tenth of it, even in an emulated guest.
 pub const READY_BEFORE_NS: u64 = 3_000_000;
 
-/// CPU times are read around each slice of a series only if a reading takes at most one part in
-/// this many of the shortest window.
+/// CPU times are read around each slice of a series only if the shortest window is at least this
+/// many times as long as a reading.
 const MOST_READING: u64 = 20;
 
 /// Link from the code that performs a long request to the host. It passes on the progress, and
@@ -138,7 +138,7 @@ pub trait Handler {
     fn clock_ns(&mut self) -> u64 {
         clock::monotonic_ns()
     }
-    /// Returns the bytes of a file before `end` that are holes or unwritten extents; `None` if that
+    /// Returns how many bytes of a file before `end` are holes or unwritten extents; `None` if that
     /// is not known.
     fn unwritten_bytes(&mut self, _path: &Path, _end: u64) -> Option<u64> {
         None
@@ -521,7 +521,8 @@ impl ServingAgent<'_> {
         self.series_of_slices(numbers, spec)
     }
 
-    /// Runs a series as single slices, if an engine is not our own load generator.
+    /// Runs a series slice by slice, for workers that are not all of our own load generator.
+    /// Ignores `begins_ns`; transients and machine readings stay empty.
     fn series_of_slices(&mut self, numbers: &[u32], spec: &SeriesSpec) -> Result<SeriesResult> {
         let mut result = SeriesResult {
             sums: vec![SliceResult::default(); numbers.len()],
@@ -562,7 +563,7 @@ impl ServingAgent<'_> {
     }
 }
 
-/// Returns the shortest of five times that a reading takes, in nanoseconds.
+/// Reads five times and returns how long the quickest reading took, in nanoseconds.
 fn timed(read: &ReadMachine) -> u64 {
     let once = || {
         let began_ns = clock::monotonic_ns();

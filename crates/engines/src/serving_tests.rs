@@ -10,7 +10,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering;
 
-/// For what a busy machine may take its time for.
+/// Time limit of calls that are quick, except on a busy machine.
 const MOMENT: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(300);
 

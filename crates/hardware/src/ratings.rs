@@ -113,7 +113,7 @@ impl DriveMatch<'_> {
     }
 }
 
-/// All known drives. Clones share the data.
+/// Ratings of drives: those of users' files first, then the built-in ones. Clones share the data.
 #[derive(Clone, Debug, Default)]
 pub struct Ratings {
     drives: Arc<[RatedDrive]>,

@@ -191,13 +191,8 @@ mod tests {
             std::hint::spin_loop();
         }
         let after = CpuReading::now(&probe).unwrap();
-        let named = |own| {
-            after
-                .load_since(&before, own)
-                .programs
-                .iter()
-                .any(|(name, _)| name.ends_with(&format!("(pid {})", std::process::id())))
-        };
-        assert!(named(u32::MAX) && !named(std::process::id()), "what is ours disturbs nobody");
+        // Busier programs may keep this one from being named.
+        let busy = |own| after.load_since(&before, own).busy;
+        assert!(busy(u32::MAX) > busy(std::process::id()), "what is ours disturbs nobody");
     }
 }

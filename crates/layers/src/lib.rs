@@ -237,7 +237,8 @@ pub trait Layer: Sync {
         Vec::new()
     }
 
-    /// Returns how the layer uses the device below it.
+    /// Returns what the layer does to the device below it, which decides who else may use that
+    /// device during a measurement.
     fn claim(&self, _spec: &LayerSpec) -> Claim {
         Claim::SharedRead
     }

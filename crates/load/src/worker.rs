@@ -123,7 +123,8 @@ impl Worker {
         })
     }
 
-    /// Returns the engine in use and why it was chosen.
+    /// Returns the engine, which was chosen once for all jobs and targets when the worker was made,
+    /// and why.
     pub fn engine(&self) -> &Chosen {
         &self.chosen
     }

@@ -108,8 +108,9 @@ fn exceeds_issued(seen: &DeviceReading, issued: &IssuedIo) -> bool {
     bytes > CLEARLY_MORE * (issued.read_bytes + issued.write_bytes) as f64
 }
 
-/// Returns all I/O of a slice, including the I/O discarded at its start and drained at its end,
-/// which the devices saw, too.
+/// Estimates the reads and writes of a whole slice, as the devices saw those outside the window,
+/// too: the window's counts, scaled up by the discarded I/Os or, for fio, which reports none, by
+/// the discarded time (its drain is left out).
 fn issued_io(result: &SliceResult) -> IssuedIo {
     let in_window: u64 = result.directions().iter().map(|one| one.ios).sum();
     let whole = match (result.discarded_ios, result.discarded_ns) {

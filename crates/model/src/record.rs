@@ -141,8 +141,7 @@ pub struct RunStart {
     /// Known write caches on the paths of the stacks, the largest first. Empty if no load writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_caches: Vec<WriteCache>,
-    /// Texts of the files with ratings of drives that the run was given. Later files override
-    /// earlier ones.
+    /// Texts of the files named with `--ratings`. Later files override earlier ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ratings: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

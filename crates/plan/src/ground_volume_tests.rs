@@ -32,6 +32,7 @@ fn a_scenario_with_a_described_engine_plans_its_commands() {
         let drive = |at: usize| PciDrive {
             address: format!("0000:0{at}:00.0"),
             paths: vec![format!("/dev/nvme{at}n1").into()],
+            driver: Some("nvme".into()),
             ..PciDrive::default()
         };
         let parts = guest::GuestParts {

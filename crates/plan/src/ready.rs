@@ -15,7 +15,8 @@ use iotax_model::scenario::Scenario;
 use iotax_qemu::boot::Requested;
 use iotax_units::exit::{Failed, UNMET_NEED, code_of};
 
-/// Findings about a scenario that makes sense on this machine.
+/// A scenario whose stacks are possible on this machine, with what was found for it. Devices,
+/// consents and needs may still be missing: see [`ReadyScenario::met`].
 pub struct ReadyScenario {
     pub layout: SetLayout,
     pub survey: Survey,

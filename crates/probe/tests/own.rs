@@ -34,8 +34,9 @@ fn every_probe_does_units_within_its_window_again_and_again() {
                         "{probe}: its window is the lateness"
                     );
                 }
-                // Units are whole, so the window is within one unit of the requested one.
-                _ => assert!(done.window_ns >= 19_900_000, "{probe}: {}", done.window_ns),
+                // Units are whole, so the window ends up to one unit before the requested 20 ms. On
+                // a busy machine a unit such as `exec` takes milliseconds.
+                _ => assert!(done.window_ns >= 5_000_000, "{probe}: {}", done.window_ns),
             }
         }
     }

@@ -12,7 +12,7 @@ use std::io::{Result, Write};
 pub const FORMAT: &str = "iotax-claims";
 /// Version of the format, incremented when a field changes its meaning or is removed.
 pub const VERSION: u32 = 2;
-/// Endings of the list's files: for a spreadsheet, for programs.
+/// File-name extensions of a list: CSV for a spreadsheet, JSON for programs.
 pub const ENDINGS: [&str; 2] = ["csv", "json"];
 
 #[derive(Serialize)]

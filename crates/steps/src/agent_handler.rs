@@ -32,7 +32,7 @@ pub struct HostHandler {
     kernel_threads: Arc<Mutex<KernelThreads>>,
     allowed: Allowed,
     admitted: Admitted,
-    /// Holds on devices in use by workers, so that nobody mounts them meanwhile.
+    /// Exclusive claims on the devices that workers write, so that nobody mounts them meanwhile.
     holds: BTreeMap<PathBuf, Hold>,
 }
 

@@ -28,7 +28,7 @@ impl<T> SegmentSource<T> {
         SegmentSource(Box::new(read))
     }
 
-    pub fn at(&self, offset: u64) -> Option<T> {
+    pub fn read_at(&self, offset: u64) -> Option<T> {
         (self.0)(offset)
     }
 }

@@ -149,7 +149,7 @@ fn latencies(run: &RunData, slice: &Slice) -> u64 {
         .find(|sample| sample.metric == "read.latency")
         .map(|sample| &sample.value);
     let Some(SampleValue::Histogram(offset)) = latency else { panic!("no latency") };
-    run.histograms.at(*offset).unwrap().count()
+    run.histograms.read_at(*offset).unwrap().count()
 }
 
 const PURPOSES: [Purpose; 8] = [

@@ -76,8 +76,8 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<u
     reader.take(LONGEST_LINE).read_until(b'\n', line)
 }
 
-/// Returns all folders with a run's id as their name, whatever is in them: the journal says what to
-/// clean, even if the record is gone. None if the folder of runs does not exist.
+/// Returns all folders whose name is a run's id, even without a record, since the journal says what
+/// to clean. Empty if the folder of runs does not exist.
 ///
 /// # Errors
 /// [`StoreError::System`] if the folder of runs cannot be read.
@@ -326,8 +326,8 @@ mod tests {
             [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
         writer.append(&RunRecord::Slice(slice(7, at))).unwrap();
         assert_eq!(read().slices, [slice(7, at)]);
-        assert_eq!(read().histograms.at(at[0]), Some(latency));
-        assert_eq!(read().histograms.at(at[1]), Some(Histogram::new()));
+        assert_eq!(read().histograms.read_at(at[0]), Some(latency));
+        assert_eq!(read().histograms.read_at(at[1]), Some(Histogram::new()));
         writer.append(&end()).unwrap();
         writer.sync().unwrap();
         assert_eq!(read().outcome.as_deref(), Some("complete"));
@@ -528,7 +528,7 @@ mod tests {
         let mut sum = Histogram::new();
         for sample in run.slices.iter().flat_map(|slice| &slice.samples) {
             if let SampleValue::Histogram(offset) = sample.value {
-                sum.merge(&run.histograms.at(offset).unwrap());
+                sum.merge(&run.histograms.read_at(offset).unwrap());
             }
         }
         println!("all histograms read and merged in {:?}", clock.elapsed());

@@ -15,27 +15,27 @@ pub fn acts(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' | '\u{ad}' | '\u{180e}')
 }
 
-/// Returns a text as one line: line ends and tabs become spaces, other characters that act
-/// ([`acts`]) become escapes.
+/// Returns a text as one line: `\n` and tabs become spaces, other characters that act ([`acts`])
+/// become escapes.
 pub fn escape_line(text: &str) -> String {
     shown_line(text).replace('\t', " ")
 }
 
-/// Returns a text as one line: line ends become spaces, and characters that act ([`acts`]) become
-/// escapes. Tabs stay, for text in columns.
+/// Returns a text as one line: `\n` becomes a space, tabs stay (for text in columns), and other
+/// characters that act ([`acts`]) become escapes.
 pub fn shown_line(text: &str) -> String {
     escaped(&text.replace('\n', " "), |c| c == '\t', escape).into_owned()
 }
 
-/// Returns a finished text as it may be written out: line ends and tabs stay, other characters that
-/// act ([`acts`]) become escapes.
+/// Returns a finished text as it may be written out: `\n` and tabs stay, other characters that act
+/// ([`acts`]) become escapes.
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'), escape)
 }
 
-/// Returns JSON of the same meaning in which line ends are the only characters that act ([`acts`]).
-/// Any other can only be in a string, where an escape like `\u202e` replaces it; so `text` must not
-/// be indented with tabs.
+/// Returns JSON of the same meaning in which `\n` is the only character that acts ([`acts`]). Any
+/// other can only be in a string, where an escape like `\u202e` replaces it; so `text` must not be
+/// indented with tabs.
 pub fn json(text: &str) -> Cow<'_, str> {
     escaped(
         text,

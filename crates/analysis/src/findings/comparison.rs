@@ -61,7 +61,7 @@ pub struct RateFinding {
 }
 
 impl RateFinding {
-    /// Creates a finding without a sentence.
+    /// Creates a finding whose sentence, phrase, remedy and simultaneous interval are still empty.
     pub fn new(quantity: String, verdict: Verdict, ratio: MeasuredFigure) -> RateFinding {
         let (sentence, phrase) = (String::new(), Phrase::default());
         RateFinding { quantity, verdict, remedy: None, sentence, phrase, ratio, simultaneous: None }

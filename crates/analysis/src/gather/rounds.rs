@@ -323,8 +323,8 @@ fn add_cpu_times((idle, all): (f64, f64), cpu: CpuTimes) -> (f64, f64) {
     (idle + cpu.idle_ns as f64, all + busy + cpu.idle_ns as f64)
 }
 
-/// Returns the ns in which one generator thread could compute. A generator's CPU time is that of
-/// the whole slice, but fio's is that of the window, since its start and drain are not known.
+/// Returns the time, in ns, over which the slice's generator CPU time was taken, for one thread:
+/// start, window and drain; for fio only the window, since its start and drain are not known.
 fn generator_span(slice: &Slice) -> f64 {
     let around = if slice.drain_ns == 0 && slice.discarded_ios == 0 {
         0
@@ -579,7 +579,7 @@ impl StackSide {
             let Some(at) = position.get(&frame.round) else {
                 continue;
             };
-            let Some(histogram) = run.histograms.at(frame.offset) else {
+            let Some(histogram) = run.histograms.read_at(frame.offset) else {
                 self.torn += 1;
                 continue;
             };
@@ -651,7 +651,8 @@ impl StackSide {
             self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();
         let mut found = RoundHistograms::new(position.len());
         for (_, round, offset) in self.place_frames.iter().filter(|(of, ..)| of == place) {
-            if let Some((at, histogram)) = position.get(round).zip(run.histograms.at(*offset)) {
+            if let Some((at, histogram)) = position.get(round).zip(run.histograms.read_at(*offset))
+            {
                 found.add(*at, &histogram);
             }
         }
@@ -671,7 +672,7 @@ impl StackSide {
         let mut found = RoundHistograms::new(rounds.len());
         for frame in self.frames.iter().filter(|frame| frame.of == LatencySource::Ios(way)) {
             let at = position.get(&frame.round);
-            if let Some((at, histogram)) = at.zip(run.histograms.at(frame.offset)) {
+            if let Some((at, histogram)) = at.zip(run.histograms.read_at(frame.offset)) {
                 found.add(*at, &histogram);
             }
         }

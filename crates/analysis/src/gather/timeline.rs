@@ -159,7 +159,7 @@ impl TimedRound {
 fn in_turn(run: &RunData, series: &SeriesUp, index: &HashMap<&str, usize>) -> Vec<SliceSlot> {
     let stacks: Option<Vec<usize>> =
         series.stacks.iter().map(|name| index.get(name.as_str()).copied()).collect();
-    let Some((stacks, slices)) = stacks.zip(run.short_slices.at(series.at)) else {
+    let Some((stacks, slices)) = stacks.zip(run.short_slices.read_at(series.at)) else {
         return Vec::new();
     };
     let slot = |slice: &ShortSlice| {

@@ -88,8 +88,8 @@ pub(super) fn head(bytes: &[u8], looked_at: usize) -> Cow<'_, str> {
     }
 }
 
-/// Returns true if bytes are UTF-32, or if they are neither UTF-8 nor UTF-16 and over 2 % of the
-/// first ones are control characters.
+/// Returns true if bytes have the byte order mark of UTF-32, or if they have no other such mark,
+/// are not UTF-8, and over 2 % of the first ones are control characters.
 fn binary(bytes: &[u8]) -> bool {
     const SHARE: usize = 50;
     const UTF_32: [[u8; 4]; 2] = [[0xff, 0xfe, 0, 0], [0, 0, 0xfe, 0xff]];

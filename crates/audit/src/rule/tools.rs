@@ -18,7 +18,8 @@ struct Relation {
 }
 
 enum ToolForm {
-    /// A target, a factor, true if `block` is a further factor, figures with their powers.
+    /// `target = factor * block * figures`: the target, the factor, true if `block` (the size of an
+    /// I/O) is in it, and each figure with its power, 1 or -1.
     Product(&'static str, f64, bool, Vec<(&'static str, i32)>),
     Sum(&'static str, Vec<&'static str>),
     Order(Vec<&'static str>),

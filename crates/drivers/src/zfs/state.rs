@@ -167,7 +167,8 @@ fn missing(rows: &[PoolRow]) -> usize {
     missing
 }
 
-/// Returns the table under `config:`, which has a tab, then two spaces for each level.
+/// Returns the rows of the table under `config:`, without its header and headings such as `spares`.
+/// Each line begins with a tab, then two spaces for each level below the pool.
 fn device_rows(text: &str) -> Vec<PoolRow<'_>> {
     let table = text.lines().skip_while(|line| line.trim() != "config:").skip(1);
     table

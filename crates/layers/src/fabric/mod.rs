@@ -240,7 +240,8 @@ fn uuid(context: &PlanContext, what: &str) -> String {
     guid(&random(context, what)).to_ascii_lowercase()
 }
 
-/// Returns 16 hexadecimal digits for `what` that only this run knows.
+/// Returns 16 hexadecimal digits for `what`: the same at every call in this process, and not to be
+/// guessed by any other run.
 fn random(context: &PlanContext, what: &str) -> String {
     format!("{:016x}", digest(&[&context.tag.run_id, what, &secret().to_string()]))
 }

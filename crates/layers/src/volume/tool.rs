@@ -9,6 +9,7 @@ use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::run_tag::short_id;
 use iotax_facts::tool::{EngineGives, PARTS, PlaceholderSlots, RUN, WordPiece, pieces};
 use iotax_host::Missing;
+use iotax_host::pci::PciDrive;
 use iotax_host::probe::program_path;
 use iotax_model::layer::tool::{KIND, SIZE};
 use iotax_model::layer::{LayerHelp, OptionKind};
@@ -184,7 +185,8 @@ fn made(spec: &LayerSpec, tool: &Tool, name: String, members: &[PathRef]) -> Res
 }
 
 /// Returns the PCI addresses of all members. They are looked up before an engine takes the members
-/// from the kernel. Refuses a member without one.
+/// from the kernel. Refuses a member that is no NVMe drive: the address of another is that of a
+/// controller, which may serve disks of somebody else.
 fn pci_addresses(
     spec: &LayerSpec,
     below: &ExposedDevice,
@@ -193,15 +195,18 @@ fn pci_addresses(
     let drives =
         context.guest_parts.as_ref().map(|parts| parts.drives.as_slice()).unwrap_or_default();
     let address = |member: &PathRef| {
-        let drive = drives
-            .iter()
-            .find(|drive| matches!(member, PathRef::Path(path) if drive.paths.contains(path)));
-        drive.map(|drive| drive.address.clone()).with_context(|| {
+        let is_it =
+            |drive: &&PciDrive| matches!(member, PathRef::Path(path) if drive.paths.contains(path));
+        let is_alone = |drive: &&PciDrive| {
+            drive.driver.as_deref() == Some("nvme") && drive.siblings.is_empty()
+        };
+        let drive = drives.iter().find(is_it).filter(is_alone).with_context(|| {
             format!(
-                "{}: {} requires drives with their own PCI address, but {member} has none",
+                "{}: {} requires NVMe drives with a PCI address of their own, and {member} is none",
                 spec.origin, spec.name
             )
-        })
+        })?;
+        Ok(drive.address.clone())
     };
     below.paths.iter().map(address).collect()
 }

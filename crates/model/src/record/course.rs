@@ -110,9 +110,9 @@ pub struct LimitCourse {
 }
 
 impl LimitCourse {
-    /// Returns frames per second and bytes per second on the wire at a rate of this course, in
-    /// datagrams or payload bytes per second. `None`: the course records no frame size, as it is
-    /// not of a network.
+    /// Converts a rate (datagrams per second, or payload bytes per second of streams) to frames and
+    /// bytes per second on the wire. `None` if the course has no frame size: it is not of a
+    /// network.
     pub fn on_wire(&self, rate: f64) -> Option<[f64; 2]> {
         let CourseFrame { payload, headers } = self.frame?;
         let by_bytes = self.load.counts_bytes();

@@ -238,7 +238,7 @@ impl ReportedLoad {
 }
 
 impl ImportedSample {
-    /// Returns the lowest and the highest value that print as this number; `None`: there is no
+    /// Returns the lowest and the highest value that print as this number; `None` if there is no
     /// value.
     pub fn rounded(&self) -> Option<[f64; 2]> {
         let value = self.value?;

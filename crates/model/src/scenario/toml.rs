@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 /// `NAME=MEDIUM`.
 ///
 /// # Errors
-/// Returns the first key or value at fault.
+/// A file that cannot be read, or the first key or value at fault.
 pub(super) fn read_scenario(path: &Path, given: &[String]) -> Result<ScenarioParts, InputError> {
     let file = path.display().to_string();
     let text = read_text(path).map_err(|error| {
@@ -156,8 +156,8 @@ impl WordTable {
     }
 }
 
-/// A value that may be written as a text, a whole number, or true and false; or a list or a table
-/// of these.
+/// A value that may be written as a text, a whole number, or true or false; or a list or a table of
+/// these.
 enum Word {
     One(String),
     Many(Vec<Spanned<Word>>),
@@ -355,7 +355,8 @@ impl TomlSource<'_> {
             .collect()
     }
 
-    /// Returns the path of each declared device, with the position at which it is written.
+    /// Returns the path of each declared device that has one, with the position at which it is
+    /// written.
     fn declared(
         &self,
         wire: &BTreeMap<String, Spanned<DeviceWire>>,
@@ -814,7 +815,8 @@ fn plain_words(message: &str) -> String {
     format!("{} where {expected} is expected", found.replace('`', ""))
 }
 
-/// Returns the innermost key whose value covers this byte; `None` if the file does not parse.
+/// Returns the innermost key at this byte, which is in the key or its value; `None` if the byte is
+/// in neither or the file does not parse.
 fn key_at(text: &str, byte: usize) -> Option<String> {
     let table = DeTable::parse(text).ok()?;
     key_in(table.get_ref(), byte)

@@ -528,18 +528,21 @@ fn a_stream_is_quiet_after_a_slice_and_all_that_was_sent_has_arrived() {
         flow(Socket::Stream(near), ConnectionRole::Send, false),
         flow(Socket::Stream(far), ConnectionRole::Send, true),
     );
+    let mut all = [0, 0];
     for _ in 0..5 {
         let order = soon(10);
         let (arrived, sent) = thread::scope(|scope| {
             let sent = scope.spawn(|| sends.run_order(&order).unwrap());
             (receives.run_order(&order).unwrap(), sent.join().unwrap())
         });
-        assert!(sent.units + sent.outside > 0 && arrived.units + arrived.outside > 0);
+        // On a busy machine a window of 10 ms may pass with nothing sent.
+        all = [all[0] + sent.units + sent.outside, all[1] + arrived.units + arrived.outside];
         thread::sleep(Duration::from_millis(20));
         watch.set_nonblocking(true).unwrap();
         assert_eq!(watch.peek(&mut [0; 1]).unwrap_err().kind(), ErrorKind::WouldBlock);
         watch.set_nonblocking(false).unwrap();
     }
+    assert!(all[0] > 0 && all[1] > 0, "{all:?}");
 }
 
 /// Passes datagrams on and drops, doubles and swaps some; gives how many of those sent in the

@@ -40,10 +40,11 @@ const FILES: &str = concat!(
 /// Files of a block device, below /sys/class/block/NAME/.
 const OF_DEVICE: &str = "size serial wwid device/model device/serial device/wwid device/firmware_rev device/rev queue/*";
 
-/// Sets `d` to the device that `$p` is or whose file system it is on, and `b` to the device's
-/// kernel name.
+/// Sets `d` to `$p` if it is a block device, else to df's source for `$p` or, if it does not exist,
+/// its folder; links are resolved. `b` is the last part of `d`, the kernel's name of a device.
 const DEVICE: &str = concat!(
     "if [ -b \"$p\" ]; then d=$(readlink -f \"$p\"); else d=$({ df -P \"$p\" || df -P \"${p%/*}/\"; } 2>/dev/null | sed -n '2s/ .*//p'); fi; ",
+    "case $d in /dev/*) d=$(readlink -f \"$d\");; esac; ",
     "b=${d##*/}; ",
 );
 

@@ -11,7 +11,7 @@ use iotax_drivers::zfs::ArcLimit;
 use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 
-/// Writes `echo BYTES > /sys/module/zfs/parameters/zfs_arc_max`.
+/// Writes `bytes` to `/sys/module/zfs/parameters/zfs_arc_max`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitArc {
     pub bytes: u64,

@@ -226,8 +226,8 @@ impl ManagedResource for MakeBcache {
     }
 }
 
-/// Reads the actual settings from the kernel's folders of the slow drive and the set, by its names.
-/// Of a list of choices, returns the one in brackets.
+/// Reads the actual settings from the kernel's folders of the slow drive and the set. Their names
+/// are those of the kernel's files. Of a list of choices, returns the one in brackets.
 fn settings_in(probe: &Probe, slow: &Path, set: &Path) -> ThingSettings {
     const OF_SLOW: &[&str] = &["cache_mode", "sequential_cutoff", "writeback_percent", "state"];
     const OF_SET: &[&str] = &[
@@ -257,8 +257,8 @@ fn folder_of(probe: &Probe, member: &Path) -> Option<PathBuf> {
     probe.path_below(folder.join("cache_mode")).exists().then_some(folder)
 }
 
-/// Returns the device that the kernel has made over a slow drive, given the kernel's folder of
-/// that.
+/// Returns the device that the kernel has made over a slow drive. `folder` is the one that
+/// [`folder_of`] returns for the drive.
 fn device_of(folder: &Path) -> Option<PathBuf> {
     let device = folder.join("dev").canonicalize().ok()?;
     Some(Path::new("/dev").join(device.file_name()?))
@@ -322,7 +322,7 @@ mod tests {
         }
     }
 
-    /// A file whose bytes are a superblock with that set.
+    /// Writes a file that is a superblock of the set with this UUID.
     fn superblock(path: &Path, uuid: &str) {
         let digits = uuid.replace('-', "");
         let byte = |at: usize| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap();

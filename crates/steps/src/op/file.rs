@@ -106,8 +106,8 @@ impl ManagedResource for MakeFile {
 }
 
 impl MakeFile {
-    /// Returns the marker of the file at the path, if it is one of ours and holds as many bytes;
-    /// `None` if there is no file.
+    /// Returns the marker of the file at the path, if it is one of ours and holds `bytes` bytes of
+    /// data; `None` if there is no file.
     ///
     /// # Errors
     /// If a file that is not ours, or one of another size, is there, or the file cannot be read.

@@ -35,8 +35,8 @@ pub struct MapRbd {
     pub read_from_replica: String,
     /// Protocol for mons and OSDs: the kernel's option `ms_mode`, such as `legacy`.
     pub ms_mode: String,
-    /// Cluster of the image, and the devices it was mapped to already, which the journal records
-    /// before it is mapped. `None` if the cluster did not answer.
+    /// Cluster of the image, and the devices to which the image was mapped already. The journal
+    /// records both before the image is mapped. `None` if the cluster did not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
 }

@@ -24,7 +24,7 @@ use std::time::Duration;
 /// Longest wait for the daemon to reach the cluster and show the file.
 const SHOWN_WITHIN: Duration = Duration::from_secs(60);
 
-/// Process that exports the image, and the file over which it shows it.
+/// Process that exports the image, and the file over which the image is mounted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportLibrbd {
     pub spawn: Spawn,

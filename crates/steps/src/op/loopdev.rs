@@ -18,7 +18,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachLoop {
     pub backing: PathRef,
-    /// Size of the loop device in bytes, which is a limit on the backing file's.
+    /// Size of the loop device in bytes; the rest of the backing file is not shown.
     pub bytes: u64,
     pub direct_io: bool,
     pub read_only: bool,

@@ -81,8 +81,8 @@ impl MakeLvm {
         Ok(VolumeGroup { run_id: &tag.run_id, name: &self.name, members })
     }
 
-    /// Returns the arguments of each `lvm` call that makes the volumes in the group. `fast` and
-    /// `slow` are the members for a cache and for the data that it caches.
+    /// Returns the arguments of each `lvm` call that makes the volumes in the group. Only a cache
+    /// uses `slow`, the members for its data, and `fast`, the member for the cache itself.
     fn commands(&self, slow: &[String], fast: &[String]) -> Vec<Vec<String>> {
         let group = self.name.as_str();
         let volume = |kind: &str, extents: u64, name: &str| {
@@ -152,8 +152,8 @@ impl MakeLvm {
         }
     }
 
-    /// Returns the arguments of each `lvm` call that makes the volumes on the members of these
-    /// names.
+    /// Returns the arguments of each `lvm` call that makes the volumes in the group, whose members
+    /// have these names.
     fn commands_on(&self, names: &[String]) -> Vec<Vec<String>> {
         let (slow, fast) = names.split_at(names.len().saturating_sub(1));
         self.commands(slow, fast)

@@ -27,8 +27,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(600);
 /// Pause between two checks whether it runs or answers.
 const LOOKS: Duration = Duration::from_millis(500);
 
-/// Change of a virtual machine's settings. Its manager is what manages it: libvirt, Proxmox VE or
-/// ESXi.
+/// Change of a virtual machine's settings. "Manager" here means libvirt, Proxmox VE or ESXi.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeMachine {
     pub vm: Vm,

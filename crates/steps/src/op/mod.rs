@@ -194,7 +194,7 @@ operations! {
         ZpoolOffline,
         ZpoolReplace,
         AwaitResilver,
-        /// Wipes signatures on a member that the user has named for it.
+        /// Wipes signatures of the kinds that the user has named, on a member.
         WipeSignatures,
         FailMember,
         Rebuild,
@@ -321,8 +321,8 @@ impl Op {
         self
     }
 
-    /// Returns the operation with paths in place of outputs of earlier steps and of disks, which
-    /// `locate` finds in the operation's place.
+    /// Returns the operation with paths in place of references to earlier steps and to disks.
+    /// `locate` finds a disk on the machine of the operation.
     ///
     /// # Errors
     /// If a step that it builds on has yielded no path, or `locate` fails.

@@ -37,7 +37,8 @@ use std::time::{Duration, Instant};
 
 /// Most characters of a failed program's output that are shown.
 const WORDS_SHOWN: usize = 2000;
-/// Longest wait for udev to make the device's node.
+/// Longest wait for the path that `make` created: a device's node or link (udev), a file or a
+/// socket.
 const APPEARS_WITHIN: Duration = Duration::from_secs(10);
 /// Longest wait for the volume to disappear after all `undo` commands have succeeded.
 const GOES_WITHIN: Duration = Duration::from_secs(30);
@@ -59,7 +60,7 @@ pub struct MakeByTool {
     pub commands: Box<ToolCommands>,
 }
 
-/// Makes a member of a [`MakeByTool`] fail, brings it back or waits for it.
+/// Makes a member of a [`MakeByTool`] fail, brings it back, or waits until all are whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeByTool {
     pub of: MakeByTool,
@@ -81,7 +82,8 @@ pub enum ToolChange {
 
 impl MakeByTool {
     /// Returns the command lines of a list, with the members' `paths` filled in. A command that
-    /// names a member or a part is repeated for each member (or only for the `only` one) or part.
+    /// names a member is repeated for each member, or is there only for member `only`; one that
+    /// names a part is repeated for each part.
     fn lines(&self, list: &[Argv], only: Option<usize>, paths: &[String]) -> Vec<Vec<String>> {
         let members: Vec<PlaceholderSlots> =
             paths.iter().enumerate().map(|(at, path)| self.member(at, path)).collect();
@@ -594,7 +596,8 @@ fn block_devices() -> BTreeMap<u64, Option<String>> {
     entries.filter_map(device).collect()
 }
 
-/// Returns true if the device number stands for another disk than `before`, or stood for none.
+/// Returns true if the device number stood for no disk in `before`, or stands for another one by
+/// now; false for a kernel without disk sequence numbers, which does not show the latter.
 fn is_attached_since(before: &BTreeMap<u64, Option<String>>, number: u64) -> bool {
     match before.get(&number) {
         None => true,

@@ -171,8 +171,9 @@ pub(crate) fn separation(a: &SystemRuns, b: &SystemRuns) -> f64 {
     apart().unwrap_or(UNKNOWN_APART)
 }
 
-/// Returns the second system over the first, so that more is better: the ratio, and its interval if
-/// the runs of both show their spread. `None` if there is no ratio.
+/// Returns the ratio of `other` to `base` (inverted for times, so that more is always better), and
+/// its interval or why there is none. `None` if a system has no runs, the divisor's mean is not
+/// positive or the other is negative.
 pub(crate) fn system_ratio(
     base: &SystemRuns,
     other: &SystemRuns,

@@ -254,7 +254,7 @@ fn printed_percentiles(group: &SystemGroup) -> Vec<ImportedPercentile> {
 fn merged_histogram(run: &RunData, group: &SystemGroup) -> Option<Histogram> {
     let mut all = Histogram::new();
     for result in &group.results {
-        all.merge(&run.histograms.at(result.sample("latency")?.histogram?)?);
+        all.merge(&run.histograms.read_at(result.sample("latency")?.histogram?)?);
     }
     Some(all)
 }

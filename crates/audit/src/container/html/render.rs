@@ -19,9 +19,10 @@ fn is_of(list: &str, name: &[u8]) -> bool {
     list.split(' ').any(|one| one.as_bytes() == name)
 }
 
-/// Largest number of lines of a table's cell, and in [`CELL_BYTES`] of bytes. A larger cell shows
-/// that the table lays out the page.
+/// Largest number of lines in a cell of a table. A larger cell shows that the table lays out the
+/// page.
 const CELL_LINES: usize = 6;
+/// Largest number of bytes in such a cell.
 const CELL_BYTES: usize = 400;
 
 /// Returns the lines that a page shows, and the lines lost after an element that is never closed.
@@ -32,8 +33,9 @@ pub(super) fn rendered_lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRan
     (renderer.shown, renderer.lost)
 }
 
-/// Returns the number of tokens before the end tag of a table. `None` for a table that lays out the
-/// page: it contains another table, or a cell with a listing or heading.
+/// Returns the number of tokens before the end tag of a table, or of all if it has none. `None` for
+/// a table that lays out the page: it contains another table, or a listing or heading after the
+/// start of its first cell.
 fn table_token_count(tokens: &[PlacedNode]) -> Option<usize> {
     let mut in_cell = false;
     for (at, placed) in tokens.iter().enumerate() {
@@ -165,7 +167,8 @@ impl HtmlRenderer {
         }
     }
 
-    /// Adds text of a listing, whose lines stay unchanged.
+    /// Adds text of a listing. Keeps its line ends and indentation; drops spaces at line ends, and
+    /// the newline after the opening tag.
     fn add_listing(&mut self, text: &str) {
         let own = if std::mem::take(&mut self.fresh) { text.strip_prefix('\n') } else { None };
         let mut line = (self.line + u32::from(own.is_some())).min(self.last);
@@ -191,7 +194,8 @@ impl HtmlRenderer {
         }
     }
 
-    /// Ends the line and, outside listings, adds an empty line unless the last one is empty.
+    /// Ends the line and, outside listings, adds an empty line unless nothing is shown yet or the
+    /// last line is empty.
     fn paragraph(&mut self) {
         self.break_line();
         let blank = self.shown.last().is_none_or(|(_, line)| line.is_empty());
@@ -200,8 +204,8 @@ impl HtmlRenderer {
         }
     }
 
-    /// Renders the content of a table. `None` if it has a single column, or if a large cell shows
-    /// that it lays out the page.
+    /// Renders the content of a table. `None` if it has fewer than two columns, or if a large cell
+    /// shows that it lays out the page.
     fn render_table(&mut self, tokens: &[PlacedNode]) -> Option<()> {
         let (mut layout, mut lost) = (false, None);
         let cell = |tokens: &[PlacedNode]| -> Rc<str> {
