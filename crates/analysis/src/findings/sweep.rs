@@ -133,14 +133,6 @@ pub enum KneePosition {
 }
 
 impl KneePosition {
-    /// Returns the point of greatest power, even if it is at an edge.
-    pub fn knee_value(&self) -> Option<&SweepValue> {
-        match self {
-            KneePosition::Inside { at, .. } | KneePosition::Edge { at, .. } => Some(at),
-            KneePosition::None { .. } => None,
-        }
-    }
-
     pub fn not_told_apart(&self) -> &[SweepValue] {
         match self {
             KneePosition::Inside { not_told_apart, .. }
