@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use iotax_drivers::step_output::StepOutput;
 use iotax_journal::appender::{Appender, sync_folder};
 use iotax_journal::private::{self, Purpose};
-use iotax_journal::{FORMAT, line};
+use iotax_journal::line;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -253,9 +253,9 @@ fn is_torn(line: &[u8]) -> bool {
 
 fn entry(line: &[u8]) -> Result<JournalEntry, String> {
     let sound = line::open(line).ok_or("it is damaged")?;
-    if sound.version > FORMAT {
+    if sound.version > VERSION {
         return Err(format!(
-            "it is of format {}, and this iotax reads up to {FORMAT}",
+            "it is of format {}, and this iotax reads up to {VERSION}",
             sound.version
         ));
     }
