@@ -90,7 +90,22 @@ mod tests {
         let path = directory.path().join("kept");
         std::fs::write(&path, kept).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
-        let output = std::process::Command::new(&path).arg("--list").output().unwrap();
+        // A child that another test has just forked may still hold the file open for writing.
+        let started = || std::process::Command::new(&path).arg("--list").output();
+        let is_busy = |one: &std::io::Result<_>| {
+            one.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::ExecutableFileBusy)
+        };
+        let output = (0..100)
+            .map(|_| {
+                let one = started();
+                if is_busy(&one) {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                one
+            })
+            .find(|one| !is_busy(one))
+            .unwrap()
+            .unwrap();
         assert!(output.status.success());
         assert!(String::from_utf8_lossy(&output.stdout).contains("this_test_program_still_runs"));
     }
