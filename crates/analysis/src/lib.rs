@@ -11,7 +11,7 @@
 //! * `bill`: prefix after prefix. `arrays`: states and rebuilds.
 //! * [`results`]: sweeps, service levels, durability, limits, published and imported figures.
 //! * [`against`]: two runs.
-//! * [`findings`]: the types of all results; nothing to compute.
+//! * [`findings`](mod@findings): the types of all results; nothing to compute.
 #![forbid(unsafe_code)]
 
 pub mod against;

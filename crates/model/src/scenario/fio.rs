@@ -1,4 +1,4 @@
-//! fio job files as fio reads them: sections, [global], includes, comments, ${VAR}. Each key is
+//! fio job files as fio reads them: sections, `[global]`, includes, comments, `${VAR}`. Each key is
 //! honoured, or noted as having no effect here, or refused with its line: a key that shapes the
 //! load is never dropped in silence. (Behaviour checked with fio 3.33.)
 

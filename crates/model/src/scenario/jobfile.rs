@@ -73,8 +73,8 @@ fn is_of_vdbench(path: &Path) -> bool {
         || first.is_some_and(|(key, value)| !value.is_empty() && OF_VDBENCH.contains(&key))
 }
 
-/// Notes in the order in which they were added. Equal notes, as of a line of [global] that affects
-/// every job, are kept once.
+/// Notes in the order in which they were added. Equal notes, as of a line of `[global]` that
+/// affects every job, are kept once.
 #[derive(Default)]
 pub(super) struct Notes {
     pub(super) sentences: Vec<String>,
