@@ -13,12 +13,12 @@ fn a_level_that_a_stack_breaks_is_a_finding_of_the_run() {
     let slow = format!("{file} | delay(us=20000)");
     let quick =
         ["--slice", "100ms", "--matched-rate", "off", "--min-time", "1s", "--budget", "15s"];
-    let levels = ["--slo", "p50 < 10ms", "--slo", "read p5 < 100s"];
+    let levels = ["--slo", "p99 < 10ms", "--slo", "read p5 < 100s"];
     let text = flat(&rig.expect(1, &[&["run", &file, &slow][..], &levels, &quick].concat()));
     let stack = format!("{file} | delay(us=20000)");
     says(
         &text,
-        &["breaks read p50 < 10ms: ", "reads take longer, allowed 50 %", "keep read p5 < 100s"],
+        &["breaks read p99 < 10ms: ", "reads take longer, allowed 1 %", "keep read p5 < 100s"],
     );
 
     let found = rig.json(&["report", "last"]);
@@ -33,7 +33,7 @@ fn a_level_that_a_stack_breaks_is_a_finding_of_the_run() {
         .iter()
         .find(|name| name.contains("delay"))
         .unwrap_or_else(|| panic!("{stack}: {names:?}"));
-    let broken = of(slow_name, "read p50 < 10ms");
+    let broken = of(slow_name, "read p99 < 10ms");
     assert_eq!(
         (broken["verdict"].as_str(), broken["share"]["value"].as_f64()),
         (Some("broken"), Some(1.0))
@@ -45,7 +45,7 @@ fn a_level_that_a_stack_breaks_is_a_finding_of_the_run() {
     let text = rig.expect(0, &["report", "last", "--format", "markdown", "--slo", "p50 < 1ns"]);
     says(&text, &["breaks read p50 \\< 1ns"]);
     let csv = rig.expect(0, &["report", "last", "--format", "csv"]);
-    says(&csv, &["share of I/Os beyond read p50 < 10ms", "slo read p5 < 100s"]);
+    says(&csv, &["share of I/Os beyond read p99 < 10ms", "slo read p5 < 100s"]);
 
     let refused = |levels: &[&str], parts: &[&str]| {
         rig.complains(2, &[&["run", &file][..], levels].concat(), parts);
