@@ -133,8 +133,11 @@ pub fn told_in_lab(script: &str, end: &str) -> Option<String> {
     can("the lab's image: iotax lab build", image.is_some());
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let (_made, guest) = boot(&parts, image?, folder.path(), 256 << 20);
-    let (mut load, _, _qmp) = reach(&guest, None, &AtomicBool::new(false)).unwrap();
-    let mut steps = reach_steps(&guest).unwrap();
+    // Beside other work, QEMU's emulated drives keep the guest's ports waiting for long.
+    let waits = Duration::from_secs(300);
+    let (load, _, _qmp) = reach(&guest, None, &AtomicBool::new(false)).unwrap();
+    let mut load = load.with_silence(waits);
+    let mut steps = reach_steps(&guest).unwrap().with_silence(waits);
     load.hello("r", MOMENT).unwrap();
     steps.hello("r", MOMENT).unwrap();
     let script = format!("{PRELUDE}{}\n{script}", root::PROGRAM);
@@ -152,7 +155,7 @@ pub fn told_in_lab(script: &str, end: &str) -> Option<String> {
     let mut told = String::new();
     while !told.contains(end) && begin.elapsed() < Duration::from_secs(3600) {
         // The agent that says nothing for long would be taken for dead.
-        load.call(WireRequest::Clock, MOMENT).unwrap();
+        load.call(WireRequest::Clock, waits).unwrap();
         std::thread::sleep(Duration::from_secs(2));
         told = std::fs::read_to_string(&guest.files.console).unwrap_or_default();
     }
