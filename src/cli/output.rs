@@ -49,8 +49,16 @@ pub fn say_in_colour(text: &str) -> Result<()> {
 }
 
 fn write_out(text: &str) -> Result<()> {
+    say_bytes(&mut |out| out.write_all(text.as_bytes()))
+}
+
+/// Writes what `fill` writes to standard output, as it is.
+///
+/// # Errors
+/// Fails as [`say`] does, or if `fill` fails.
+pub fn say_bytes(fill: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match fill(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(exit::Failed {
             code: DONE,
             message: "the reader of standard output went away".into(),

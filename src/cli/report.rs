@@ -1,10 +1,11 @@
 //! `iotax report`: stored runs in any form. It uses the record alone, so the run may still be
 //! going, may have been killed, or may have been measured elsewhere.
 
-use super::output::{columns, say, say_aside, typed};
+use super::output::{columns, say, say_aside, say_bytes, typed};
 use super::ratings;
 use anyhow::{Context, Result};
-use iotax_analysis::{self as bill, Findings};
+use iotax_analysis::{self as bill, Findings, RunData};
+use iotax_export::{self as export, ExportedRun, Exporter};
 use iotax_model::scenario::error::Origin;
 use iotax_model::scenario::{measure, slo};
 use iotax_report::{self as report, PageContext};
@@ -53,8 +54,8 @@ impl ReportArgs {
 /// Arguments for the format of a report and its destination.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OutputArgs {
-    /// terminal, markdown, html, json or csv [default: by the extension of the output file, else
-    /// terminal]
+    /// terminal, markdown, html, json, csv or slices [default: by the extension of the output file,
+    /// else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
     /// On a terminal: every figure, reason, warning and limit; without it the verdicts and one
@@ -69,7 +70,8 @@ pub struct OutputArgs {
 pub type NamedForm = (&'static str, &'static [&'static str]);
 
 fn forms() -> Vec<NamedForm> {
-    report::ALL.iter().map(|renderer| (renderer.name, renderer.endings)).collect()
+    let reports = report::ALL.iter().map(|renderer| (renderer.name, renderer.endings));
+    reports.chain(export::ALL.iter().map(|exporter| (exporter.name, exporter.endings))).collect()
 }
 
 /// Destination of a text: a file, or standard output.
@@ -81,10 +83,10 @@ pub struct Destination {
 }
 
 fn known_format(word: &str) -> Result<String, String> {
-    let names: Vec<&str> = report::ALL.iter().map(|renderer| renderer.name).collect();
-    match report::by_name(word) {
-        Some(renderer) => Ok(renderer.name.to_owned()),
-        None => Err(format!("known are {}", names.join(", "))),
+    let names: Vec<&str> = forms().into_iter().map(|(name, _)| name).collect();
+    match names.contains(&word) {
+        true => Ok(word.to_owned()),
+        false => Err(format!("known are {}", names.join(", "))),
     }
 }
 
@@ -100,7 +102,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         .map(|name| Ok(store::find_run(runs, name).map_err(Failed::from)?))
         .collect::<Result<_>>()?;
     args.output.check_destination()?;
-    args.output.to.write_text(&args.output.report_text(&dirs, columns(), &args.given)?)?;
+    args.output.write_report(&dirs, columns(), &args.given)?;
     Ok(DONE)
 }
 
@@ -110,7 +112,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// A run cannot be read, or the output cannot be written.
 pub fn print(dirs: &[PathBuf], output: &OutputArgs, width: usize) -> Result<()> {
-    output.to.write_text(&output.report_text(dirs, width, &ReportArgs::NONE)?)
+    output.write_report(dirs, width, &ReportArgs::NONE)
 }
 
 impl OutputArgs {
@@ -126,12 +128,14 @@ impl OutputArgs {
         self.format() == "terminal" && !self.verbose && self.to.file().is_none()
     }
 
-    fn report_text(&self, dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
-        if self.is_brief() {
-            brief(dirs, width, given)
-        } else {
-            render_runs(dirs, self.format(), width, given)
+    fn write_report(&self, dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<()> {
+        if let Some(exporter) = export::by_name(self.format()) {
+            return self.to.write_export(exporter, &stored(dirs, given)?);
         }
+        self.to.write_text(&match self.is_brief() {
+            true => brief(dirs, width, given)?,
+            false => render_runs(dirs, self.format(), width, given)?,
+        })
     }
 
     pub fn check_destination(&self) -> Result<()> {
@@ -155,6 +159,19 @@ impl Destination {
         }
     }
 
+    /// Writes an export to the file that was named, or to standard output.
+    ///
+    /// # Errors
+    /// The file or standard output cannot be written.
+    fn write_export(&self, exporter: &Exporter, runs: &[ExportedRun]) -> Result<()> {
+        let Some(path) = self.file() else {
+            return say_bytes(&mut |out| (exporter.write)(runs, out));
+        };
+        write_as(path, &mut |out| (exporter.write)(runs, out))?;
+        say_aside(&format!("written: {}", path.display()));
+        Ok(())
+    }
+
     /// Returns the format of a report that the output file's extension means; `None` without a file
     /// or for an unknown extension.
     pub fn format(&self) -> Option<&'static str> {
@@ -164,8 +181,14 @@ impl Destination {
     /// Returns the one of these formats that the output file's extension means; `None` without a
     /// file or for an unknown extension.
     pub fn format_among(&self, forms: &[NamedForm]) -> Option<&'static str> {
-        let ending = self.ending()?;
-        forms.iter().find(|(_, endings)| endings.contains(&ending.as_str())).map(|(name, _)| *name)
+        let name = self.file()?.file_name()?.to_string_lossy().to_lowercase();
+        // Of "x.slices.csv" the longer extension counts.
+        let longest = |endings: &[&str]| {
+            let known = endings.iter().filter(|ending| name.ends_with(&format!(".{ending}")));
+            known.map(|ending| ending.len()).max().unwrap_or(0)
+        };
+        let best = forms.iter().max_by_key(|(_, endings)| longest(endings));
+        best.filter(|(_, endings)| longest(endings) > 0).map(|(name, _)| *name)
     }
 
     /// Returns the output file's extension in lower case; `None` if the file or its name has none.
@@ -249,6 +272,11 @@ pub(super) fn may_write_in(folder: &Path) -> Result<(), String> {
 /// The run or a file of ratings cannot be read, or a given rating, percentile or service level is
 /// invalid.
 pub fn findings(dir: &Path, given: &ReportArgs) -> Result<Findings> {
+    Ok(bill::findings(&loaded(dir, given)?))
+}
+
+/// Reads a stored run, with the given settings in place of its own. Fails as [`findings`] does.
+fn loaded(dir: &Path, given: &ReportArgs) -> Result<RunData> {
     let mut run = store::load_run(dir).map_err(Failed::from)?;
     run.ratings = given.ratings.override_ratings(&run.ratings)?;
     if let Some(list) = &given.percentiles {
@@ -263,7 +291,17 @@ pub fn findings(dir: &Path, given: &ReportArgs) -> Result<Findings> {
             .and_then(|levels| slo::check_levels(&levels, &scenario.workloads).map(|()| levels))
             .map_err(|fault| Failed::from(Origin::command_line().error_at_key("--slo", fault)))?;
     }
-    Ok(bill::findings(&run))
+    Ok(run)
+}
+
+/// Returns the runs in these folders with their findings. Fails as [`findings`] does.
+fn stored(dirs: &[PathBuf], given: &ReportArgs) -> Result<Vec<ExportedRun>> {
+    let one = |dir: &PathBuf| {
+        let data = loaded(dir, given)?;
+        let findings = bill::findings(&data);
+        Ok(ExportedRun { data, findings })
+    };
+    dirs.iter().map(one).collect()
 }
 
 /// Renders the runs in these folders in one format, at most `width` columns wide on a terminal.
@@ -395,6 +433,7 @@ mod tests {
             ("x.HTML", "html"),
             ("x.md", "markdown"),
             ("x.json", "json"),
+            ("x.slices.csv", "slices"),
             ("x.txt", "terminal"),
             ("x", "terminal"),
         ] {
@@ -411,7 +450,8 @@ mod tests {
         let pdf = to(&folder.path().join("x.pdf"));
         let error = pdf.check_destination().unwrap_err().to_string();
         assert!(
-            error.contains("unknown ending \"pdf\"; known are txt, md, html, json, csv; hint: "),
+            error
+                .contains("unknown ending \"pdf\"; known are txt, md, html, json, csv, slices.csv"),
             "{error}"
         );
         OutputArgs { format: Some("html".into()), ..pdf }.check_destination().unwrap();
