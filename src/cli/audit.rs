@@ -4,7 +4,7 @@
 
 mod pages;
 
-use super::output::{columns, hanging_paragraph, say, say_aside, say_in_colour};
+use super::output::{columns, hanging_paragraph, look, say, say_aside};
 use super::report::{Destination, NamedForm, folder_of, may_write_in, write_as};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
@@ -116,11 +116,7 @@ pub fn run(args: &Args) -> Result<u8> {
     }
     let view = view(args);
     let text = (renderer.render)(&audit, &view);
-    if view.colour {
-        say_in_colour(&text)?
-    } else {
-        args.to.write_text(&text)?
-    }
+    args.to.write_text(&text)?;
     let fails =
         audit.worst().zip(severity(&args.fail_on)).is_some_and(|(worst, bound)| worst <= bound);
     // If nothing was audited at all, nothing was found to be sound.
@@ -133,11 +129,8 @@ pub fn run(args: &Args) -> Result<u8> {
 }
 
 fn view(args: &Args) -> View {
-    // https://no-color.org: any value but an empty one.
-    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
     let to_file = args.to.file().is_some();
-    let colour = !to_file && std::io::stdout().is_terminal() && !no_colour && !dumb;
+    let colour = !to_file && look().colour;
     // A file is read later and by others, so it has everything.
     let verbose = args.verbose || to_file;
     let least = if verbose { Severity::Cosmetic } else { Severity::Ambiguous };

@@ -2,12 +2,11 @@
 //! figure is surely worse by more than was allowed, or if a service level that was kept is now
 //! broken, so that a pipeline can act on it.
 
-use super::output::columns;
+use super::output::page;
 use super::report;
 use anyhow::Result;
 use iotax_analysis::against::{RunMismatch, compare_runs};
 use iotax_analysis::findings::against::RegressionLimits;
-use iotax_report::PageContext;
 use iotax_report::against::{ALL, by_name};
 use iotax_store as store;
 use iotax_units as units;
@@ -124,7 +123,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
             "a comparison has no form \"{named}\"; hint: --format markdown or json"
         ))
     })?;
-    args.to.write_text(&(renderer.render)(&found, &PageContext { width: columns() }))?;
+    args.to.write_text(&(renderer.render)(&found, &page()))?;
     Ok(if found.fails() { FINDING } else { DONE })
 }
 

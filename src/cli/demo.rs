@@ -2,7 +2,7 @@
 //! audits what somebody published. Every other figure is measured here and now, and the hidden
 //! delay is drawn again each time.
 
-use super::output::{columns, hanging_paragraph, say};
+use super::output::{columns, hanging_paragraph, page, say, say_in_colour};
 use super::progress::ProgressPrinter;
 use super::report::ReportArgs;
 use super::{doctor, report, run};
@@ -13,7 +13,7 @@ use iotax_host::guard::marker::{self, Removal};
 use iotax_model::scenario::Scenario;
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_plan::survey;
-use iotax_report::brief;
+use iotax_report::{PageContext, answer};
 use iotax_units::exit::{DONE, Failed, UNDO_INCOMPLETE, code_of};
 use iotax_units::{GIB, MIB, show_bytes};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl Demo<'_> {
         self.guest(&mut dirs, width)?;
         say(&lacking_part(&doctor::summary(&self.dir()), width))?;
         let page = dirs.last().context("nothing was measured")?.join("report.html");
-        let html = report::render_runs(&dirs, "html", columns(), &ReportArgs::NONE)?;
+        let html = report::render_runs(&dirs, "html", &page(), &ReportArgs::NONE)?;
         std::fs::write(&page, html).with_context(|| format!("cannot write {}", page.display()))?;
         say(&format!("\nThe report: {}\n", page.display()))
     }
@@ -103,7 +103,7 @@ impl Demo<'_> {
         let stack = format!("{layers} | delay(percent={:.4})", 100.0 * hidden / (1.0 - hidden));
         let scenario = self.scenario(&[&stack], true, &settings)?;
         let dir = self.measure(&scenario)?;
-        say(&billed(&report::findings(&dir, &ReportArgs::NONE)?, hidden, width)?)?;
+        say_in_colour(&billed(&report::findings(&dir, &ReportArgs::NONE)?, hidden, width)?)?;
         dirs.push(dir);
         Ok(())
     }
@@ -210,7 +210,8 @@ const BILL_LINES: usize = 10;
 fn billed(found: &Findings, hidden: f64, width: usize) -> Result<String> {
     let bill = found.workloads[0].bill.as_ref().context("the run gave no bill")?;
     let last = bill.lines.last().context("the bill has no line")?;
-    let table = brief::informative_table(found, BILL_LINES, width);
+    let page = PageContext { width, ..page() };
+    let table = answer::informative_table(found, BILL_LINES, &page);
     Ok(table.trim_start_matches('\n').to_owned() + &part_line(&hit(&last.ratio, hidden), width))
 }
 

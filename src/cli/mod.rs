@@ -45,6 +45,9 @@ struct Cli {
     /// Folder of the runs [default: $IOTAX_RUNS, else ~/.local/state/iotax/runs]
     #[arg(long, global = true, value_name = "DIR")]
     runs: Option<PathBuf>,
+    /// Colours: auto (on a terminal, unless NO_COLOR is set), always or never
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto", hide_possible_values = true, hide_default_value = true)]
+    color: output::ColourChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -165,6 +168,7 @@ fn tip_of_layer(written: &str) -> Option<String> {
 
 fn dispatch(cli: Cli) -> Result<u8> {
     ulimit::respect(exit::MEASUREMENT_FAILED).map_err(Failed::need)?;
+    output::choose_colours(cli.color);
     // Guests, agents and a resumed run elsewhere in the tree do not know the folder of this call.
     let runs = || -> Result<PathBuf> {
         match &cli.runs {

@@ -2,11 +2,56 @@
 
 use anyhow::Result;
 use iotax_report::ink::lines_in_colour;
+use iotax_report::{PageContext, TerminalLook};
 use iotax_units::exit::{self, DONE};
 use iotax_units::harmless::lines;
 use iotax_units::shell;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
+
+/// When output has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ColourChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+static CHOICE: OnceLock<ColourChoice> = OnceLock::new();
+
+/// Sets when output has colours, for the whole program; only the first call counts.
+pub fn choose_colours(choice: ColourChoice) {
+    let _ = CHOICE.set(choice);
+}
+
+/// Returns how text on standard output looks.
+pub fn look() -> TerminalLook {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    let colour = match CHOICE.get().copied().unwrap_or_default() {
+        ColourChoice::Always => true,
+        ColourChoice::Never => false,
+        // https://no-color.org: any value but an empty one.
+        ColourChoice::Auto => std::io::stdout().is_terminal() && !is_set("NO_COLOR") && !dumb,
+    };
+    TerminalLook { colour, ascii: !has_utf8() }
+}
+
+/// Returns true if the locale has UTF-8; the first variable that is set counts.
+fn has_utf8() -> bool {
+    let variables = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(std::env::var_os);
+    let locale = variables.into_iter().find(|value| !value.is_empty()).unwrap_or_default();
+    let locale = locale.to_string_lossy().to_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+/// Returns the width and the look of standard output.
+pub fn page() -> PageContext {
+    PageContext { width: columns(), look: look() }
+}
 
 /// Returns the command `verb` for the run in this folder as a user types it, with `--runs` if the
 /// run is not in the usual folder of runs.
@@ -45,7 +90,8 @@ pub fn say(text: &str) -> Result<()> {
 /// # Errors
 /// Fails as [`say`] does.
 pub fn say_in_colour(text: &str) -> Result<()> {
-    write_out(&lines_in_colour(text))
+    // Without colours there is nothing to keep.
+    if look().colour { write_out(&lines_in_colour(text)) } else { say(text) }
 }
 
 fn write_out(text: &str) -> Result<()> {

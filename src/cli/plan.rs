@@ -5,7 +5,7 @@ mod precondition;
 mod set;
 
 use super::asked::MeasureArgs;
-use super::output::{columns, hanging_paragraph, say, say_aside, say_in_colour};
+use super::output::{columns, hanging_paragraph, look, say_aside, say_in_colour};
 use anyhow::Result;
 use iotax_drivers::path_ref::{PathRef, StepId};
 use iotax_drivers::run_tag::RunTag;
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> Result<u8> {
 /// # Errors
 /// Fails like [`run`].
 pub(super) fn print(scenario: &Scenario, commands: Option<bool>) -> Result<u8> {
-    let colour = std::io::stdout().is_terminal();
+    let colour = look().colour;
     let hints = commands == Some(false);
     let view = View { width: columns(), colour, commands: commands.unwrap_or_default(), hints };
     let ready = ready(scenario, &mut |text| say_aside(&text))?;

@@ -1,7 +1,7 @@
 //! `iotax report`: stored runs in any form. It uses the record alone, so the run may still be
 //! going, may have been killed, or may have been measured elsewhere.
 
-use super::output::{columns, say, say_aside, say_bytes, typed};
+use super::output::{page, say_aside, say_bytes, say_in_colour, typed};
 use super::ratings;
 use anyhow::{Context, Result};
 use iotax_analysis::{self as bill, Findings, RunData};
@@ -102,17 +102,16 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         .map(|name| Ok(store::find_run(runs, name).map_err(Failed::from)?))
         .collect::<Result<_>>()?;
     args.output.check_destination()?;
-    args.output.write_report(&dirs, columns(), &args.given)?;
+    args.output.write_report(&dirs, &page(), &args.given)?;
     Ok(DONE)
 }
 
 /// Prints the reports of the runs in these folders, or writes them to the file that was named.
-/// `width` is in columns.
 ///
 /// # Errors
 /// A run cannot be read, or the output cannot be written.
-pub fn print(dirs: &[PathBuf], output: &OutputArgs, width: usize) -> Result<()> {
-    output.write_report(dirs, width, &ReportArgs::NONE)
+pub fn print(dirs: &[PathBuf], output: &OutputArgs) -> Result<()> {
+    output.write_report(dirs, &page(), &ReportArgs::NONE)
 }
 
 impl OutputArgs {
@@ -128,13 +127,16 @@ impl OutputArgs {
         self.format() == "terminal" && !self.verbose && self.to.file().is_none()
     }
 
-    fn write_report(&self, dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<()> {
+    fn write_report(&self, dirs: &[PathBuf], page: &PageContext, given: &ReportArgs) -> Result<()> {
         if let Some(exporter) = export::by_name(self.format()) {
             return self.to.write_export(exporter, &stored(dirs, given)?);
         }
+        // A file is read later and by others, and is not a terminal.
+        let of_file = PageContext::of_width(page.width);
+        let page = if self.to.file().is_some() { &of_file } else { page };
         self.to.write_text(&match self.is_brief() {
-            true => brief(dirs, width, given)?,
-            false => render_runs(dirs, self.format(), width, given)?,
+            true => brief(dirs, page, given)?,
+            false => render_runs(dirs, self.format(), page, given)?,
         })
     }
 
@@ -150,7 +152,7 @@ impl Destination {
     /// The file or standard output cannot be written.
     pub fn write_text(&self, text: &str) -> Result<()> {
         match self.file() {
-            None => say(text),
+            None => say_in_colour(text),
             Some(path) => {
                 write_whole(path, &lines(text))?;
                 say_aside(&format!("written: {}", path.display()));
@@ -304,25 +306,25 @@ fn stored(dirs: &[PathBuf], given: &ReportArgs) -> Result<Vec<ExportedRun>> {
     dirs.iter().map(one).collect()
 }
 
-/// Renders the runs in these folders in one format, at most `width` columns wide on a terminal.
+/// Renders the runs in these folders in one format.
 ///
 /// # Errors
 /// The format is unknown, or [`findings`] fails for a run.
 pub fn render_runs(
     dirs: &[PathBuf],
     format: &str,
-    width: usize,
+    page: &PageContext,
     given: &ReportArgs,
 ) -> Result<String> {
     let renderer = report::by_name(format)
         .ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
-    Ok((renderer.render)(&audited(dirs, given)?, &PageContext { width }))
+    Ok((renderer.render)(&audited(dirs, given)?, page))
 }
 
-fn brief(dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
+fn brief(dirs: &[PathBuf], page: &PageContext, given: &ReportArgs) -> Result<String> {
     let all = audited(dirs, given)?;
     let one =
-        |(dir, found): (&PathBuf, &Findings)| report::brief(found, &typed("report", dir), width);
+        |(dir, found): (&PathBuf, &Findings)| report::brief(found, &typed("report", dir), page);
     Ok(dirs.iter().zip(&all).map(one).collect::<Vec<_>>().join("\n"))
 }
 

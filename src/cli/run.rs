@@ -1,7 +1,7 @@
 //! `iotax run`: checks the scenario, consults the guard and the needs, measures, prints the report.
 
 use super::asked::MeasureArgs;
-use super::output::{columns, say, say_aside};
+use super::output::{say, say_aside};
 use super::progress::ProgressPrinter;
 use super::{plan, ratings, report, stop};
 use anyhow::{Context, Result};
@@ -93,7 +93,7 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
         // Nothing was measured: only the reason can be reported.
         return result.map(|_| DONE);
     }
-    let printed = if empty { Ok(()) } else { report::print(&[dir.to_owned()], output, columns()) };
+    let printed = if empty { Ok(()) } else { report::print(&[dir.to_owned()], output) };
     let outcome = result.map_err(|error| {
         let (code, why) = (code_of(&error), format!("{error:#}"));
         // Some messages contain this hint already.

@@ -34,8 +34,8 @@ mod tests {
         for (name, run) in FIXTURES {
             let found = [findings(&run())];
             let form =
-                |form: &str, width| (by_name(form).unwrap().render)(&found, &PageContext { width });
-            let brief = |width| brief(&found[0], "iotax report", width);
+                |form: &str, width| (by_name(form).unwrap().render)(&found, &PageContext::of_width(width));
+            let brief = |width| brief(&found[0], "iotax report", &PageContext::of_width(width));
             let texts = [
                 form("markdown", 80),
                 form("csv", 80),

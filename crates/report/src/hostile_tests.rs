@@ -201,7 +201,7 @@ fn check_every_form(found: &[Findings]) {
     for renderer in ALL {
         let widths = if renderer.name == "terminal" { vec![40, 200] } else { vec![80] };
         for width in widths {
-            check(renderer.name, &(renderer.render)(found, &PageContext { width }));
+            check(renderer.name, &(renderer.render)(found, &PageContext::of_width(width)));
         }
     }
 }
@@ -232,7 +232,7 @@ fn hostile_names_do_nothing_where_runs_are_held_against_each_other() {
     for (old, new) in pairs {
         let found = held_against(&of_hostile_names(old), &of_hostile_names(new), LIMITS).unwrap();
         for renderer in against::ALL {
-            check(renderer.name, &(renderer.render)(&found, &PageContext { width: 80 }));
+            check(renderer.name, &(renderer.render)(&found, &PageContext::of_width(80)));
         }
     }
 }

@@ -13,9 +13,26 @@ pub enum Ink {
     BoldCyan,
     /// Colour of the text around a quoted line.
     BoldBlue,
+    Bold,
+    /// Colour of paths and of what is said by the way.
+    Dim,
+    Green,
+    Yellow,
+    Blue,
 }
 
-const ALL: [Ink; 5] = [Ink::Red, Ink::BoldRed, Ink::BoldYellow, Ink::BoldCyan, Ink::BoldBlue];
+const ALL: [Ink; 10] = [
+    Ink::Red,
+    Ink::BoldRed,
+    Ink::BoldYellow,
+    Ink::BoldCyan,
+    Ink::BoldBlue,
+    Ink::Bold,
+    Ink::Dim,
+    Ink::Green,
+    Ink::Yellow,
+    Ink::Blue,
+];
 const END: &str = "\x1b[0m";
 
 impl Ink {
@@ -26,6 +43,11 @@ impl Ink {
             Ink::BoldYellow => "\x1b[1;33m",
             Ink::BoldCyan => "\x1b[1;36m",
             Ink::BoldBlue => "\x1b[1;34m",
+            Ink::Bold => "\x1b[1m",
+            Ink::Dim => "\x1b[2m",
+            Ink::Green => "\x1b[32m",
+            Ink::Yellow => "\x1b[33m",
+            Ink::Blue => "\x1b[34m",
         }
     }
 

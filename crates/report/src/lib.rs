@@ -1,20 +1,24 @@
 //! The family of renderers: findings in, text out. A new one is a file and its entry in [`ALL`].
 //! Renderers compute only layout and rounding; all report the same findings.
 //!
-//! Modules: a file for each form (`terminal`, `brief`, `markdown`, `html/`, `json`, `csv`) and for
-//! each section that the forms share (`verdicts`, `sweep`, `states`, ...). `table` does the layout,
-//! `number` the digits, `ink` the only colours; `against/` compares two runs.
+//! Modules: `document/` says what a report has, and a file for each form (`terminal`, `markdown`,
+//! `html/`) how it looks; `answer/` is the short one of a terminal; `json` and `csv` are for programs.
+//! A file for each kind of section (`verdicts`, `sweep`, `states`, ...) makes its tables and words.
+//! `table` does the layout, `number` the digits, `look` and `ink` signs and colours; `against/`
+//! compares two runs.
 #![forbid(unsafe_code)]
 
 pub mod against;
-pub mod brief;
+pub mod answer;
 mod crowd;
 pub mod csv;
 mod disks;
+mod document;
 mod durability;
 mod efficiency;
 mod generator;
 mod grouped;
+mod headline;
 #[cfg(test)]
 mod hostile_tests;
 pub mod html;
@@ -22,6 +26,7 @@ mod imported;
 pub mod ink;
 pub mod json;
 mod limits;
+mod look;
 mod markdown;
 mod matrix;
 mod number;
@@ -36,10 +41,12 @@ pub mod table;
 pub mod terminal;
 #[cfg(test)]
 mod tests;
+mod typography;
 mod verdicts;
 mod verification;
 
-pub use brief::{LINES, brief};
+pub use answer::{LINES, brief};
+pub use look::TerminalLook;
 pub use renderer::{PageContext, ReportRenderer};
 pub use table::wrap_words;
 

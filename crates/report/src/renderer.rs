@@ -1,5 +1,6 @@
 //! The shape of a renderer: findings in, text out.
 
+use super::look::TerminalLook;
 use iotax_analysis::Findings;
 
 /// Properties of the destination that a renderer may use.
@@ -7,11 +8,18 @@ use iotax_analysis::Findings;
 pub struct PageContext {
     /// Columns of the terminal; at least 40 are used.
     pub width: usize,
+    pub look: TerminalLook,
+}
+
+impl PageContext {
+    pub fn of_width(width: usize) -> PageContext {
+        PageContext { width, look: TerminalLook::default() }
+    }
 }
 
 impl Default for PageContext {
     fn default() -> Self {
-        PageContext { width: 80 }
+        PageContext::of_width(80)
     }
 }
 

@@ -73,10 +73,6 @@ impl LeftOut {
         }
     }
 
-    pub(super) fn columns(&self) -> usize {
-        self.heads.iter().map(|(_, heads)| heads.len()).sum()
-    }
-
     /// Returns a sentence with the columns left out; `None` if all had room.
     pub(super) fn to_sentence(&self, width: usize) -> Option<String> {
         let lists = self.heads.iter().filter(|(_, heads)| !heads.is_empty());
@@ -159,13 +155,19 @@ impl TextTable {
         kept.in_parts(width)
     }
 
+    /// Returns true if all columns have room in `width`.
+    pub(super) fn fits(&self, width: usize) -> bool {
+        let laid = self.laid(width);
+        laid.len() == self.columns.len() && total_width(&laid) <= width
+    }
+
     /// Returns the least width at which no column is left out.
     fn needed_width(&self) -> usize {
         // Bisection, since others' names may be long.
         let (mut too_narrow, mut wide) = (0, total_width(&self.columns));
         while too_narrow < wide {
             let width = usize::midpoint(too_narrow, wide);
-            match self.laid(width).len() == self.columns.len() {
+            match self.fits(width) {
                 true => wide = width,
                 false => too_narrow = width + 1,
             }
@@ -345,6 +347,8 @@ pub fn wrap_words(text: &str, width: usize, indent: &str) -> String {
     let kept = escape_line(text)
         .replace(" +- ", "\u{a0}+-\u{a0}")
         .replace("+- ", "+-\u{a0}")
+        .replace(" \u{b1} ", "\u{a0}\u{b1}\u{a0}")
+        .replace("\u{b1} ", "\u{b1}\u{a0}")
         .replace(" %", "\u{a0}%");
     let mut lines = vec![String::new()];
     for word in kept.split(' ').filter(|word| !word.is_empty()) {

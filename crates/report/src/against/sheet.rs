@@ -10,7 +10,7 @@ use iotax_analysis::findings::{MeasuredFigure, RunIdentity};
 use iotax_units::show_time;
 use std::collections::BTreeMap;
 
-pub(super) fn legend() -> String {
+pub(crate) fn legend() -> String {
     format!(
         "changes, new over old; /base: of the ratio to the baseline of its own run; CPU: an I/O; * baseline; {SPREADS}"
     )
@@ -30,7 +30,7 @@ const COLUMNS: &[(&str, u8, Pick)] = &[
     ("CPU/base", 5, |stack| Some(&stack.cpu.against_own_baseline)),
 ];
 
-pub(super) fn stacks(workload: &WorkloadChange) -> TextTable {
+pub(crate) fn stacks(workload: &WorkloadChange) -> TextTable {
     let mut table = TextTable::default();
     let lines: Vec<ComparisonLine> = workload.stacks.iter().flat_map(comparison_lines).collect();
     let name = |(stack, direction): &ComparisonLine| {
@@ -92,13 +92,13 @@ fn of_direction<'a>(direction: &'a DirectionChange, head: &str) -> Option<&'a Me
     }
 }
 
-fn marked_stack_name(stack: &StackChange) -> String {
+pub(crate) fn marked_stack_name(stack: &StackChange) -> String {
     let baseline = if stack.baseline { " *" } else { "" };
     let emulated = if stack.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}", stack.stack)
 }
 
-pub(super) fn courses(against: &RunComparison) -> Vec<String> {
+pub(crate) fn courses(against: &RunComparison) -> Vec<String> {
     let line = |one: &CourseChange| match &one.limit {
         Some(limit) => format!("{}; {}", one.sentence, limit.sentence),
         None => one.sentence.clone(),
@@ -106,7 +106,7 @@ pub(super) fn courses(against: &RunComparison) -> Vec<String> {
     against.courses.iter().map(line).collect()
 }
 
-pub(super) fn verdicts(workload: &WorkloadChange) -> Vec<String> {
+pub(crate) fn verdicts(workload: &WorkloadChange) -> Vec<String> {
     let line = |rate: &RateChange| match &rate.limit {
         Some(limit) => format!("{}; {}", rate.sentence, limit.sentence),
         None => rate.sentence.clone(),
@@ -122,7 +122,7 @@ pub(super) fn verdicts(workload: &WorkloadChange) -> Vec<String> {
 
 /// Returns which change the verdicts are about, the direct one or that of the ratio to the run's
 /// own baseline: one line for all stacks with the same reason.
-pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
+pub(crate) fn bases(workload: &WorkloadChange) -> Vec<String> {
     let mut about: BTreeMap<(bool, &str), Vec<&str>> = BTreeMap::new();
     for stack in &workload.stacks {
         for rate in &stack.rates {
@@ -138,7 +138,7 @@ pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
 
 /// Returns why figures are missing or weak, one line per reason. Missing ratios to the baseline are
 /// left out, since the baseline itself has none.
-pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
+pub(crate) fn remarks(workload: &WorkloadChange) -> Vec<String> {
     let mut about: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for stack in &workload.stacks {
         let own = |figure: &MeasuredFigure| matches!(figure, MeasuredFigure::Missing { .. });
@@ -153,7 +153,7 @@ pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
     about.into_iter().map(|(reason, names)| format!("{}: {reason}", names.join(", "))).collect()
 }
 
-pub(super) fn runs(against: &RunComparison) -> [String; 2] {
+pub(crate) fn runs(against: &RunComparison) -> [String; 2] {
     let line = |word: &str, run: &RunIdentity| {
         format!("{word} run {} of {}: {}", run.id, show_time(&run.at), run.state_said())
     };
@@ -161,7 +161,7 @@ pub(super) fn runs(against: &RunComparison) -> [String; 2] {
 }
 
 /// Returns how far apart in time the runs are.
-pub(super) fn time_apart(against: &RunComparison) -> String {
+pub(crate) fn time_apart(against: &RunComparison) -> String {
     match against.apart_s {
         Some(seconds) => format!("{} apart; the longer, the more a machine drifts", time(seconds)),
         None => "how far apart is not known".to_owned(),

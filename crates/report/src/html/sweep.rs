@@ -1,53 +1,16 @@
-//! A sweep on the page: the conclusions, cost and throughput as drawings, one table per stack. The
-//! single points are folded away below.
+//! Drawings of a sweep: cost over the swept value, and throughput over latency.
 
+use super::STYLES;
 use super::sweep_chart::{self, Dot, Range, Series};
-use super::{STYLES, section, table_markup, typographic_signs};
-use crate::sweep;
+use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::sweep::KneePosition;
 use iotax_analysis::findings::sweep::{Curve, StackCurve, SweepFindings, SweptStack};
-use iotax_analysis::findings::{Findings, MeasuredFigure};
 use maud::{Markup, html};
-
-/// Returns a sweep of a run, with its points folded away.
-pub(super) fn sweep_section(one: &SweepFindings, findings: &Findings) -> Markup {
-    let (workloads, zone) = (&findings.workloads, 100.0 * findings.run.zone);
-    let points = workloads
-        .iter()
-        .filter(|workload| workload.sweep.as_ref().is_some_and(|at| at.sweep == one.name));
-    html! {
-        section {
-            h2 { (sweep::title(one)) }
-            @if let Some(note) = one.note { p class="soft" { (note) "." } }
-            (conclusions(one))
-            (drawings(one, zone))
-            @for curve in &one.curves {
-                @for stack in &curve.stacks {
-                    h3 { (sweep::curve_stack_name(one, curve, stack)) }
-                    (table_markup(&sweep::points(one, stack), usize::MAX))
-                }
-            }
-            p class="soft" { (sweep::LEGEND) "." }
-            details {
-                summary { "the " (one.points) " points one by one" }
-                @for workload in points { (section(findings, workload, false)) }
-            }
-        }
-    }
-}
-
-fn conclusions(one: &SweepFindings) -> Markup {
-    html! {
-        ul class="verdicts" {
-            @for sentence in one.curves.iter().flat_map(sweep::curve_sentences) { li class="none" { (typographic_signs(sentence)) } }
-        }
-    }
-}
 
 /// Returns the drawings of cost and of throughput: one for all stacks, or in a sweep over two
 /// parameters one per stack, with a line for each value of the second. A drawing has at most as
 /// many lines as there are styles.
-fn drawings(one: &SweepFindings, zone: f64) -> Markup {
+pub(super) fn drawings(one: &SweepFindings, zone: f64) -> Markup {
     let lines = drawn_lines(one);
     let baseline =
         lines.iter().find(|line| line.stack.baseline).map_or("", |line| line.stack.stack.as_str());

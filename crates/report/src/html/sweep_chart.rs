@@ -3,7 +3,7 @@
 //! the same drawing.
 
 use super::plot::{nice_step, tick_words};
-use super::typographic_signs;
+use crate::typography::typographic;
 use maud::{Markup, html};
 
 /// One line of points, in the order along the axis.
@@ -190,11 +190,7 @@ fn px(value: f64) -> String {
 
 fn percent_words(tick: f64, step: f64) -> String {
     let decimals = usize::from(step < 1.0);
-    if tick.abs() < 1e-9 {
-        "0 %".to_owned()
-    } else {
-        typographic_signs(&format!("{tick:+.decimals$} %"))
-    }
+    if tick.abs() < 1e-9 { "0 %".to_owned() } else { typographic(&format!("{tick:+.decimals$} %")) }
 }
 
 /// Returns `20k`, `1M`: only ticks below one need decimals.

@@ -1,0 +1,321 @@
+//! The answer of a run, which a terminal shows without `-v`: the conclusion, one table with every
+//! stack and load in it, what is in doubt, and what to type next; at most [`LINES`] lines. What has
+//! no room is counted, never dropped silently; lost or wrong data always has room.
+
+mod bill_bars;
+mod grid;
+mod load_table;
+mod sweep_lines;
+mod verdict_lines;
+
+use super::document::Document;
+use super::ink::Ink;
+use super::table::{LeftOut, TextTable, capital, wrap_words};
+use super::terminal::{NARROWEST, answer, indented, marked_line};
+use super::verdicts::VerdictSentence;
+use super::{PageContext, crowd, durability, imported, matrix, sheet};
+use iotax_analysis::EMULATED;
+use iotax_analysis::Findings;
+use iotax_analysis::findings::ceiling::MaskingCeiling;
+use iotax_analysis::findings::{Bill, WarningReport, WorkloadFindings};
+use iotax_units::{count_noun, show_names};
+use std::collections::BTreeSet;
+
+/// Largest number of lines of an answer at 80 columns or more.
+pub const LINES: usize = 22;
+
+/// Returns the answer of one run; `command` prints the full report (`iotax report ID`).
+pub fn brief(findings: &Findings, command: &str, page: &PageContext) -> String {
+    let page = &PageContext { width: page.width.max(NARROWEST), ..*page };
+    let top = top(findings, page);
+    let sentences = verdict_lines::verdict_lines(findings);
+    let mut tables = OneTable::all_of_findings(findings, page);
+    let closing = |marks: &str| closing(findings, command, marks, page);
+    // The marks of a table take at most two lines.
+    let fixed = line_count(&top) + line_count(&closing("")) + 2;
+    let room = LINES.saturating_sub(fixed);
+    let lines_of = |one: &VerdictSentence| line_count(&sentence_text(one, page));
+    let said: usize = sentences.iter().map(lines_of).sum();
+    let urgent: usize = sentences.iter().filter(|one| one.class == "cost").map(lines_of).sum();
+    // Lost data has room; of the other sentences at least a line that counts them.
+    let kept = if said == 0 { 0 } else { (urgent + 1).clamp(2, (room / 3 * 2).max(2)) };
+    let share = room.saturating_sub(kept);
+    let wants: usize = tables.iter().map(|table| table.line_count(page.width)).sum();
+    if wants > share {
+        tables.drain(..tables.len().saturating_sub(1));
+    }
+    let shown = tables.iter().map(|table| table.fitted_rows(share.min(wants), page.width));
+    let tables_text: String = shown.collect();
+    let sentences = fitted(&sentences, room.saturating_sub(line_count(&tables_text) + 1), page);
+    let gap = if sentences.is_empty() { "" } else { "\n" };
+    let empty = !findings.workloads.is_empty() && findings.workloads.iter().all(sheet::is_empty);
+    let nothing =
+        if empty { wrap_words(&capital(sheet::EMPTY), page.width, "  ") } else { String::new() };
+    let text = format!("{top}{nothing}{tables_text}{gap}{sentences}");
+    let used = line_count(&text) + fixed - line_count(&top);
+    let places = places(findings, LINES.saturating_sub(used), page);
+    let marks = marks(findings, &format!("{tables_text}{places}"));
+    format!("{}{}", page.look.painted(&format!("{text}{places}")), closing(&marks))
+}
+
+/// Returns tables of the places that load a stack together, for as many stacks as fit in `room`
+/// lines.
+fn places(findings: &Findings, mut room: usize, page: &PageContext) -> String {
+    let crowds = findings.workloads.iter().flat_map(|workload| &workload.crowds);
+    let one = |(title, table): (String, TextTable)| {
+        let table = page.look.table(&table).to_text(page.width, &mut LeftOut::default());
+        let text = format!("{}{table}", indented(&title, page.width));
+        let lines = line_count(&text);
+        let fits = lines <= room;
+        room -= if fits { lines } else { 0 };
+        fits.then_some(text)
+    };
+    crowds.map(|crowd| crowd::places(crowd, true)).filter_map(one).collect()
+}
+
+/// Returns only the table of the answer, with its most informative rows in at most `lines` lines.
+pub fn informative_table(findings: &Findings, lines: usize, page: &PageContext) -> String {
+    let table = OneTable::all_of_findings(findings, page).pop();
+    page.look.painted(&table.map(|one| one.fitted_rows(lines, page.width)).unwrap_or_default())
+}
+
+fn line_count(text: &str) -> usize {
+    text.lines().count()
+}
+
+/// Returns a sentence with the mark of its class.
+fn sentence_text(one: &VerdictSentence, page: &PageContext) -> String {
+    marked_line(one, page.look, page.width)
+}
+
+/// Returns the head: the run, warnings without which figures are misread, the answer, and the check
+/// of the measuring.
+fn top(findings: &Findings, page: &PageContext) -> String {
+    let places = findings.places.iter().filter(|place| place.emulated.is_some());
+    let names: BTreeSet<String> = places.map(|place| place.place.to_string()).collect();
+    let none_is_real =
+        findings.headline.is_none() && findings.no_headline.as_deref() == Some(EMULATED);
+    let emulated = (!names.is_empty()).then(|| {
+        let end = if none_is_real { ", so there is no headline" } else { "" };
+        format!("EMULATED: figures of {} are not representative{end}", show_names(in_order(names)))
+    });
+    let mut head = Document::from_findings(findings).head;
+    if none_is_real && emulated.is_some() {
+        // The reason for a missing headline is printed with it.
+        head.headline = Err(None);
+    }
+    let look = page.look;
+    let failed = findings.warnings.iter().filter(|one| is_at_top(findings, one));
+    let alarms = emulated.into_iter().chain(failed.map(|one| one.to_sentence()));
+    let alarms: String = alarms
+        .map(|line| wrap_words(&look.signs(&format!("! {line}")), page.width, "  "))
+        .collect();
+    let identity = look.ink(Ink::Dim, &wrap_words(&head.identity, page.width, "  "));
+    if head.answer.is_some() {
+        // The table has its figures.
+        head.headline = Err(None);
+    }
+    let answer = answer(&head, look, page.width);
+    if answer.is_empty() { identity + &alarms } else { format!("{identity}{alarms}\n{answer}") }
+}
+
+fn in_order(names: BTreeSet<String>) -> Vec<String> {
+    let mut names: Vec<String> = names.into_iter().collect();
+    names.sort_by_key(String::len);
+    names
+}
+
+const IO_ERRORS: &str = "io_errors";
+const MACHINES: &str = "machines";
+
+/// Returns true for warnings without which figures are misread. A figure of a stack with failed
+/// I/Os must not be used before somebody knows why, and a difference of two machines is not the
+/// cost of a layer. iotax did not set up imported runs, so their confounders and failed jobs count
+/// too.
+fn is_at_top(findings: &Findings, warning: &WarningReport) -> bool {
+    let of_imported: &[&str] =
+        if findings.imported.is_some() { &["confounder", "failed_job"] } else { &[] };
+    [IO_ERRORS, MACHINES].iter().chain(of_imported).any(|kind| *kind == warning.kind)
+}
+
+/// Returns as many of the sentences as fit in `room` lines, and how many are left.
+fn fitted(all: &[VerdictSentence], room: usize, page: &PageContext) -> String {
+    let texts: Vec<String> = all.iter().map(|one| sentence_text(one, page)).collect();
+    let lines = |many: usize| texts[..many].iter().map(|text| line_count(text)).sum::<usize>();
+    let more = |many: usize| usize::from(many < texts.len());
+    let many = (0..=texts.len()).rev().find(|many| lines(*many) + more(*many) <= room).unwrap_or(0);
+    let left = match texts.len() - many {
+        0 => String::new(),
+        left => {
+            format!("  and {} (-v)\n", count_noun(left as u64, "more verdict", "more verdicts"))
+        }
+    };
+    texts[..many].concat() + &left
+}
+
+/// A table of the answer, with the text above it.
+struct OneTable {
+    title: Vec<String>,
+    table: TextTable,
+    /// Weight of each row; rows with a higher one have room first.
+    weights: Vec<f64>,
+    /// Noun for a row, in the singular and the plural.
+    rows: [&'static str; 2],
+    /// True if no column may be left out.
+    in_parts: bool,
+}
+
+impl OneTable {
+    fn of_table(table: TextTable) -> OneTable {
+        let weights = vec![0.0; table.row_count()];
+        OneTable { title: Vec::new(), table, weights, rows: ["row", "rows"], in_parts: false }
+    }
+
+    fn titled(self, title: String) -> OneTable {
+        OneTable { title: vec![title], ..self }
+    }
+
+    /// Returns the tables of the answer; the last one is shown alone if not all have room.
+    fn all_of_findings(findings: &Findings, page: &PageContext) -> Vec<OneTable> {
+        let mut all = OneTable::unsigned_tables(findings, page);
+        for one in &mut all {
+            one.table = page.look.table(&one.table);
+            one.title.iter_mut().for_each(|title| *title = page.look.signs(title));
+        }
+        all
+    }
+
+    fn unsigned_tables(findings: &Findings, page: &PageContext) -> Vec<OneTable> {
+        let measured: Vec<&WorkloadFindings> =
+            findings.workloads.iter().filter(|workload| !sheet::is_empty(workload)).collect();
+        if let Some(table) = durability::trial_table(findings) {
+            let rows = findings.durability.iter().flat_map(|found| &found.rows);
+            let weights = rows.map(|row| row.lossy as f64).collect();
+            return vec![OneTable { weights, ..OneTable::of_table(table) }];
+        }
+        // The sentences of courses have all figures of their table.
+        if findings.limits.is_some() {
+            return Vec::new();
+        }
+        if let Some(section) = imported::sections(findings).into_iter().next() {
+            return vec![OneTable::of_table(section.table).titled(section.title)];
+        }
+        if let Some((table, _)) = matrix::network(findings) {
+            return vec![OneTable::of_table(table)];
+        }
+        if let Some(joint) = findings.joint_bills.first() {
+            let title = format!("the bill of {}", joint.subject);
+            return vec![OneTable::of_bill(title, &joint.bill, page)];
+        }
+        match measured.as_slice() {
+            [] => Vec::new(),
+            [one] => vec![match &one.bill {
+                Some(bill) => OneTable::of_bill(effort_line(one), bill, page),
+                None => load_table::load_table(one, page.look).titled(effort_line(one)),
+            }],
+            many => {
+                let sweeps = findings.sweeps.iter().map(|one| {
+                    OneTable::of_table(sweep_lines::sweep_lines(one, page.look))
+                        .titled(one.subject.clone())
+                });
+                let mut all: Vec<OneTable> = sweeps.collect();
+                all.push(grid::grid(many, page.width, page.look));
+                all
+            }
+        }
+    }
+
+    /// Returns the table of a bill. Layers have room before their shares of reads and of writes.
+    fn of_bill(title: String, bill: &Bill, page: &PageContext) -> OneTable {
+        let table = bill_bars::bill_bars(bill, page).unwrap_or_else(|| sheet::bill(bill));
+        let is_layer = |name: &String| f64::from(u8::from(!name.starts_with("   ")));
+        let weights = table.columns[0].cells.iter().map(is_layer).collect();
+        OneTable { weights, ..OneTable::of_table(table) }.titled(title)
+    }
+
+    fn line_count(&self, width: usize) -> usize {
+        line_count(&self.rows_text(&(0..self.table.row_count()).collect::<Vec<_>>(), width))
+    }
+
+    fn rows_text(&self, kept: &[usize], width: usize) -> String {
+        let rows = self.table.of_rows(kept);
+        let table = match self.in_parts {
+            true => rows.in_parts(width),
+            false => rows.to_text(width, &mut LeftOut::default()),
+        };
+        let left = match (self.table.row_count() - kept.len(), self.rows) {
+            (0, _) => String::new(),
+            (1, [one, _]) => format!("  and 1 more {one} (-v)\n"),
+            (many, [_, several]) => format!("  and {many} more {several} (-v)\n"),
+        };
+        let title = self.title.iter().map(|title| indented(title, width)).collect::<String>();
+        format!("\n{title}{table}{left}")
+    }
+
+    /// Returns the table with its most informative rows, as many as fit in `room` lines.
+    fn fitted_rows(&self, room: usize, width: usize) -> String {
+        let mut order: Vec<usize> = (0..self.table.row_count()).collect();
+        order.sort_by(|one, other| self.weights[*other].total_cmp(&self.weights[*one]));
+        let text = |many: usize| {
+            let mut kept = order[..many].to_vec();
+            kept.sort_unstable();
+            self.rows_text(&kept, width)
+        };
+        let texts = (1..=order.len()).rev().map(text);
+        texts.into_iter().find(|text| line_count(text) <= room).unwrap_or_default()
+    }
+}
+
+/// Returns the load and its effort: `4k random reads at iodepth 32: 48 rounds, 9.6 s of load`.
+fn effort_line(workload: &WorkloadFindings) -> String {
+    let effort = sheet::effort(workload);
+    let effort = effort.split(" on ").next().unwrap_or(&effort).to_owned();
+    format!("{}: {effort}", workload.subject)
+}
+
+/// Returns what the marks of a table mean, as far as it has them, and how many comparisons the
+/// intervals hold for.
+fn marks(findings: &Findings, table: &str) -> String {
+    let comparisons: Vec<_> =
+        findings.workloads.iter().flat_map(WorkloadFindings::all_comparisons).collect();
+    let by: BTreeSet<&str> = comparisons
+        .iter()
+        .filter_map(|one| one.masked.as_ref())
+        .map(MaskingCeiling::short)
+        .collect();
+    let masked = format!("masked by {}", by.into_iter().collect::<Vec<_>>().join(", "));
+    let cells = || table.lines().flat_map(|line| line.split("  ")).map(str::trim);
+    let has = |is_so: fn(&str) -> bool| cells().any(is_so);
+    let family = comparisons.len() > 1 && !table.is_empty();
+    let family = family.then(|| {
+        format!("intervals of rates hold for all {} comparisons together", comparisons.len())
+    });
+    let known = [
+        (table.contains(" *"), "* baseline"),
+        (has(|cell| cell.starts_with("? ")), "? unresolved"),
+        (has(|cell| cell.ends_with(" !")), "! unresolved"),
+        (has(|cell| cell.contains(" ?")), "? after a figure: no interval"),
+        (table.contains(" ~"), "~ emulated"),
+        (table.contains("(masked)"), masked.as_str()),
+        (has(|cell| cell == "-"), "- no figure (-v: why)"),
+    ];
+    let known = known.into_iter().filter(|(shown, _)| *shown).map(|(_, said)| said.to_owned());
+    known.chain(family).collect::<Vec<_>>().join("; ")
+}
+
+fn closing(findings: &Findings, command: &str, marks: &str, page: &PageContext) -> String {
+    let look = page.look;
+    let others = || findings.warnings.iter().filter(|one| !is_at_top(findings, one));
+    let kinds: BTreeSet<&str> = others().map(|one| one.kind.as_str()).collect();
+    let many = others().count() as u64;
+    let kinds: Vec<&str> = kinds.into_iter().collect();
+    let warned = (many > 0).then(|| {
+        format!("! {} (-v): {}", count_noun(many, "warning", "warnings"), kinds.join(", "))
+    });
+    let legend = (!marks.is_empty()).then(|| format!("  {marks}"));
+    let next = format!("next: {command} -v (all), -o report.html (page)");
+    let wrapped = |line: String| wrap_words(&line, page.width, "  ");
+    let dim = |line: String| look.ink(Ink::Dim, &wrapped(line));
+    let warned = warned.map(|line| look.painted(&wrapped(line)));
+    legend.map(dim).into_iter().chain(warned).chain([dim(next)]).collect()
+}
