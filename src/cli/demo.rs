@@ -2,7 +2,7 @@
 //! audits what somebody published. Every other figure is measured here and now, and the hidden
 //! delay is drawn again each time.
 
-use super::output::{columns, hanging_paragraph, page, say, say_in_colour};
+use super::output::{self, columns, hanging_paragraph, say, say_in_colour};
 use super::progress::ProgressPrinter;
 use super::report::ReportArgs;
 use super::{doctor, report, run};
@@ -57,7 +57,7 @@ impl Demo<'_> {
         self.guest(&mut dirs, width)?;
         say(&lacking_part(&doctor::summary(&self.dir()), width))?;
         let page = dirs.last().context("nothing was measured")?.join("report.html");
-        let html = report::render_runs(&dirs, "html", &page(), &ReportArgs::NONE)?;
+        let html = report::render_runs(&dirs, "html", &output::page(), &ReportArgs::NONE)?;
         std::fs::write(&page, html).with_context(|| format!("cannot write {}", page.display()))?;
         say(&format!("\nThe report: {}\n", page.display()))
     }
@@ -210,7 +210,7 @@ const BILL_LINES: usize = 10;
 fn billed(found: &Findings, hidden: f64, width: usize) -> Result<String> {
     let bill = found.workloads[0].bill.as_ref().context("the run gave no bill")?;
     let last = bill.lines.last().context("the bill has no line")?;
-    let page = PageContext { width, ..page() };
+    let page = PageContext { width, ..output::page() };
     let table = answer::informative_table(found, BILL_LINES, &page);
     Ok(table.trim_start_matches('\n').to_owned() + &part_line(&hit(&last.ratio, hidden), width))
 }

@@ -46,7 +46,15 @@ struct Cli {
     #[arg(long, global = true, value_name = "DIR")]
     runs: Option<PathBuf>,
     /// Colours: auto (on a terminal, unless NO_COLOR is set), always or never
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto", hide_possible_values = true, hide_default_value = true)]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     color: output::ColourChoice,
     #[command(subcommand)]
     command: Command,

@@ -35,7 +35,6 @@ use iotax_units::{
     UNKNOWN_BYTES, count_noun, distinct, is_unknown, show_bytes, show_names, show_ns, show_size,
 };
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::path::Path;
 
 /// Arguments of `plan`.
@@ -90,11 +89,7 @@ pub(super) fn print(scenario: &Scenario, commands: Option<bool>) -> Result<u8> {
     let ready = ready(scenario, &mut |text| say_aside(&text))?;
     let lacks = ready.missing_summary(scenario);
     let text = show(&view, scenario, ready)?;
-    if view.colour {
-        say_in_colour(&text)?
-    } else {
-        say(&text)?
-    }
+    say_in_colour(&text)?;
     Ok(if lacks.is_none() { DONE } else { UNMET_NEED })
 }
 

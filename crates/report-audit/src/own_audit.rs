@@ -33,8 +33,9 @@ mod tests {
     fn every_report_passes_our_own_audit() {
         for (name, run) in FIXTURES {
             let found = [findings(&run())];
-            let form =
-                |form: &str, width| (by_name(form).unwrap().render)(&found, &PageContext::of_width(width));
+            let form = |form: &str, width| {
+                (by_name(form).unwrap().render)(&found, &PageContext::of_width(width))
+            };
             let brief = |width| brief(&found[0], "iotax report", &PageContext::of_width(width));
             let texts = [
                 form("markdown", 80),
