@@ -1,5 +1,5 @@
 //! One self-contained page without fonts or requests, from the document of each run. It is
-//! readable in light, dark, on a phone and on paper.
+//! readable in light, dark, on a phone and on paper, and without its script.
 
 pub(crate) mod charts;
 mod plot;
@@ -13,14 +13,17 @@ use super::table::capital;
 use super::typography::typographic;
 use super::verdicts::VerdictSentence;
 use super::{PageContext, ReportRenderer};
+use base64::Engine;
 use iotax_analysis::Findings;
 use iotax_units::harmless::lines;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
 
 pub const RENDERER: ReportRenderer =
     ReportRenderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("page.js");
 /// Number of line styles in the style sheet.
 const STYLES: usize = 6;
 
@@ -32,32 +35,83 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
 }
 
 pub(super) fn page_of(title: &str, documents: &[Document]) -> String {
-    whole_page(title, "", &html! { @for one in documents { (document(one)) } })
+    let with_ids: Vec<_> =
+        documents.iter().enumerate().map(|(at, one)| (one, section_ids(at, one))).collect();
+    let contents = html! {
+        @for (one, ids) in &with_ids {
+            @if documents.len() > 1 { p { (one.title) } }
+            ul { @for (section, id) in of_page(one).zip(ids) { li { a href={ "#" (id) } { (section.heading) } } } }
+        }
+    };
+    let content = html! {
+        @for (one, ids) in &with_ids {
+            (head(&one.head, &one.title))
+            @for (section, id) in of_page(one).zip(ids) { (section_markup(section, id)) }
+        }
+    };
+    page_with(title, "", Some(&contents), &content)
+}
+
+fn of_page(document: &Document) -> impl Iterator<Item = &DocumentSection> {
+    document.sections.iter().filter(|one| one.audience != SectionAudience::Text)
+}
+
+/// Returns an id for each section of the page, from its heading: `the-bill`. Those of the second
+/// document and further ones begin with its number.
+fn section_ids(document: usize, of: &Document) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for section in of_page(of) {
+        let letters = section.heading.to_lowercase();
+        let words =
+            letters.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let mut id = words.take(8).collect::<Vec<_>>().join("-");
+        if document > 0 {
+            id = format!("{}-{id}", document + 1);
+        }
+        let like = |known: &&String| {
+            known.strip_prefix(&id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        let same = ids.iter().filter(like).count();
+        ids.push(if same > 0 { format!("{id}-{}", same + 1) } else { id });
+    }
+    ids
 }
 
 /// Returns a complete page; `style` is added for this kind of page after the common one.
 pub fn whole_page(title: &str, style: &str, content: &Markup) -> String {
+    page_with(title, style, None, content)
+}
+
+fn page_with(title: &str, style: &str, contents: Option<&Markup>, content: &Markup) -> String {
+    let style = format!("{STYLE}{style}");
+    // Nothing is requested, and no other script runs.
+    let policy = format!(
+        "default-src 'none'; img-src data:; style-src 'sha256-{}'; script-src 'sha256-{}'",
+        hash_of(&style),
+        hash_of(SCRIPT)
+    );
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(style)) }
+                style { (PreEscaped(&style)) }
             }
-            body { main { (content) } }
+            body class=[contents.map(|_| "with-contents")] {
+                @if let Some(contents) = contents { nav class="contents" aria-label="Contents" { (contents) } }
+                main { (content) }
+                script { (PreEscaped(SCRIPT)) }
+            }
         }
     };
     lines(&page.into_string()).into_owned()
 }
 
-fn document(document: &Document) -> Markup {
-    let of_page = document.sections.iter().filter(|one| one.audience != SectionAudience::Text);
-    html! {
-        (head(&document.head, &document.title))
-        @for section in of_page { (section_markup(section)) }
-    }
+fn hash_of(text: &str) -> String {
+    base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text))
 }
 
 fn head(head: &DocumentHead, title: &str) -> Markup {
@@ -71,7 +125,8 @@ fn head(head: &DocumentHead, title: &str) -> Markup {
                 (None, Err(_)) => h1 { (title) },
             }
             @match &head.headline {
-                Ok(headline) if head.answer.is_some() => p { (sentence(headline)) },
+                // It may begin with the name of a stack.
+                Ok(headline) if head.answer.is_some() => p { (typographic(headline)) "." },
                 Err(Some(reason)) => p class="soft" { (sentence(reason)) },
                 _ => {},
             }
@@ -82,10 +137,10 @@ fn head(head: &DocumentHead, title: &str) -> Markup {
     }
 }
 
-fn section_markup(section: &DocumentSection) -> Markup {
+fn section_markup(section: &DocumentSection, id: &str) -> Markup {
     let heading = html! { h2 { (section.heading) } };
     html! {
-        section class=[section.folded.as_ref().map(|_| "folded")] {
+        section id=(id) class=[section.folded.as_ref().map(|_| "folded")] {
             @match &section.folded {
                 Some(verdicts) => details {
                     summary class="whole-section" { (heading) (verdict_list(verdicts)) }
@@ -188,6 +243,14 @@ fn breakable(name: &str) -> Markup {
         .replace(" ~", "\u{a0}~")
         .replace("healthy again", "healthy\u{a0}again");
     html! { @for part in name.split_inclusive(',') { (part) @if part.ends_with(',') { wbr; } } }
+}
+
+/// Returns the page without its own script, which must be there once and unchanged.
+#[cfg(test)]
+pub(super) fn without_own_script(page: &str) -> String {
+    let own = format!("<script>{SCRIPT}</script>");
+    assert_eq!(page.matches(&own).count(), 1);
+    page.replace(&own, "")
 }
 
 #[cfg(test)]
