@@ -8,7 +8,7 @@ use iotax_analysis::{self as bill, Findings, RunData};
 use iotax_export::{self as export, ExportedRun, Exporter};
 use iotax_model::scenario::error::Origin;
 use iotax_model::scenario::{measure, slo};
-use iotax_report::{self as report, PageContext};
+use iotax_report::{self as report, PageContext, ReportPlaces};
 use iotax_store as store;
 use iotax_units::exit::{DONE, Failed};
 use iotax_units::harmless::lines;
@@ -106,11 +106,20 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     Ok(DONE)
 }
 
-/// Prints the reports of the runs in these folders, or writes them to the file that was named.
+/// Prints the report of a run that has just ended, or writes it to the file that was named. Beside
+/// an answer on the terminal, leaves the page in the folder of the run.
 ///
 /// # Errors
-/// A run cannot be read, or the output cannot be written.
-pub fn print(dirs: &[PathBuf], output: &OutputArgs) -> Result<()> {
+/// The run cannot be read, or the output cannot be written.
+pub fn print(dir: &Path, output: &OutputArgs) -> Result<()> {
+    let dirs = &[dir.to_owned()];
+    if output.is_brief() {
+        let html = render_runs(dirs, "html", &page(), &ReportArgs::NONE)?;
+        // The report on the terminal does not depend on it.
+        if let Err(error) = write_whole(&dir.join(PAGE), &lines(&html)) {
+            say_aside(&format!("iotax: no page: {error:#}"));
+        }
+    }
     output.write_report(dirs, &page(), &ReportArgs::NONE)
 }
 
@@ -321,10 +330,17 @@ pub fn render_runs(
     Ok((renderer.render)(&audited(dirs, given)?, page))
 }
 
+/// Name of the page that `run` leaves in the folder of the run.
+const PAGE: &str = "report.html";
+
 fn brief(dirs: &[PathBuf], page: &PageContext, given: &ReportArgs) -> Result<String> {
     let all = audited(dirs, given)?;
-    let one =
-        |(dir, found): (&PathBuf, &Findings)| report::brief(found, &typed("report", dir), page);
+    let one = |(dir, found): (&PathBuf, &Findings)| {
+        let path = dir.join(PAGE);
+        let command = typed("report", dir);
+        let path = path.is_file().then_some(path.as_path());
+        report::brief(found, &ReportPlaces { command: &command, page: path }, page)
+    };
     Ok(dirs.iter().zip(&all).map(one).collect::<Vec<_>>().join("\n"))
 }
 

@@ -93,7 +93,7 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
         // Nothing was measured: only the reason can be reported.
         return result.map(|_| DONE);
     }
-    let printed = if empty { Ok(()) } else { report::print(&[dir.to_owned()], output) };
+    let printed = if empty { Ok(()) } else { report::print(dir, output) };
     let outcome = result.map_err(|error| {
         let (code, why) = (code_of(&error), format!("{error:#}"));
         // Some messages contain this hint already.

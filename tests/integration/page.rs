@@ -35,11 +35,16 @@ fn reports_and_audits_render_in_chromium_without_errors() {
     );
     rig.expect(0, &["report", "last", "--output", "page.html"]);
     renders(&rig, &rig.path("page.html"));
+    behaves(&rig, &rig.path("page.html"));
     renders(&rig, &crate::audit::made(&rig));
 }
 
 fn renders(rig: &Rig, page: &Path) {
     let html = std::fs::read_to_string(page).unwrap();
+    assert!(
+        html.contains("content=\"default-src 'none'; img-src data:; "),
+        "the page has a policy"
+    );
     for outside in ["http://", "https://", "<link", "src="] {
         let allowed = html.matches("http://www.w3.org/2000/svg").count();
         let found = html.matches(outside).count() - if outside == "http://" { allowed } else { 0 };
@@ -76,19 +81,74 @@ fn chromium(rig: &Rig, page: &Path, flags: &[&str]) -> Output {
 }
 
 /// The page's width, and what reaches beyond the right edge of the page or of its card and is in
-/// nothing that scrolls. It is in a frame, as a window is never narrower than 500 pixels; the
-/// script is the test's, a page of ours has none.
+/// nothing that scrolls.
 fn sticking_out(rig: &Rig, html: &str, width: u32) -> String {
-    const SCRIPT: &str = r#"<script>
+    const SCRIPT: &str = r#"
         const text = one => { const range = document.createRange(); range.selectNodeContents(one); return range.getBoundingClientRect().right };
         const right = one => Math.max(one.getBoundingClientRect().right, text(one));
         const card = one => one.closest('section') ? one.closest('section').getBoundingClientRect().right : innerWidth;
-        const beyond = one => right(one) > Math.min(innerWidth, card(one)) && !one.closest('.scroll, title') && !one.querySelector('.scroll');
+        const beyond = one => right(one) > Math.min(innerWidth, card(one)) && !one.closest('.scroll, title, script') && !one.querySelector('.scroll');
         const found = [...document.querySelectorAll('body *')].filter(beyond).map(one => one.tagName + ' ' + one.textContent.slice(0, 60));
-        parent.postMessage(innerWidth + ':' + found.join(';'), '*');
-    </script>"#;
+        tell(innerWidth + ':' + found.join(';'));
+    "#;
+    told_by_page(rig, html, width, SCRIPT)
+}
+
+/// A click on a head sorts, tables are copied and saved, the theme and the place are in the address.
+fn behaves(rig: &Rig, page: &Path) {
+    const SCRIPT: &str = r#"
+        const done = [];
+        const check = (what, holds) => done.push((holds ? 'ok ' : 'NOT ') + what);
+        const click = (text, from = document) => [...from.querySelectorAll('button')].find(one => one.textContent === text).click();
+        const table = [...document.querySelectorAll('.scroll > table')].find(one => one.tHead.textContent.includes('IOPS'));
+        const heads = [...table.tHead.rows[0].cells];
+        const column = heads.findIndex(one => one.textContent === 'IOPS');
+        const values = () => [...table.tBodies[0].rows].map(row => parseFloat(row.cells[column].textContent));
+        const before = values();
+        heads[column].querySelector('button').click();
+        const up = values();
+        check('up', heads[column].getAttribute('aria-sort') === 'ascending' && up.length === before.length && up.length > 2);
+        heads[column].querySelector('button').click();
+        check('down', heads[column].getAttribute('aria-sort') === 'descending' && '' + values() === '' + [...up].reverse());
+        let saved = null;
+        URL.createObjectURL = blob => { saved = blob; return 'data:,' };
+        URL.revokeObjectURL = () => {};
+        HTMLAnchorElement.prototype.click = () => {};
+        click('CSV', table.parentElement.nextElementSibling);
+        const svg = [...document.querySelectorAll('button')].find(one => one.textContent === 'SVG');
+        let copied = '';
+        document.execCommand = () => { copied = document.querySelector('textarea').value; return true };
+        const theme = () => document.documentElement.dataset.theme || 'auto';
+        click('theme: auto');
+        check('light', theme() === 'light' && location.hash.includes('theme=light'));
+        click('theme: light');
+        check('dark', theme() === 'dark' && getComputedStyle(document.documentElement).colorScheme === 'dark');
+        const link = document.querySelector('.contents a');
+        link.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }));
+        check('place', location.hash.startsWith(link.getAttribute('href') + ';theme=dark'));
+        saved.text().then(async csv => {
+            check('csv', csv.split('\n').length === before.length + 2 && csv.includes(',IOPS,'));
+            if (svg) { svg.click(); check('svg', (await saved.text()).startsWith('<svg')); }
+            click('copy', table.parentElement.nextElementSibling);
+            setTimeout(() => { check('copy', copied.startsWith('| stack | IOPS |')); tell(done.join(',')) }, 200);
+        });
+    "#;
+    let html = std::fs::read_to_string(page).unwrap();
+    let told = told_by_page(rig, &html, 1280, SCRIPT);
+    assert!(!told.contains("NOT ") && told.matches("ok ").count() >= 7, "{told}");
+}
+
+/// What a script says in the page. It is in a frame, as a window is never narrower than 500 pixels;
+/// the page's own policy would not let it run.
+fn told_by_page(rig: &Rig, html: &str, width: u32, script: &str) -> String {
     let (page, frame) = (rig.path("measured.html"), rig.path("frame.html"));
-    std::fs::write(&page, html.replace("</body>", &format!("{SCRIPT}</body>"))).unwrap();
+    let policy = html.split("<meta http-equiv=").nth(1).unwrap().split('>').next().unwrap();
+    let open = html.replace(&format!("<meta http-equiv={policy}>"), "");
+    let script = format!(
+        "<script>(() => {{ const tell = text => parent.postMessage(text, '*'); try {{ {script} }} catch (error) \
+         {{ tell('NOT ' + error.stack) }} }})()</script></body>"
+    );
+    std::fs::write(&page, open.replace("</body>", &script)).unwrap();
     let hears =
         "onmessage = message => { document.getElementById('found').textContent = message.data }";
     let around = format!(

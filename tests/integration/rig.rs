@@ -42,6 +42,8 @@ impl Rig {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(program());
         command.arg("--runs").arg(self.runs()).args(args).current_dir(self.folder.path());
+        // Signs in ASCII, which the tests look for.
+        command.env("LC_ALL", "C");
         command
     }
 

@@ -27,7 +27,7 @@ mod tests {
     use super::wrong;
     use iotax_analysis::findings;
     use iotax_analysis::twin::FIXTURES;
-    use iotax_report::{PageContext, brief, by_name};
+    use iotax_report::{PageContext, ReportPlaces, brief, by_name};
 
     #[test]
     fn every_report_passes_our_own_audit() {
@@ -36,7 +36,8 @@ mod tests {
             let form = |form: &str, width| {
                 (by_name(form).unwrap().render)(&found, &PageContext::of_width(width))
             };
-            let brief = |width| brief(&found[0], "iotax report", &PageContext::of_width(width));
+            let elsewhere = ReportPlaces { command: "iotax report", page: None };
+            let brief = |width| brief(&found[0], &elsewhere, &PageContext::of_width(width));
             let texts = [
                 form("markdown", 80),
                 form("csv", 80),

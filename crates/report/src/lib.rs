@@ -45,7 +45,7 @@ mod typography;
 mod verdicts;
 mod verification;
 
-pub use answer::{LINES, brief};
+pub use answer::{LINES, ReportPlaces, brief};
 pub use look::TerminalLook;
 pub use renderer::{PageContext, ReportRenderer};
 pub use table::wrap_words;

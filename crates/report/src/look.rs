@@ -73,9 +73,13 @@ impl TerminalLook {
         text.split('\n').map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns the text in this colour, if the terminal has colours.
+    /// Returns the text in this colour, line by line, if the terminal has colours.
     pub(super) fn ink(self, ink: Ink, text: &str) -> String {
-        if self.colour { ink.on(text) } else { text.to_owned() }
+        let line = |line: &str| if line.is_empty() { String::new() } else { ink.on(line) };
+        match self.colour {
+            true => text.split('\n').map(line).collect::<Vec<_>>().join("\n"),
+            false => text.to_owned(),
+        }
     }
 }
 

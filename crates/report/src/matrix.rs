@@ -103,7 +103,8 @@ pub(super) fn direction_row_name(direction: &str) -> String {
 pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<f64>>>)> {
     let first = findings.workloads.first()?;
     let ends: Vec<&[Place; 2]> = first.rows.iter().filter_map(|row| row.ends.as_ref()).collect();
-    if ends.len() < 2 || ends.len() < first.rows.len() {
+    // A cell holds one stack.
+    if ends.len() < 2 || distinct(ends.iter()).len() < first.rows.len() {
         return None;
     }
     let is_received =

@@ -127,10 +127,11 @@ fn terminal() {
 }
 
 const COMMAND: &str = "iotax report 20260101-120000-0009";
+const ELSEWHERE: super::ReportPlaces = super::ReportPlaces { command: COMMAND, page: None };
 
 /// Holds the length of a short report and gives it.
 fn brief(name: &str, found: &Findings, width: usize) -> String {
-    let text = super::brief(found, COMMAND, &PageContext::of_width(width));
+    let text = super::brief(found, &ELSEWHERE, &PageContext::of_width(width));
     assert!(
         text.lines().count() <= super::LINES,
         "{name} at {width}: {}\n{text}",
@@ -149,7 +150,7 @@ fn without_v_a_report_is_short_and_says_the_same() {
     for (name, found) in all() {
         for width in [80, 160] {
             let text = brief(name, found, width);
-            let flat = flat(&super::brief(found, COMMAND, &in_ascii(width)));
+            let flat = flat(&super::brief(found, &ELSEWHERE, &in_ascii(width)));
             match found.no_headline.as_deref() {
                 Some(iotax_analysis::EMULATED) => assert!(
                     flat.contains(" are not representative, so there is no headline"),
@@ -578,7 +579,7 @@ fn runs_of_a_tool_and_losses_of_a_network_stand_in_every_form() {
         assert!(text.contains("host to ssh:c (12.5 % lost)"), "{name}: {text}");
         assert!(!render(fixture("bill"), name, 400).contains("single runs"), "{name}");
     }
-    assert!(super::brief(found, COMMAND, &PageContext::of_width(120)).contains("(12.5 % lost)"));
+    assert!(super::brief(found, &ELSEWHERE, &PageContext::of_width(120)).contains("(12.5 % lost)"));
     let csv = render(found, "csv", 80);
     for line in [
         "best of single runs",

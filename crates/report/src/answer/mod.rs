@@ -20,17 +20,25 @@ use iotax_analysis::findings::ceiling::MaskingCeiling;
 use iotax_analysis::findings::{Bill, WarningReport, WorkloadFindings};
 use iotax_units::{count_noun, show_names};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Largest number of lines of an answer at 80 columns or more.
 pub const LINES: usize = 22;
 
-/// Returns the answer of one run; `command` prints the full report (`iotax report ID`).
-pub fn brief(findings: &Findings, command: &str, page: &PageContext) -> String {
+/// Where the rest of a report is: the command for the full one (`iotax report ID`), and the page if
+/// it was written.
+pub struct ReportPlaces<'a> {
+    pub command: &'a str,
+    pub page: Option<&'a Path>,
+}
+
+/// Returns the answer of one run.
+pub fn brief(findings: &Findings, elsewhere: &ReportPlaces, page: &PageContext) -> String {
     let page = &PageContext { width: page.width.max(NARROWEST), ..*page };
     let top = top(findings, page);
     let sentences = verdict_lines::verdict_lines(findings);
     let mut tables = OneTable::all_of_findings(findings, page);
-    let closing = |marks: &str| closing(findings, command, marks, page);
+    let closing = |marks: &str| closing(findings, elsewhere, marks, page);
     // The marks of a table take at most two lines.
     let fixed = line_count(&top) + line_count(&closing("")) + 2;
     let room = LINES.saturating_sub(fixed);
@@ -303,7 +311,12 @@ fn marks(findings: &Findings, table: &str) -> String {
     known.chain(family).collect::<Vec<_>>().join("; ")
 }
 
-fn closing(findings: &Findings, command: &str, marks: &str, page: &PageContext) -> String {
+fn closing(
+    findings: &Findings,
+    elsewhere: &ReportPlaces,
+    marks: &str,
+    page: &PageContext,
+) -> String {
     let look = page.look;
     let others = || findings.warnings.iter().filter(|one| !is_at_top(findings, one));
     let kinds: BTreeSet<&str> = others().map(|one| one.kind.as_str()).collect();
@@ -313,7 +326,11 @@ fn closing(findings: &Findings, command: &str, marks: &str, page: &PageContext) 
         format!("! {} (-v): {}", count_noun(many, "warning", "warnings"), kinds.join(", "))
     });
     let legend = (!marks.is_empty()).then(|| format!("  {marks}"));
-    let next = format!("next: {command} -v (all), -o report.html (page)");
+    let command = elsewhere.command;
+    let next = match elsewhere.page {
+        Some(path) => format!("next: {command} -v (all); the page: {}", path.display()),
+        None => format!("next: {command} -v (all), -o report.html (page)"),
+    };
     let wrapped = |line: String| wrap_words(&line, page.width, "  ");
     let dim = |line: String| look.ink(Ink::Dim, &wrapped(line));
     let warned = warned.map(|line| look.painted(&wrapped(line)));
