@@ -18,6 +18,7 @@ use crate::gather::rounds::{RoundId, RoundTotal, StackSide};
 use crate::gather::subject::Quantity;
 use crate::validity::conservation;
 use iotax_load::Job;
+use iotax_model::scenario::last_layer_name;
 use iotax_model::scenario::{BILL_DEPTHS, Workload};
 use iotax_stats::ratio;
 use iotax_stats::spread::MeanSpread;
@@ -178,7 +179,7 @@ fn prefix_line(
         None => AddedPerIo::between_stacks(a, b, &paired, cpu),
     };
     let shown = BillLine {
-        layer: reading.name(to).to_owned(),
+        layer: last_layer_name(&reading.run.start.scenario.stacks[to]),
         on: reading.name(from).to_owned(),
         ratio: found.rate_ratio_figure(),
         masked: masking::of_pair(reading, [from, to], &verdict),
@@ -210,7 +211,7 @@ fn absent_line(
         MeasuredFigure::Known { .. } => String::new(),
     };
     let shown = BillLine {
-        layer: reading.name(to).to_owned(),
+        layer: last_layer_name(&reading.run.start.scenario.stacks[to]),
         on: reading.name(from).to_owned(),
         ratio: figure.clone(),
         of_baseline: figure.clone(),

@@ -94,9 +94,10 @@ pub fn from_arguments(
 /// Returns true if an argument is a scenario file (`.toml`) or a job file. Anything that contains
 /// `|` or begins like a medium is a stack.
 fn is_file_of_ours(word: &str) -> bool {
-    let stack = ["cpu", "net:", "file:", "ssh:", "rbd:", "vhost-user:", "[", "each(", "/dev/"]
-        .iter()
-        .any(|start| word.trim_start().starts_with(start));
+    let stack =
+        ["name=", "cpu", "net:", "file:", "ssh:", "rbd:", "vhost-user:", "[", "each(", "/dev/"]
+            .iter()
+            .any(|start| word.trim_start().starts_with(start));
     !stack
         && !word.contains('|')
         && (is_job_file(Path::new(word))
@@ -126,14 +127,43 @@ pub fn from_stacks(exprs: &[String], request: &ScenarioRequest) -> Result<Scenar
             Origin::command_line().error_at_key("tool", fault)
         })?;
     }
+    let mut given: Vec<Option<String>> = Vec::new();
     for (index, text) in exprs.iter().enumerate() {
-        cells.extend(command_line_cells(index + 1, text, &parts.names)?);
+        let (name, text) = given_name(index + 1, text)?;
+        let of_stack = command_line_cells(index + 1, &text, &parts.names)?;
+        given.extend(match (name, of_stack.len()) {
+            (Some(name), 2..) => {
+                let suffixes = names::grid_suffixes(&of_stack).into_iter();
+                suffixes.map(|suffix| Some(format!("{name} {suffix}"))).collect()
+            }
+            (name, many) => vec![name; many],
+        });
+        cells.extend(of_stack);
     }
-    let names = names::names_of(&cells);
+    let names = names::names_beside(&cells, &given);
     parts.scenario.stacks =
         cells.into_iter().zip(names).map(|(cell, name)| cell.into_stack(name, false)).collect();
     parts.apply(request)?;
     parts.scenario()
+}
+
+/// Splits `name=WORD` off the start of a stack, and leaves blanks in its place, so that columns of
+/// errors stay right.
+///
+/// # Errors
+/// The name has signs that a name must not have, or no stack follows.
+fn given_name(number: usize, text: &str) -> Result<(Option<String>, String), InputError> {
+    let Some(rest) = text.trim_start().strip_prefix("name=") else {
+        return Ok((None, text.to_owned()));
+    };
+    let place = format!("command line, stack {number}");
+    let example = "write \"name=fast file:/srv/x.img | loop\"";
+    let Some((name, stack)) = rest.split_once(char::is_whitespace) else {
+        return Err(InputError::new(place, Fault::hint("a name without a stack", example)));
+    };
+    toml::plain_name(name).map_err(|fault| InputError::new(place, fault))?;
+    let blanks = text.chars().count() - stack.chars().count();
+    Ok((Some(name.to_owned()), format!("{:blanks$}{stack}", "")))
 }
 
 fn command_line_cells(

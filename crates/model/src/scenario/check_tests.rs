@@ -292,10 +292,23 @@ fn a_stack_of_several_media_is_named_by_its_layers() {
         "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=0) | vm",
         "/dev/sdd | vm",
     ];
-    assert_eq!(names(&[two, one]), ["mdraid(level=0) | vm", "sdd | vm"]);
+    assert_eq!(names(&[two, one]), ["mdraid(level=0) + vm", "vm"]);
     let told_apart =
-        ["2 media | mdraid(level=0) | vm", "3 media | mdraid(level=0) | vm", "sdd | vm"];
+        ["2 media | mdraid(level=0) | vm", "3 media | mdraid(level=0) | vm", "vm"];
     assert_eq!(names(&[two, three, one]), told_apart);
+}
+
+#[test]
+fn a_stack_of_the_command_line_has_the_name_that_it_is_given() {
+    let loops = "name=one file:/srv/x.img,size=4GiB | loop";
+    assert_eq!(names(&[FILE, loops, "name=one /dev/sdz"]), ["file", "one", "one #2"]);
+    let grid = "name=g file:/srv/x.img | vm(cache=[none,writeback])";
+    assert_eq!(names(&[grid]), ["g cache=none", "g cache=writeback"]);
+    let refused = |text: &str| stacks(&[text]).unwrap_err().to_string();
+    assert!(refused("name=a|b /dev/sdz").contains("name \"a|b\" has signs"));
+    assert!(refused("name=a").contains("a name without a stack"));
+    let behind = refused("name=a /dev/sdz | lop");
+    assert!(behind.contains("column 19") && behind.contains("lop"), "{behind}");
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub use iotax_facts::place::is_of_the_kernel;
 use job_words::subject as job_subject;
 pub use job_words::{block_size_word, detail_words, order_words, rate_words};
 pub use limits::LimitSearch;
+pub use names::last_layer_name;
 pub use operator::Operator;
 pub use place::LabSpec;
 pub use precondition::{Precondition, SteadyLimit};

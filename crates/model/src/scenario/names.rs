@@ -1,9 +1,9 @@
-//! Short unique names of stacks: the last layer, and as much more as distinguishes it from the
+//! Short unique names of stacks: their layers, and as much more as distinguishes them from the
 //! others.
 
 use super::stacks::StackCell;
 use crate::layer::LayerHelp;
-use crate::stack::{LayerSpec, Medium};
+use crate::stack::{LayerSpec, Medium, Stack};
 use iotax_facts::place::Place;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -19,6 +19,12 @@ pub fn names_of(cells: &[StackCell]) -> Vec<String> {
         names = names_at(cells, &levels);
     }
     numbered(names)
+}
+
+/// Returns the given name of each cell, or for one without, a name as [`names_of`] makes it.
+pub fn names_beside(cells: &[StackCell], given: &[Option<String>]) -> Vec<String> {
+    let own = names_of(cells);
+    numbered(given.iter().zip(own).map(|(given, own)| given.clone().unwrap_or(own)).collect())
 }
 
 const LEVELS: u8 = 4;
@@ -87,9 +93,29 @@ impl TakenNames {
     }
 }
 
-/// Returns `vm`, `fs(xfs)`, `delay(us=50)`, or the kind of a bare medium.
+/// Largest number of layers that are all in a name; of more, the first and the last are.
+const NAMED_LAYERS: usize = 3;
+const BETWEEN: &str = " + ";
+
+/// Returns the layers, `vm`, `loop + fs(xfs)`, or the kind of a bare medium.
 fn short(cell: &StackCell) -> String {
-    cell.layers.last().map_or_else(|| medium_short(cell), layer_short)
+    match cell.layers.as_slice() {
+        [] => medium_short(cell),
+        [first, .., last] if cell.layers.len() > NAMED_LAYERS => {
+            [&layer_short(first), "...", &layer_short(last)].join(BETWEEN)
+        }
+        layers => layers.iter().map(layer_short).collect::<Vec<_>>().join(BETWEEN),
+    }
+}
+
+/// Returns the name of a stack in a bill, where each line has one more layer than the line above:
+/// the last layer alone, unless the stack was given a name.
+pub fn last_layer_name(stack: &Stack) -> String {
+    let last = stack.layers.last().map(layer_short).unwrap_or_default();
+    match stack.name.strip_suffix(&last) {
+        Some(before) if before.ends_with(BETWEEN) && !last.is_empty() => last,
+        _ => stack.name.clone(),
+    }
 }
 
 fn medium_short(cell: &StackCell) -> String {
@@ -130,11 +156,9 @@ fn layer_short(layer: &LayerSpec) -> String {
 
 /// Returns `vm cache=none,num-queues=1`: the options of the last layer that differ among the cells.
 fn with_differences(cell: &StackCell, differing: &Differing) -> String {
-    let words = cell.layers.last().map(|last| (last, differing.words_of_layer(last)));
+    let words = cell.layers.last().map(|last| differing.words_of_layer(last));
     match words {
-        Some((last, words)) if !words.is_empty() => {
-            format!("{} {}", layer_short(last), words.join(","))
-        }
+        Some(words) if !words.is_empty() => format!("{} {}", short(cell), words.join(",")),
         _ => chain(cell),
     }
 }

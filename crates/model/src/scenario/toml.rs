@@ -844,7 +844,7 @@ fn key_in(table: &DeTable<'_>, byte: usize) -> Option<String> {
 }
 
 /// Checks a name, which is used in tables, in file names and in the one-line grammar.
-fn plain_name(name: &str) -> Result<(), Fault> {
+pub(super) fn plain_name(name: &str) -> Result<(), Fault> {
     let plain = !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     if plain {
