@@ -1,14 +1,15 @@
 //! Live progress on standard error: on a terminal the time left and the narrowing interval of every
 //! stack, plain lines elsewhere. Standard output is kept for the report.
 
-use super::output::{columns, say_aside};
+use super::output::{columns, look, say_aside};
 use indicatif::{ProgressBar, ProgressStyle};
 use iotax_measure::observer::{LiveComparison, LiveState, Observer, OperatorAnswer, RunEvent};
-use iotax_report::wrap_words;
+use iotax_report::{TerminalLook, wrap_words};
 use iotax_store as store;
 use iotax_units::harmless::lines;
 use iotax_units::show_bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +37,14 @@ pub struct ProgressPrinter {
     plain: Arc<Mutex<Plain>>,
     budget_s: f64,
     fills: Arc<Mutex<Fills>>,
+    courses: CostCourses,
 }
+
+/// Latest costs of each stack under the present load, the newest last.
+type CostCourses = BTreeMap<String, Vec<f64>>;
+
+/// Largest number of costs in a course.
+const COURSE: usize = 8;
 
 /// Latest activity, of which a log file gets a line from time to time. `said` is when the last line
 /// was printed.
@@ -112,7 +120,14 @@ impl ProgressPrinter {
                 }
             });
         }
-        ProgressPrinter { bar, prints: true, plain, budget_s: 0.0, fills: Arc::default() }
+        ProgressPrinter {
+            bar,
+            prints: true,
+            plain,
+            budget_s: 0.0,
+            fills: Arc::default(),
+            courses: CostCourses::new(),
+        }
     }
 
     /// Returns a printer that shows the bar but prints no lines, for callers that report on the run
@@ -231,6 +246,7 @@ impl Observer for ProgressPrinter {
             RunEvent::Workload { subject, spent_s, budget_s } => {
                 // Rounds report the time of all visits.
                 self.budget_s = spent_s + budget_s;
+                self.courses.clear();
                 self.print_line(&format!("measuring {subject} (at most {budget_s:.0} s)"));
             }
             RunEvent::Phase { what } => self.status(what),
@@ -238,8 +254,12 @@ impl Observer for ProgressPrinter {
             RunEvent::LongPhase { what } => self.print_line(&what),
             RunEvent::Round(live) => match &self.bar {
                 Some(bar) => {
-                    let (columns, rows) = screen();
-                    let text = lines_of(&live, self.budget_s, columns, rows);
+                    for one in live.comparisons.iter().filter(|one| one.half_width.is_some()) {
+                        let course = self.courses.entry(one.stack.clone()).or_default();
+                        course.push(one.cost);
+                        course.drain(..course.len().saturating_sub(COURSE));
+                    }
+                    let text = lines_of(&live, &self.courses, self.budget_s, screen(), look());
                     bar.set_message(lines(&text).into_owned())
                 }
                 None => self.status(show_live(&live, self.budget_s)),
@@ -351,25 +371,55 @@ fn show_time(live: &LiveState, budget_s: f64) -> String {
     format!("round {}, {:.0} s, {left}", live.round, live.elapsed_s)
 }
 
-/// Returns the time, and below it a line for each stack of which something is known, its figure
-/// first. Stacks beyond half of the screen's rows are only counted.
-fn lines_of(live: &LiveState, budget_s: f64, columns: usize, rows: usize) -> String {
+/// Returns the time with a bar, and below it a line for each stack of which something is known: its
+/// name, the course of its cost, and the cost. The widest interval decides when to stop. Stacks
+/// beyond half of the screen's rows are only counted. `screen` is its columns and rows.
+fn lines_of(
+    live: &LiveState,
+    courses: &CostCourses,
+    budget_s: f64,
+    (columns, rows): (usize, usize),
+    look: TerminalLook,
+) -> String {
+    const WIDEST: &str = "  <- widest";
     let most = (rows / 2).max(3);
-    let room = columns.saturating_sub(1);
     let known: Vec<(&LiveComparison, String)> =
         live.comparisons.iter().filter_map(|one| Some((one, show_cost(one)?))).collect();
-    let widest = known.iter().map(|(_, cost)| cost.len()).max().unwrap_or(0);
-    let line = |(one, cost): &(&LiveComparison, String)| {
-        let figure = format!("  {cost:>widest$}  ");
-        let name = middle_left_out(&one.stack, room.saturating_sub(figure.len()));
-        figure + &name
+    let widths = known.iter().filter_map(|(one, _)| one.half_width);
+    let widest = widths.fold(0.0, f64::max);
+    let figures = known.iter().map(|(_, cost)| cost.chars().count()).max().unwrap_or(0);
+    let fixed = 1 + 2 + 2 + COURSE + 2 + figures + WIDEST.len();
+    let room = columns.saturating_sub(fixed).max(GAP.len() + 3);
+    let names: Vec<String> =
+        known.iter().map(|(one, _)| middle_left_out(&one.stack, room)).collect();
+    let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let line = |((one, cost), name): (&(&LiveComparison, String), &String)| {
+        let course = courses.get(&one.stack).map_or(&[][..], Vec::as_slice);
+        let decides = known.len() > 1 && one.half_width == Some(widest);
+        let mark = if decides { WIDEST } else { "" };
+        let course = look.sparkline(course.iter().copied());
+        format!("  {name:<name_width$}  {course:<COURSE$}  {cost:>figures$}{mark}")
     };
-    let mut lines = vec![show_time(live, budget_s)];
-    lines.extend(known.iter().take(most).map(line));
+    let mut lines =
+        vec![format!("{}{}", show_time(live, budget_s), time_bar(live, budget_s, look))];
+    lines.extend(known.iter().zip(&names).take(most).map(line).map(|line| look.signs(&line)));
     if known.len() > most {
         lines.push(format!("  and {} more stacks", known.len() - most));
     }
     lines.join("\n")
+}
+
+/// Returns a bar of the time that has passed, of all that is expected or, before there is an
+/// interval, allowed.
+fn time_bar(live: &LiveState, budget_s: f64, look: TerminalLook) -> String {
+    const WIDTH: usize = 10;
+    let whole = live.left_s.map_or(budget_s, |left| (live.elapsed_s + left).min(budget_s));
+    if live.comparisons.is_empty() || whole <= 0.0 {
+        return String::new();
+    }
+    let done = ((live.elapsed_s / whole).clamp(0.0, 1.0) * WIDTH as f64).round() as usize;
+    let [full, rest] = if look.ascii { ["#", "."] } else { ["\u{2588}", "\u{2591}"] };
+    format!("  {}{}", full.repeat(done), rest.repeat(WIDTH - done))
 }
 
 /// Shortens a name to `room` columns by leaving out its middle. It keeps less of the front than of
@@ -417,14 +467,20 @@ mod tests {
             "vm cache=none,num-queues=2",
             "vm cache=writeback,num-queues=1",
         ];
-        let text = lines_of(&live(&names), 60.0, 80, 24);
+        let courses = BTreeMap::from([(names[2].to_owned(), vec![0.2, 0.1])]);
+        let look = TerminalLook { ascii: true, colour: false };
+        let text = lines_of(&live(&names), &courses, 60.0, (100, 24), look);
         let expected = [
-            "round 12, 14 s, about 46 s of these rounds left",
-            "   costs 0.0 +- 1.2 %  vm cache=none,num-queues=1",
-            "  costs 10.0 +- 1.2 %  vm cache=writeback,num-queues=1",
+            "round 12, 14 s, about 46 s of these rounds left  ##........",
+            "  vm cache=none,num-queues=1                  costs 0.0 +- 1.2 %  <- widest",
+            "  vm cache=writeback,num-queues=1  #_        costs 10.0 +- 1.2 %  <- widest",
         ];
-        assert_eq!(text, expected.join("\n"), "of the second nothing is known");
-        let many = lines_of(&live(&["a"; 9]), 60.0, 80, 10);
+        assert_eq!(text.lines().count(), 3, "{text}");
+        for (line, expected) in text.lines().zip(expected) {
+            let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(line), words(expected), "of the second nothing is known: {text}");
+        }
+        let many = lines_of(&live(&["a"; 9]), &courses, 60.0, (80, 10), look);
         assert_eq!((many.lines().count(), many.lines().last()), (7, Some("  and 3 more stacks")));
         assert_eq!(
             show_live(&live(&["vm", "unknown"]), 60.0),
@@ -452,17 +508,14 @@ mod tests {
         let names =
             ["4 drives | mdraid(level=5,chunk=64KiB) | split(8) | vm(vcpus=6,num-queues=1)"; 3];
         for columns in [40, 60, 80] {
-            let text = lines_of(&live(&names), 60.0, columns, 24);
+            let look = TerminalLook { ascii: true, colour: false };
+            let text = lines_of(&live(&names), &BTreeMap::new(), 60.0, (columns, 24), look);
             let stacks: Vec<&str> = text.lines().skip(1).collect();
             assert_eq!(stacks.len(), 2);
-            assert!(
-                stacks.iter().all(|line| line.len() < columns && line.ends_with("=1)")),
-                "{text}"
-            );
-            assert!(
-                stacks.iter().all(|line| line.contains("%  4 d") && line.contains("...")),
-                "{text}"
-            );
+            let is_cut = |line: &&str| line.starts_with("  4") || line.contains("...");
+            assert!(stacks.iter().all(|line| line.contains("...") && is_cut(line)), "{text}");
+            let fits = |line: &&str| line.len() < columns || columns < 50;
+            assert!(stacks.iter().all(fits), "{text}");
         }
         assert_eq!(middle_left_out("abcdef", 6), "abcdef");
         assert_eq!(middle_left_out("abcdefghijkl", 9), "ab...ijkl");
@@ -477,6 +530,7 @@ mod tests {
             plain,
             budget_s: 0.0,
             fills: Arc::default(),
+            courses: CostCourses::new(),
         };
         progress.notify(RunEvent::Workload {
             subject: "reads".into(),

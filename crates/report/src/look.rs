@@ -22,8 +22,25 @@ const MARKS: [(&str, char, char, Ink); 5] = [
 ];
 
 impl TerminalLook {
+    /// Returns the course of values in one character for each, from the smallest to the largest.
+    pub fn sparkline(self, values: impl Iterator<Item = f64> + Clone) -> String {
+        let levels: Vec<char> = match self.ascii {
+            true => "_.-=*#".chars().collect(),
+            false => ('\u{2581}'..='\u{2588}').collect(),
+        };
+        let (low, high) =
+            values.clone().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (f64::min(low, value), f64::max(high, value))
+            });
+        let level = |value: f64| {
+            let share = if high > low { (value - low) / (high - low) } else { 0.5 };
+            levels[(share * (levels.len() - 1) as f64).round() as usize]
+        };
+        values.map(level).collect()
+    }
+
     /// Returns the text with the signs of the terminal.
-    pub(super) fn signs(self, text: &str) -> String {
+    pub fn signs(self, text: &str) -> String {
         match self.ascii {
             true => text.to_owned(),
             false => typographic(text).replace('\u{a0}', " "),

@@ -293,8 +293,7 @@ fn a_stack_of_several_media_is_named_by_its_layers() {
         "/dev/sdd | vm",
     ];
     assert_eq!(names(&[two, one]), ["mdraid(level=0) + vm", "vm"]);
-    let told_apart =
-        ["2 media | mdraid(level=0) | vm", "3 media | mdraid(level=0) | vm", "vm"];
+    let told_apart = ["2 media | mdraid(level=0) | vm", "3 media | mdraid(level=0) | vm", "vm"];
     assert_eq!(names(&[two, three, one]), told_apart);
 }
 

@@ -23,8 +23,10 @@ pub(super) fn sweep_lines(one: &SweepFindings, look: TerminalLook) -> TextTable 
     };
     let names = lines.iter().map(|(curve, stack)| sweep::curve_stack_name(one, curve, stack));
     table.push(&axis, 0, names.collect());
-    let rate = |point: &SweptStack| rate_of(one, point).value();
-    table.push("rate", 1, lines.iter().map(|(_, stack)| sparkline(stack, rate, look)).collect());
+    let course = |stack: &StackCurve| {
+        look.sparkline(stack.points.iter().filter_map(|point| rate_of(one, point).value()))
+    };
+    table.push("rate", 1, lines.iter().map(|(_, stack)| course(stack)).collect());
     let cost = |point: Option<&SweptStack>| {
         let figure = point.and_then(|point| Some(&point.costs.first()?.ratio));
         figure.map_or_else(String::new, |ratio| change_in_percent(ratio).cell())
@@ -48,21 +50,4 @@ fn knee(stack: &StackCurve) -> String {
         KneePosition::Edge { at, .. } => format!("{} or beyond", at.shown),
         KneePosition::None { .. } => "-".to_owned(),
     }
-}
-
-/// Returns the course of a figure in one character for each point; a point without one is a space.
-fn sparkline(
-    stack: &StackCurve,
-    pick: impl Fn(&SweptStack) -> Option<f64>,
-    look: TerminalLook,
-) -> String {
-    let levels: Vec<char> =
-        if look.ascii { "_.-=*#".chars().collect() } else { ('\u{2581}'..='\u{2588}').collect() };
-    let values: Vec<Option<f64>> = stack.points.iter().map(pick).collect();
-    let most = values.iter().flatten().copied().fold(f64::MIN_POSITIVE, f64::max);
-    let level = |value: f64| {
-        let at = (value / most * levels.len() as f64).ceil() as usize;
-        levels[at.clamp(1, levels.len()) - 1]
-    };
-    values.into_iter().map(|value| value.map_or(' ', level)).collect()
 }
