@@ -116,8 +116,11 @@ pub fn print(dir: &Path, output: &OutputArgs) -> Result<()> {
     if output.is_brief() {
         let html = render_runs(dirs, "html", &page(), &ReportArgs::NONE)?;
         // The report on the terminal does not depend on it.
-        if let Err(error) = write_whole(&dir.join(PAGE), &lines(&html)) {
-            say_aside(&format!("iotax: no page: {error:#}"));
+        let html = lines(&html);
+        let mut fill = |out: &mut dyn Write| out.write_all(html.as_bytes());
+        let private = Permissions::from_mode(0o600);
+        if let Err(error) = replace(&dir.join(PAGE), &mut fill, private) {
+            say_aside(&format!("iotax: cannot write the page {PAGE}: {error}"));
         }
     }
     output.write_report(dirs, &page(), &ReportArgs::NONE)

@@ -43,7 +43,7 @@ fn of_bill(findings: &Findings, bill: &Bill) -> Option<VerdictSentence> {
         _ => String::new(),
     };
     let who = if bill.lines.len() > 1 { "the layers cost" } else { "it costs" };
-    let text = format!("{who} {} of the {unit} of {base}{latency}{most}", percent(cost));
+    let text = format!("{who} {} of the {unit} of {base}{latency}{most}", show_percent(cost));
     Some(VerdictSentence { class: "cost", text })
 }
 
@@ -78,11 +78,11 @@ impl StackAnswer<'_> {
     fn words(&self) -> (&'static str, String) {
         let rest = self.alike + self.open > 0;
         match (self.costs.is_empty(), self.gains.is_empty()) {
-            (false, true) => ("costs", range(&self.costs, rest)),
-            (true, false) => ("gains", range(&self.gains, rest)),
+            (false, true) => ("costs", percent_range(&self.costs, rest)),
+            (true, false) => ("gains", percent_range(&self.gains, rest)),
             (false, false) => {
-                let gains = range(&self.gains, true);
-                ("costs", format!("{}, gains {gains}", range(&self.costs, true)))
+                let gains = percent_range(&self.gains, true);
+                ("costs", format!("{}, gains {gains}", percent_range(&self.costs, true)))
             }
             (true, true) if self.open == 0 => ("costs", "nothing measurable".to_owned()),
             (true, true) => ("is", "unresolved".to_owned()),
@@ -153,18 +153,18 @@ fn unit_of(workload: &WorkloadFindings) -> &str {
     }
 }
 
-fn range(sizes: &[f64], is_part: bool) -> String {
+fn percent_range(sizes: &[f64], is_part: bool) -> String {
     let (least, most) = sizes.iter().fold((f64::INFINITY, 0.0), |(least, most), size| {
         (f64::min(least, *size), f64::max(most, *size))
     });
     match () {
-        () if is_part => format!("up to {}", percent(most)),
-        () if percent(least) == percent(most) => percent(most),
-        () => format!("{} to {}", percent(least).trim_end_matches(" %"), percent(most)),
+        () if is_part => format!("up to {}", show_percent(most)),
+        () if show_percent(least) == show_percent(most) => show_percent(most),
+        () => format!("{} to {}", show_percent(least).trim_end_matches(" %"), show_percent(most)),
     }
 }
 
-fn percent(share: f64) -> String {
+fn show_percent(share: f64) -> String {
     let percent = 100.0 * share;
     if percent.abs() < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }

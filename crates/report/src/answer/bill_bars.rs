@@ -29,13 +29,13 @@ fn bars_of_width(bill: &Bill, width: usize, look: TerminalLook) -> Option<TextTa
     }
     let base = &bill.lines.first()?.on;
     let mut left = 1.0;
-    let mut bars = vec![bar(1.0, 0.0, width, look)];
+    let mut bars = vec![rate_bar(1.0, 0.0, width, look)];
     for share in shares {
         left += share;
-        bars.push(bar(left, -share, width, look));
+        bars.push(rate_bar(left, -share, width, look));
     }
     let total = share(&bill.total)?;
-    bars.push(bar(1.0 + total, -total, width, look));
+    bars.push(rate_bar(1.0 + total, -total, width, look));
     let mut lines: Vec<&BillLine> = bill.lines.iter().chain([&bill.total]).collect();
     let unexplained = change_in_percent(&bill.unexplained.ratio);
     if unexplained.digits().is_some_and(|digits| digits.value.trim_matches(['0', '.']) != "") {
@@ -53,12 +53,12 @@ fn bars_of_width(bill: &Bill, width: usize, look: TerminalLook) -> Option<TextTa
     table.push("  layer", 0, with_base(format!("  {base}"), lines.iter().map(name).collect()));
     table.push("% left", 2, bars);
     let points = |line: &&BillLine| match &line.of_baseline {
-        figure @ MeasuredFigure::Known { .. } => points(figure),
+        figure @ MeasuredFigure::Known { .. } => show_points(figure),
         _ => change_in_percent(&line.ratio).cell(),
     };
     table.push("points", 0, with_base(String::new(), lines.iter().map(points).collect()));
     let added = |pick: fn(&BillLine) -> &MeasuredFigure| {
-        let cell = |line: &&BillLine| signed(&Shown::from_figure(pick(line)));
+        let cell = |line: &&BillLine| signed_cell(&Shown::from_figure(pick(line)));
         with_base(String::new(), lines.iter().map(cell).collect())
     };
     table.push_known("latency", 0, added(|line| &line.added_latency));
@@ -68,7 +68,7 @@ fn bars_of_width(bill: &Bill, width: usize, look: TerminalLook) -> Option<TextTa
 
 /// Returns a bar of `width` columns for the whole baseline: what is left, what this layer lost, and
 /// the percentage left.
-fn bar(left: f64, lost: f64, width: usize, look: TerminalLook) -> String {
+fn rate_bar(left: f64, lost: f64, width: usize, look: TerminalLook) -> String {
     let [full, gone] = if look.ascii { ['#', '.'] } else { ['\u{2588}', '\u{2592}'] };
     let cells = |share: f64| (share.clamp(0.0, 1.0) * width as f64).round() as usize;
     let end = cells(left + lost.max(0.0));
@@ -80,12 +80,12 @@ fn bar(left: f64, lost: f64, width: usize, look: TerminalLook) -> String {
 }
 
 /// Returns the change in points of the baseline: `-18.5 +- 1.7`.
-fn points(of_baseline: &MeasuredFigure) -> String {
+fn show_points(of_baseline: &MeasuredFigure) -> String {
     change_in_percent(of_baseline).cell().trim_end_matches(" %").to_owned()
 }
 
 /// Returns a difference with its sign.
-pub(super) fn signed(shown: &Shown) -> String {
+pub(super) fn signed_cell(shown: &Shown) -> String {
     let cell = shown.cell();
     match shown.digits() {
         Some(digits) if !cell.starts_with('-') && digits.margin != Margin::Unknown => {

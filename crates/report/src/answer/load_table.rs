@@ -2,7 +2,7 @@
 //! latency and the CPU time of an I/O.
 
 use super::OneTable;
-use super::bill_bars::signed;
+use super::bill_bars::signed_cell;
 use super::grid::{after_wholes, has_baseline, rate_cell, weight};
 use crate::headline::class_of_stack;
 use crate::look::TerminalLook;
@@ -24,17 +24,17 @@ pub(super) fn load_table(workload: &WorkloadFindings, look: TerminalLook) -> One
         .flat_map(|row| LoadRow::whole_and_directions(row, &row.directions))
         .collect();
     let mut table = TextTable::named_table("stacks");
-    table.push("  stack", 0, rows.iter().map(|row| name(workload, row, look)).collect());
-    for (rank, (head, pick)) in [0, 3].into_iter().zip(rates(workload)) {
+    table.push("  stack", 0, rows.iter().map(|row| row_name(workload, row, look)).collect());
+    for (rank, (head, pick)) in [0, 3].into_iter().zip(rate_columns(workload)) {
         let cells = rows.iter().map(|row| pick(row).map_or_else(dash, rate_cell_of(workload)));
         table.push_known(&head, rank, cells.collect());
     }
     if let Some(first) = workload.comparisons.first() {
-        let cells = rows.iter().map(|row| change(workload, row)).collect();
+        let cells = rows.iter().map(|row| change_of_row(workload, row)).collect();
         table.push(&format!("against {}", first.against), 0, cells);
     }
     let charged = |pick: fn(&Charges) -> &ChargeFinding| {
-        rows.iter().map(|row| charge(workload, row, pick)).collect::<Vec<_>>()
+        rows.iter().map(|row| added_cell(workload, row, pick)).collect::<Vec<_>>()
     };
     table.push_known("latency", 1, charged(|charges| &charges.latency));
     table.push_known("CPU per I/O", 2, charged(|charges| &charges.cpu));
@@ -57,7 +57,7 @@ fn rate_cell_of(workload: &WorkloadFindings) -> impl Fn(&MeasuredFigure) -> Stri
     }
 }
 
-fn name(workload: &WorkloadFindings, row: &LoadRow, look: TerminalLook) -> String {
+fn row_name(workload: &WorkloadFindings, row: &LoadRow, look: TerminalLook) -> String {
     match row.direction {
         Some(one) => format!("  {}", direction_row_name(one.direction)),
         None => {
@@ -76,7 +76,7 @@ type PickRate<'a> = Box<dyn Fn(&LoadRow<'a>) -> Option<&'a MeasuredFigure> + 'a>
 
 /// Returns the rates with their heads: IOPS, or the throughput of large blocks, and that with the
 /// flush for writes.
-fn rates<'a>(workload: &'a WorkloadFindings) -> Vec<(String, PickRate<'a>)> {
+fn rate_columns<'a>(workload: &'a WorkloadFindings) -> Vec<(String, PickRate<'a>)> {
     let head = match (&workload.probe, workload.rate_unit) {
         (Some(probe), _) => probe.head.clone(),
         (None, "B/s") => "throughput".to_owned(),
@@ -96,7 +96,7 @@ fn rates<'a>(workload: &'a WorkloadFindings) -> Vec<(String, PickRate<'a>)> {
     vec![(head, quoted), ("with flush".to_owned(), durable)]
 }
 
-fn change(workload: &WorkloadFindings, row: &LoadRow) -> String {
+fn change_of_row(workload: &WorkloadFindings, row: &LoadRow) -> String {
     let one = workload.comparisons.iter().find(|one| one.stack == row.whole.stack);
     let Some(one) = one else { return String::new() };
     let way = row.direction.map(|one| one.direction);
@@ -104,7 +104,7 @@ fn change(workload: &WorkloadFindings, row: &LoadRow) -> String {
 }
 
 /// Returns what the stack adds; one from which nothing follows is marked.
-fn charge(
+fn added_cell(
     workload: &WorkloadFindings,
     row: &LoadRow,
     pick: fn(&Charges) -> &ChargeFinding,
@@ -112,7 +112,7 @@ fn charge(
     if row.whole.baseline {
         return String::new();
     }
-    let cell = |charge: &ChargeFinding| signed(&Shown::from_figure(&charge.difference));
+    let cell = |charge: &ChargeFinding| signed_cell(&Shown::from_figure(&charge.difference));
     let Some(one) = workload.charges.iter().find(|one| one.stack == row.whole.stack) else {
         return dash();
     };

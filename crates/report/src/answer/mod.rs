@@ -35,10 +35,10 @@ pub struct ReportPlaces<'a> {
 /// Returns the answer of one run.
 pub fn brief(findings: &Findings, elsewhere: &ReportPlaces, page: &PageContext) -> String {
     let page = &PageContext { width: page.width.max(NARROWEST), ..*page };
-    let top = top(findings, page);
+    let top = answer_head(findings, page);
     let sentences = verdict_lines::verdict_lines(findings);
     let mut tables = OneTable::all_of_findings(findings, page);
-    let closing = |marks: &str| closing(findings, elsewhere, marks, page);
+    let closing = |marks: &str| closing_lines(findings, elsewhere, marks, page);
     // The marks of a table take at most two lines.
     let fixed = line_count(&top) + line_count(&closing("")) + 2;
     let room = LINES.saturating_sub(fixed);
@@ -54,21 +54,22 @@ pub fn brief(findings: &Findings, elsewhere: &ReportPlaces, page: &PageContext) 
     }
     let shown = tables.iter().map(|table| table.fitted_rows(share.min(wants), page.width));
     let tables_text: String = shown.collect();
-    let sentences = fitted(&sentences, room.saturating_sub(line_count(&tables_text) + 1), page);
+    let sentences =
+        fitted_sentences(&sentences, room.saturating_sub(line_count(&tables_text) + 1), page);
     let gap = if sentences.is_empty() { "" } else { "\n" };
     let empty = !findings.workloads.is_empty() && findings.workloads.iter().all(sheet::is_empty);
     let nothing =
         if empty { wrap_words(&capital(sheet::EMPTY), page.width, "  ") } else { String::new() };
     let text = format!("{top}{nothing}{tables_text}{gap}{sentences}");
     let used = line_count(&text) + fixed - line_count(&top);
-    let places = places(findings, LINES.saturating_sub(used), page);
-    let marks = marks(findings, &format!("{tables_text}{places}"));
+    let places = place_tables(findings, LINES.saturating_sub(used), page);
+    let marks = explained_marks(findings, &format!("{tables_text}{places}"));
     format!("{}{}", page.look.painted(&format!("{text}{places}")), closing(&marks))
 }
 
 /// Returns tables of the places that load a stack together, for as many stacks as fit in `room`
 /// lines.
-fn places(findings: &Findings, mut room: usize, page: &PageContext) -> String {
+fn place_tables(findings: &Findings, mut room: usize, page: &PageContext) -> String {
     let crowds = findings.workloads.iter().flat_map(|workload| &workload.crowds);
     let one = |(title, table): (String, TextTable)| {
         let table = page.look.table(&table).to_text(page.width, &mut LeftOut::default());
@@ -98,7 +99,7 @@ fn sentence_text(one: &VerdictSentence, page: &PageContext) -> String {
 
 /// Returns the head: the run, warnings without which figures are misread, the answer, and the check
 /// of the measuring.
-fn top(findings: &Findings, page: &PageContext) -> String {
+fn answer_head(findings: &Findings, page: &PageContext) -> String {
     let places = findings.places.iter().filter(|place| place.emulated.is_some());
     let names: BTreeSet<String> = places.map(|place| place.place.to_string()).collect();
     let none_is_real =
@@ -147,7 +148,7 @@ fn is_at_top(findings: &Findings, warning: &WarningReport) -> bool {
 }
 
 /// Returns as many of the sentences as fit in `room` lines, and how many are left.
-fn fitted(all: &[VerdictSentence], room: usize, page: &PageContext) -> String {
+fn fitted_sentences(all: &[VerdictSentence], room: usize, page: &PageContext) -> String {
     let texts: Vec<String> = all.iter().map(|one| sentence_text(one, page)).collect();
     let lines = |many: usize| texts[..many].iter().map(|text| line_count(text)).sum::<usize>();
     let more = |many: usize| usize::from(many < texts.len());
@@ -283,7 +284,7 @@ fn effort_line(workload: &WorkloadFindings) -> String {
 
 /// Returns what the marks of a table mean, as far as it has them, and how many comparisons the
 /// intervals hold for.
-fn marks(findings: &Findings, table: &str) -> String {
+fn explained_marks(findings: &Findings, table: &str) -> String {
     let comparisons: Vec<_> =
         findings.workloads.iter().flat_map(WorkloadFindings::all_comparisons).collect();
     let by: BTreeSet<&str> = comparisons
@@ -311,7 +312,7 @@ fn marks(findings: &Findings, table: &str) -> String {
     known.chain(family).collect::<Vec<_>>().join("; ")
 }
 
-fn closing(
+fn closing_lines(
     findings: &Findings,
     elsewhere: &ReportPlaces,
     marks: &str,

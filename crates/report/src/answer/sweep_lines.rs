@@ -36,7 +36,7 @@ pub(super) fn sweep_lines(one: &SweepFindings, look: TerminalLook) -> TextTable 
     };
     table.push_known("at the first", 0, at(|points| points.first()));
     table.push_known("at the last", 0, at(|points| points.last()));
-    table.push("knee", 0, lines.iter().map(|(_, stack)| knee(stack)).collect());
+    table.push("knee", 0, lines.iter().map(|(_, stack)| knee_cell(stack)).collect());
     table
 }
 
@@ -44,7 +44,7 @@ fn rate_of<'a>(one: &SweepFindings, point: &'a SweptStack) -> &'a MeasuredFigure
     if one.throughput == "B/s" { &point.bytes_per_s } else { &point.iops }
 }
 
-fn knee(stack: &StackCurve) -> String {
+fn knee_cell(stack: &StackCurve) -> String {
     match &stack.knee.place {
         KneePosition::Inside { at, .. } => at.shown.clone(),
         KneePosition::Edge { at, .. } => format!("{} or beyond", at.shown),

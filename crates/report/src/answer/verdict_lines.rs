@@ -17,7 +17,7 @@ pub(super) fn verdict_lines(findings: &Findings) -> Vec<VerdictSentence> {
     all.extend(limits::course_sentences(findings, headline));
     let measured = || findings.workloads.iter().filter(|workload| !sheet::is_empty(workload));
     all.extend(measured().flat_map(verdicts::service_levels_in_brief));
-    all.extend(measured().filter_map(beside));
+    all.extend(measured().filter_map(interference_line));
     all.extend(open_questions(findings));
     all.retain(|one| one.class != "absent" && !headline.contains(one.text.as_str()));
     all
@@ -25,7 +25,7 @@ pub(super) fn verdict_lines(findings: &Findings) -> Vec<VerdictSentence> {
 
 /// Returns the sentence on the baseline beside the other stacks, if it differs from the baseline
 /// alone.
-fn beside(workload: &WorkloadFindings) -> Option<VerdictSentence> {
+fn interference_line(workload: &WorkloadFindings) -> Option<VerdictSentence> {
     let one = workload.beside.as_ref()?;
     let differs = matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
     let text = one.sentence.clone();
