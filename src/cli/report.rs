@@ -5,23 +5,24 @@ use super::output::{columns, say, say_aside, say_bytes, typed};
 use super::ratings;
 use anyhow::{Context, Result};
 use iotax_analysis::{self as bill, Findings, RunData};
-use iotax_export::{self as export, ExportedRun, Exporter};
+use iotax_export::{self as export, ExportedRun};
 use iotax_model::scenario::error::Origin;
 use iotax_model::scenario::{measure, slo};
 use iotax_report::{self as report, PageContext};
-use iotax_store as store;
+use iotax_store::{self as store, OpenedRun, RunLock};
 use iotax_units::exit::{DONE, Failed};
 use iotax_units::harmless::lines;
 use iotax_units::shell;
 use std::fs::{File, Permissions};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `report`.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Runs: their ids, folders, or `last`
+    /// Runs: ids or parts of them, names, folders, packed files (x.iotax), `last` or `last~1`
     #[arg(value_name = "RUN", default_value = "last")]
     run: Vec<String>,
     #[command(flatten)]
@@ -29,6 +30,13 @@ pub struct Args {
     #[command(flatten)]
     given: ReportArgs,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  iotax report last~1 -v
+  iotax report nightly -o nightly.html
+  iotax report last -o carried.iotax       the run itself, in one file for another machine
+  iotax report carried.iotax";
 
 /// Settings of a report that override those of the run's record.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -54,7 +62,7 @@ impl ReportArgs {
 /// Arguments for the format of a report and its destination.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OutputArgs {
-    /// terminal, markdown, html, json, csv or slices [default: by the extension of the output file,
+    /// terminal, markdown, html, json, csv, slices, or iotax (the run itself, packed) [default: by the extension of the output file,
     /// else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
@@ -66,12 +74,17 @@ pub struct OutputArgs {
     to: Destination,
 }
 
+/// Format of a whole run in one file.
+const PACKED: &str = "iotax";
+const PACKED_FORM: NamedForm = (PACKED, &[store::EXTENSION]);
+
 /// Name of a format of output, and the extensions of its files.
 pub type NamedForm = (&'static str, &'static [&'static str]);
 
 fn forms() -> Vec<NamedForm> {
     let reports = report::ALL.iter().map(|renderer| (renderer.name, renderer.endings));
-    reports.chain(export::ALL.iter().map(|exporter| (exporter.name, exporter.endings))).collect()
+    let exports = export::ALL.iter().map(|exporter| (exporter.name, exporter.endings));
+    reports.chain(exports).chain([PACKED_FORM]).collect()
 }
 
 /// Destination of a text: a file, or standard output.
@@ -96,14 +109,36 @@ fn known_format(word: &str) -> Result<String, String> {
 /// A run does not exist or cannot be read, a given setting is invalid, or the output cannot be
 /// written.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let dirs: Vec<PathBuf> = args
+    let opened: Vec<OpenedRun> = args
         .run
         .iter()
-        .map(|name| Ok(store::find_run(runs, name).map_err(Failed::from)?))
+        .map(|name| Ok(store::open_run(runs, name).map_err(Failed::from)?))
         .collect::<Result<_>>()?;
     args.output.check_destination()?;
-    args.output.write_report(&dirs, columns(), &args.given)?;
+    if args.output.format() == PACKED {
+        check_packable(&opened, &args.given)?;
+        if args.output.to.file().is_none() && std::io::stdout().is_terminal() {
+            let why = "a packed run is no text for a terminal; hint: -o run.iotax";
+            return Err(Failed::input(why).into());
+        }
+    }
+    args.output.write_report(&opened, columns(), &args.given)?;
     Ok(DONE)
+}
+
+/// Checks that a run can be packed: it is one, as it was measured, and does not grow meanwhile.
+fn check_packable(runs: &[OpenedRun], given: &ReportArgs) -> Result<()> {
+    let why = match runs {
+        [run] if RunLock::is_held(run.folder()) => {
+            "the run is still running; hint: wait for its end"
+        }
+        [_] if !given.slo.is_empty() || given.percentiles.is_some() || given.ratings.is_given() => {
+            "a packed run is as it was measured; hint: give the options to the report of the packed run"
+        }
+        [_] => return Ok(()),
+        _ => "a packed file holds one run; hint: one command for each run",
+    };
+    Err(Failed::input(format!("--format {PACKED}: {why}")).into())
 }
 
 /// Prints the reports of the runs in these folders, or writes them to the file that was named.
@@ -112,7 +147,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// A run cannot be read, or the output cannot be written.
 pub fn print(dirs: &[PathBuf], output: &OutputArgs, width: usize) -> Result<()> {
-    output.write_report(dirs, width, &ReportArgs::NONE)
+    let runs: Vec<OpenedRun> = dirs.iter().cloned().map(OpenedRun::from).collect();
+    output.write_report(&runs, width, &ReportArgs::NONE)
 }
 
 impl OutputArgs {
@@ -128,13 +164,21 @@ impl OutputArgs {
         self.format() == "terminal" && !self.verbose && self.to.file().is_none()
     }
 
-    fn write_report(&self, dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<()> {
+    fn write_report(&self, runs: &[OpenedRun], width: usize, given: &ReportArgs) -> Result<()> {
+        let dirs: Vec<PathBuf> = runs.iter().map(|run| run.folder().to_owned()).collect();
+        if self.format() == PACKED {
+            let one = |out: &mut dyn Write| {
+                dirs.iter().try_for_each(|folder| store::pack_run(folder, out))
+            };
+            return self.to.write_bytes(&one);
+        }
         if let Some(exporter) = export::by_name(self.format()) {
-            return self.to.write_export(exporter, &stored(dirs, given)?);
+            let stored = stored(&dirs, given)?;
+            return self.to.write_bytes(&|out| (exporter.write)(&stored, out));
         }
         self.to.write_text(&match self.is_brief() {
-            true => brief(dirs, width, given)?,
-            false => render_runs(dirs, self.format(), width, given)?,
+            true => brief(runs, width, given)?,
+            false => render_runs(&dirs, self.format(), width, given)?,
         })
     }
 
@@ -163,11 +207,9 @@ impl Destination {
     ///
     /// # Errors
     /// The file or standard output cannot be written.
-    fn write_export(&self, exporter: &Exporter, runs: &[ExportedRun]) -> Result<()> {
-        let Some(path) = self.file() else {
-            return say_bytes(&mut |out| (exporter.write)(runs, out));
-        };
-        write_as(path, &mut |out| (exporter.write)(runs, out))?;
+    fn write_bytes(&self, fill: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+        let Some(path) = self.file() else { return say_bytes(&mut |out| fill(out)) };
+        write_as(path, &mut |out| fill(out))?;
         say_aside(&format!("written: {}", path.display()));
         Ok(())
     }
@@ -319,11 +361,14 @@ pub fn render_runs(
     Ok((renderer.render)(&audited(dirs, given)?, &PageContext { width }))
 }
 
-fn brief(dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
-    let all = audited(dirs, given)?;
-    let one =
-        |(dir, found): (&PathBuf, &Findings)| report::brief(found, &typed("report", dir), width);
-    Ok(dirs.iter().zip(&all).map(one).collect::<Vec<_>>().join("\n"))
+fn brief(runs: &[OpenedRun], width: usize, given: &ReportArgs) -> Result<String> {
+    let dirs: Vec<PathBuf> = runs.iter().map(|run| run.folder().to_owned()).collect();
+    let command = |run: &OpenedRun| match run.packed_file() {
+        Some(file) => format!("iotax report {}", shell::path(file)),
+        None => typed("report", run.folder()),
+    };
+    let one = |(run, found): (&OpenedRun, &Findings)| report::brief(found, &command(run), width);
+    Ok(runs.iter().zip(&audited(&dirs, given)?).map(one).collect::<Vec<_>>().join("\n"))
 }
 
 /// Returns the findings of the runs. Checks them by the rules of `iotax audit`, and prints what

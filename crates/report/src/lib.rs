@@ -3,10 +3,11 @@
 //!
 //! Modules: a file for each form (`terminal`, `brief`, `markdown`, `html/`, `json`, `csv`) and for
 //! each section that the forms share (`verdicts`, `sweep`, `states`, ...). `table` does the layout,
-//! `number` the digits, `ink` the only colours; `against/` compares two runs.
+//! `number` the digits, `ink` the only colours; `against/` compares two runs, `history/` follows a stack over many.
 #![forbid(unsafe_code)]
 
 pub mod against;
+mod answer;
 pub mod brief;
 mod crowd;
 pub mod csv;
@@ -15,6 +16,7 @@ mod durability;
 mod efficiency;
 mod generator;
 mod grouped;
+pub mod history;
 #[cfg(test)]
 mod hostile_tests;
 pub mod html;
@@ -39,6 +41,7 @@ mod tests;
 mod verdicts;
 mod verification;
 
+pub use answer::{RunAnswer, VERDICTS, run_answer};
 pub use brief::{LINES, brief};
 pub use renderer::{PageContext, ReportRenderer};
 pub use table::wrap_words;

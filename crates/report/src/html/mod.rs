@@ -2,6 +2,7 @@
 //! a table next to each follow, facts and exact commands are at the end. It is readable in light,
 //! dark, on a phone and on paper.
 
+pub(super) mod history;
 mod plot;
 mod sweep;
 mod sweep_chart;

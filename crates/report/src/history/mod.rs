@@ -1,0 +1,47 @@
+//! Renderers of the history of a stack over many runs, with the same numbers, intervals and words
+//! as a report.
+
+mod csv;
+mod sheet;
+mod terminal;
+#[cfg(test)]
+mod tests;
+
+use super::PageContext;
+use super::json::document_text;
+use iotax_analysis::findings::history::StackHistory;
+use serde::Serialize;
+
+pub use sheet::{drift_sentences, history_title};
+
+pub struct HistoryRenderer {
+    pub name: &'static str,
+    pub endings: &'static [&'static str],
+    pub render: fn(&StackHistory, &PageContext) -> String,
+}
+
+pub const ALL: &[&HistoryRenderer] =
+    &[&terminal::RENDERER, &JSON, &csv::RENDERER, &super::html::history::RENDERER];
+
+pub fn by_name(name: &str) -> Option<&'static HistoryRenderer> {
+    ALL.iter().copied().find(|renderer| renderer.name == name)
+}
+
+const JSON: HistoryRenderer =
+    HistoryRenderer { name: "json", endings: &["json"], render: |history, _| json_text(history) };
+
+const FORMAT: &str = "iotax-history";
+/// Version of the format, raised when a field changes its meaning or is removed.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct HistoryDocument<'a> {
+    format: &'static str,
+    version: u32,
+    #[serde(flatten)]
+    history: &'a StackHistory,
+}
+
+fn json_text(history: &StackHistory) -> String {
+    document_text(&HistoryDocument { format: FORMAT, version: VERSION, history })
+}
