@@ -13,7 +13,7 @@ use iotax_report::json::document_text;
 use iotax_report::run_answer;
 use iotax_steps::clean::pending;
 use iotax_store::{self as store, OpenedRun, RunSummary};
-use iotax_units::exit::{DONE, Failed};
+use iotax_units::exit::{DONE, Failed, contained};
 use iotax_units::{count_noun, distinct, harmless};
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -201,7 +201,14 @@ impl ListedRun {
             }
         };
         let host = data.places.iter().find_map(|place| place.facts.hostname.clone());
-        let answer = run_answer(&findings(&data));
+        // A record that breaks the analysis must not hide the other runs.
+        let answer = match contained(|| run_answer(&findings(&data))) {
+            Ok(answer) => answer,
+            Err(_) => {
+                let why = format!("a fault of iotax; {} shows it", typed("report", folder));
+                return ListedRun { state: UNREADABLE, failure: Some(why), host, ..self };
+            }
+        };
         ListedRun {
             host,
             verdict: answer.verdict,

@@ -94,3 +94,14 @@ fn a_run_that_left_something_is_not_removed() {
     rig.expect(0, &["rm", "--yes", &id]);
     assert!(!rig.runs().join(&id).exists() && link.symlink_metadata().is_ok());
 }
+
+#[test]
+fn the_hint_for_a_file_that_exists_asks_for_no_size() {
+    let rig = Rig::new();
+    let path = rig.path("x.img");
+    let named = path.to_str().unwrap();
+    let hint = |end: &str| format!("hint: write file:{named}{end} for a file");
+    rig.complains(2, &["plan", named], &[&hint(",size=4GiB")]);
+    std::fs::write(&path, vec![0u8; 1 << 20]).unwrap();
+    rig.complains(2, &["plan", named], &[&hint("")]);
+}

@@ -42,7 +42,9 @@ impl HistoryBuilder {
         let host = run.places.iter().find_map(|place| place.facts.hostname.clone());
         let mut compared: Option<(String, Result<RunComparison, String>)> = None;
         let mut added = false;
-        for workload in found.workloads.iter().filter(|one| self.asks_for(one)) {
+        let asked: Vec<&WorkloadFindings> =
+            found.workloads.iter().filter(|one| self.asks_for(one)).collect();
+        for workload in asked {
             let Some(row) = workload.rows.get(at) else { continue };
             let rate = quoted_rate(workload, row);
             if rate.value().is_none() {

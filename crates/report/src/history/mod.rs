@@ -2,7 +2,7 @@
 //! as a report.
 
 mod csv;
-mod sheet;
+pub(crate) mod sheet;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -24,14 +24,14 @@ fn has_drifted(point: &HistoryPoint) -> bool {
 
 /// Returns the baseline that the ratios of a series are over: its name if all runs have the same,
 /// else `the baseline`.
-pub(super) fn against(series: &HistorySeries) -> String {
+pub(crate) fn against(series: &HistorySeries) -> String {
     match distinct(series.points.iter().filter_map(|point| point.against.as_ref())).as_slice() {
         [one] => (*one).clone(),
         _ => "the baseline".to_owned(),
     }
 }
 
-pub(super) fn rate_cell(point: &HistoryPoint) -> String {
+pub(crate) fn rate_cell(point: &HistoryPoint) -> String {
     Shown::from_figure(&point.rate).cell()
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn change_cell(ratio: &MeasuredFigure) -> String {
 
 /// Returns the marks of a run: `v` slower or `^` faster than the run before, for sure; `*` measured
 /// on another machine, with other settings or another iotax.
-pub(super) fn marks(point: &HistoryPoint) -> String {
+pub(crate) fn marks(point: &HistoryPoint) -> String {
     let drift = match point.change.as_ref().and_then(|change| change.verdict.as_ref()) {
         Some(Verdict::Costs { .. }) => "v",
         Some(Verdict::Gains { .. }) => "^",
@@ -51,7 +51,7 @@ pub(super) fn marks(point: &HistoryPoint) -> String {
 }
 
 /// Meaning of the marks that occur.
-pub(super) fn legend(series: &HistorySeries) -> Option<String> {
+pub(crate) fn legend(series: &HistorySeries) -> Option<String> {
     let all: String = series.points.iter().map(marks).collect();
     let meanings = [
         ('v', "v slower than in the run before"),
