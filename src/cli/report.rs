@@ -62,8 +62,8 @@ impl ReportArgs {
 /// Arguments for the format of a report and its destination.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OutputArgs {
-    /// terminal, markdown, html, json, csv, slices, or iotax (the run itself, packed) [default: by the extension of the output file,
-    /// else terminal]
+    /// terminal, markdown, html, json, csv, slices, or iotax (the run itself, packed) [default: by
+    /// the extension of the output file, else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
     /// On a terminal: every figure, reason, warning and limit; without it the verdicts and one

@@ -1,6 +1,6 @@
-//! A run in one file, to carry it to another machine: a tar, compressed with xz, of the run's record
-//! without the journal and the lock, which are about this machine. Such a file may come from an
-//! enemy: it is unpacked into a private folder, with limits, and only files of known names.
+//! A run in one file, to carry it to another machine: a tar, compressed with xz, of the run's
+//! record without the journal and the lock, which are about this machine. Such a file may come from
+//! an enemy: it is unpacked into a private folder, with limits, and only files of known names.
 
 use super::private::{self, Purpose};
 use super::{INDEX, NAME, SEGMENT, StoreError, is_id, run_id_of};
