@@ -1,7 +1,7 @@
 //! `iotax clean`: removes what a killed run left; a run that is still going is not touched.
 
 use super::output::{say, say_aside};
-use super::run_folder::{check_id, own_folder};
+use super::run_folder::{check_id, folder_with_journal, own_folder};
 use super::stop;
 use anyhow::Result;
 use iotax_drivers::run_tag::RunTag;
@@ -10,7 +10,7 @@ use iotax_facts::place::Place;
 use iotax_measure::places;
 use iotax_steps::clean::{self, Cleaned};
 use iotax_steps::executor::{Left, report_left};
-use iotax_steps::journal::{self, Open};
+use iotax_steps::journal::Open;
 use iotax_steps::operation::{Own, Undoing};
 use iotax_store as store;
 use iotax_units::count_noun;
@@ -23,7 +23,8 @@ use std::sync::atomic::AtomicBool;
 /// Arguments of `clean`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Runs to clean [default: all that were interrupted]
+    /// Runs to clean: ids or parts of them, names, folders, `last` [default: all that were
+    /// interrupted]
     #[arg(value_name = "RUN")]
     run: Vec<String>,
     /// Show what would be removed; remove nothing
@@ -121,17 +122,7 @@ fn refused_cleaning(id: &str, cause: anyhow::Error) -> Cleaned {
 fn chosen_folders(args: &Args, runs: &Path) -> Result<Vec<PathBuf>> {
     match args.run.is_empty() {
         true => Ok(store::run_folders(runs)?),
-        false => args.run.iter().map(|name| folder_by_name(runs, name)).collect(),
-    }
-}
-
-/// Returns the folder of a run by its name, even if only its journal is left and its record is
-/// gone.
-fn folder_by_name(runs: &Path, name: &str) -> Result<PathBuf> {
-    let folder = runs.join(name);
-    match store::is_id(name) && folder.join(journal::FILE).symlink_metadata().is_ok() {
-        true => Ok(folder),
-        false => Ok(store::find_run(runs, name).map_err(Failed::from)?),
+        false => args.run.iter().map(|name| folder_with_journal(runs, name)).collect(),
     }
 }
 

@@ -15,11 +15,12 @@ use std::path::Path;
 
 /// Arguments of `compare`.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The earlier run: its id, its folder, or `last`
+    /// The earlier run: its id or a part of it, its name, its folder, a packed file, `last~1`
     #[arg(value_name = "OLD")]
     old: String,
-    /// The later run
+    /// The later run, for example `last`
     #[arg(value_name = "NEW")]
     new: String,
     /// Exit with code 1 when a figure is surely worse by more than this, its whole 95 % interval
@@ -39,6 +40,11 @@ pub struct Args {
     #[command(flatten)]
     to: report::Destination,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  iotax compare last~1 last
+  iotax compare carried/old.iotax last --fail-above 5%";
 
 /// Figure for which `--fail-above` can limit how much worse it becomes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,10 +118,12 @@ fn known_format(word: &str) -> Result<String, String> {
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     args.to.check_for_report(args.format.as_deref())?;
     let load = |name: &str| -> Result<_> {
-        let folder = store::find_run(runs, name).map_err(Failed::from)?;
-        Ok(store::load_run(&folder).map_err(Failed::from)?)
+        let run = store::open_run(runs, name).map_err(Failed::from)?;
+        let data = store::load_run(run.folder()).map_err(Failed::from)?;
+        Ok((run, data))
     };
-    let (old, new) = (load(&args.old)?, load(&args.new)?);
+    // Both stay open: histograms are read when they are needed.
+    let ((_old, old), (_new, new)) = (load(&args.old)?, load(&args.new)?);
     let found = compare_runs(&old, &new, limits(&args.fail_above)?).map_err(mismatch_error)?;
     let named = args.format.as_deref().or_else(|| args.to.format()).unwrap_or("terminal");
     let renderer = by_name(named).ok_or_else(|| {

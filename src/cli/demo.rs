@@ -139,7 +139,8 @@ impl Demo<'_> {
         let words = if bill { vec![("iodepth".to_owned(), "1".to_owned())] } else { Vec::new() };
         let measure = settings.iter().map(own).collect();
         let request = ScenarioRequest { bill, words, measure, ..ScenarioRequest::default() };
-        Ok(from_arguments(&stacks, &request).map_err(Failed::from)?)
+        let scenario = from_arguments(&stacks, &request).map_err(Failed::from)?;
+        Ok(Scenario { name: Some("demo".to_owned()), ..scenario })
     }
 
     fn measure(&self, scenario: &Scenario) -> Result<PathBuf> {

@@ -2,6 +2,7 @@
 //! hosts: disk, processors, memory, kernel, wake-ups, network, each with a verdict. It is a `run`
 //! with chosen stacks, loads and times.
 
+use super::name::NewName;
 use super::output::say_aside;
 use super::progress::ProgressPrinter;
 use super::{plan, report, run};
@@ -30,6 +31,8 @@ const ENOUGH_S: f64 = 8.0;
 pub struct Args {
     #[command(flatten)]
     output: report::OutputArgs,
+    #[command(flatten)]
+    name: NewName,
     /// A file or device that the guest gets as its disk [default: a new file in --dir], or two
     /// stacks to compare: "cpu @ssh:a" "cpu @ssh:b"
     #[arg(value_name = "MEDIUM|STACK", num_args = 0..=2)]
@@ -97,6 +100,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
             .zip(["host", "guest"])
             .for_each(|(stack, name)| stack.name = name.to_owned());
     }
+    args.name.put_into(&mut scenario);
     if args.plan {
         return plan::print(&scenario, None);
     }
@@ -162,6 +166,7 @@ mod tests {
     fn asked(what: &[&str], vm: Option<&str>, network: bool) -> (Vec<String>, String) {
         let args = Args {
             output: report::OutputArgs::default(),
+            name: NewName::default(),
             what: what.iter().map(|word| (*word).to_owned()).collect(),
             vm: vm.map(str::to_owned),
             dir: "/".into(),

@@ -1,6 +1,7 @@
 //! `iotax limits`: finds the limits of a target, and the bursts before they apply, by courses of
 //! load. Limits that are set are shown too if they can be read.
 
+use super::name::NewName;
 use super::output::{say, say_aside};
 use super::progress::ProgressPrinter;
 use super::{report, run};
@@ -47,6 +48,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["format", "output", "verbose"])]
     json: bool,
     #[command(flatten)]
+    name: NewName,
+    #[command(flatten)]
     output: report::OutputArgs,
 }
 
@@ -57,7 +60,8 @@ pub struct Args {
 /// As for `iotax run`: bad input, unmet needs, a failed measurement, an incomplete undo.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     args.output.check_destination()?;
-    let scenario = scenario_of(args)?;
+    let mut scenario = scenario_of(args)?;
+    args.name.put_into(&mut scenario);
     // A socket that nobody serves is an error before anything is set up.
     args.qmp.as_deref().map(qemu_limits).transpose()?;
     let (dir, result) = run::measure(&scenario, Vec::new(), runs, ProgressPrinter::new())?;

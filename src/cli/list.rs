@@ -1,109 +1,259 @@
-//! `iotax list`: the stored runs, newest last: when each began, how it ended, what it measured.
+//! `iotax list`: the stored runs, newest last: when each began, how it ended, what it measured, and
+//! its answer in a few words.
 
-use super::output::{columns, say, typed};
+use super::output::{columns, say, say_aside, typed};
+use super::run_filter::{RunFilter, stack_names, state_of};
+use super::run_table::{RunColumns, run_table};
 use anyhow::Result;
+use iotax_analysis::findings;
 use iotax_model::record::RunStart;
 use iotax_model::record::state::RunState;
 use iotax_plan::sets::not_resumable;
-use iotax_report::wrap_words;
+use iotax_report::json::document_text;
+use iotax_report::run_answer;
 use iotax_steps::clean::pending;
-use iotax_store as store;
-use iotax_units as units;
-use iotax_units::exit::DONE;
-use iotax_units::harmless::escape_line;
+use iotax_store::{self as store, OpenedRun, RunSummary};
+use iotax_units::exit::{DONE, Failed, contained};
+use iotax_units::{count_noun, distinct, harmless};
+use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::Path;
 
 /// Arguments of `list`.
 #[derive(clap::Args)]
-pub struct Args {}
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Runs: ids, names, folders, or packed files (x.iotax) [default: all stored runs]
+    #[arg(value_name = "RUN")]
+    run: Vec<String>,
+    #[command(flatten)]
+    filter: RunFilter,
+    /// Show older runs too: a terminal gets the newest 50
+    #[arg(long)]
+    all: bool,
+    /// Print a JSON array with an object for each run
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_: &Args, runs: &Path) -> Result<u8> {
-    let listed = store::list_runs(runs)?;
+const EXAMPLES: &str = "\
+Examples:
+  iotax list --stack xfs --verdict costs --since 7d
+  iotax list --state killed
+  iotax list carried/*.iotax
+  iotax list --json | jq '.[] | select(.verdict == \"costs\") | .id'
+
+RUN of every command: an id, its beginning or end, a name, a folder, last, last~1";
+
+/// Number of runs that a terminal shows.
+const MOST_SHOWN: usize = 50;
+
+/// Prints the runs that are asked for. Returns the exit code.
+///
+/// # Errors
+/// Bad input: a named run does not exist. Or the folder of runs cannot be read.
+pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+    let opened = opened_runs(&args.run, runs)?;
+    let all = match args.run.is_empty() {
+        true => store::list_runs(runs)?,
+        false => opened.iter().map(|run| store::read_summary(run.folder().to_owned())).collect(),
+    };
+    let mut chosen: Vec<&RunSummary> =
+        all.iter().filter(|run| args.filter.fits_summary(run)).collect();
+    let to_terminal = !args.json && std::io::stdout().is_terminal();
+    let is_limited = to_terminal && !args.all && args.run.is_empty();
+    let older = if is_limited { chosen.len().saturating_sub(MOST_SHOWN) } else { 0 };
+    let reads_all = args.filter.asks_findings();
+    if !reads_all {
+        chosen.drain(..older);
+    }
+    let fits = |run: &ListedRun| {
+        args.filter.fits_host(run.host.as_deref()) && args.filter.fits_verdict(run.verdict)
+    };
+    let mut listed: Vec<ListedRun> =
+        chosen.into_iter().map(ListedRun::from_run).filter(fits).collect();
+    listed.iter_mut().for_each(|run| run.name_packed_file(&opened));
+    if args.json {
+        say(&document_text(&listed))?;
+    }
     if listed.is_empty() {
-        say(&format!("no runs in {}\n", runs.display()))?;
+        say_none(&why_empty(&all, &args.filter, runs), args.json)?;
         return Ok(DONE);
     }
+    if args.json {
+        return Ok(DONE);
+    }
+    let older =
+        if reads_all && is_limited { listed.len().saturating_sub(MOST_SHOWN) } else { older };
+    if reads_all {
+        listed.drain(..older);
+    }
     // A search in lines needs whole lines.
-    let width = if std::io::stdout().is_terminal() { columns() } else { usize::MAX };
-    let lines: Vec<RunLine> = listed.iter().map(RunLine::from_run).collect();
-    say(&run_table(&lines, width))?;
+    let width = if to_terminal { columns() } else { usize::MAX };
+    let lines: Vec<RunColumns> = listed.iter().map(ListedRun::columns).collect();
+    let notes: String = listed.iter().filter_map(ListedRun::note).collect();
+    let more = match older {
+        0 => String::new(),
+        older => format!("\n{older} older: iotax list --all\n"),
+    };
+    say(&format!("{}{more}{notes}", run_table(&lines, width)))?;
     Ok(DONE)
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct RunLine {
-    id: String,
-    started: String,
-    state: &'static str,
-    remark: Option<String>,
-    name: Option<String>,
-    stacks: Vec<String>,
+fn opened_runs(named: &[String], runs: &Path) -> Result<Vec<OpenedRun>> {
+    named.iter().map(|name| Ok(store::open_run(runs, name).map_err(Failed::from)?)).collect()
 }
 
-impl RunLine {
-    fn from_run(run: &store::RunSummary) -> RunLine {
-        let (state, remark) = state(run);
-        let line = RunLine {
-            id: run.id.clone(),
-            started: String::new(),
-            state,
-            remark,
-            name: None,
-            stacks: Vec::new(),
-        };
-        match &run.start {
-            Ok(start) => RunLine {
-                started: units::show_minute(&start.at),
-                name: shown_name(start).map(|name| escape_line(&name)),
-                stacks: match &start.imported {
-                    Some(imported) => {
-                        imported.systems.iter().map(|name| escape_line(name)).collect()
-                    }
-                    None => {
-                        start.scenario.stacks.iter().map(|stack| escape_line(&stack.name)).collect()
-                    }
-                },
-                ..line
-            },
-            Err(why) => RunLine { state: "unreadable", remark: Some(why.clone()), ..line },
-        }
+fn say_none(why: &str, aside: bool) -> Result<()> {
+    if aside {
+        say_aside(why);
+        return Ok(());
     }
+    say(&format!("{why}\n"))
+}
 
-    /// Returns the names of the stacks as `one / four / six`. If that is wider than `width`
-    /// columns, returns the first names that fit and the number of the rest.
-    fn stacks(&self, width: usize) -> String {
-        let named = |count: usize| {
-            let stacks = self.stacks[..count].join(" / ");
-            match self.stacks.len() - count {
-                0 => stacks,
-                more if count == 0 => format!("{more} stacks"),
-                more => format!("{stacks} and {more} more"),
+/// Returns why no run is listed, and what to type next.
+fn why_empty(all: &[RunSummary], filter: &RunFilter, runs: &Path) -> String {
+    if all.is_empty() || filter.is_open() {
+        return format!(
+            "no runs in {}\nto make one: iotax run \"file:/srv/x.img,size=4GiB | loop\"\n\
+             runs that were started with sudo are root's: sudo iotax list",
+            runs.display()
+        );
+    }
+    let starts = || all.iter().filter_map(|run| run.start.as_ref().ok());
+    let names = |all: Vec<String>| {
+        let mut shown = all;
+        let more = shown.len().saturating_sub(MOST_NAMED);
+        shown.truncate(MOST_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", shown.join(", "))
+    };
+    let stacks = names(distinct(starts().flat_map(stack_names)));
+    let loads = starts().flat_map(|start| start.scenario.workloads.iter());
+    let loads = names(distinct(loads.map(|workload| workload.name.clone())));
+    format!(
+        "none of {} fits\nstacks: {stacks}\nworkloads: {loads}\nall runs: iotax list",
+        count_noun(all.len() as u64, "run", "runs"),
+    )
+}
+
+/// Number of names that are shown if no run fits.
+const MOST_NAMED: usize = 8;
+
+/// A run in the list; the fields of `--json`. Within a version, fields are only added.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+struct ListedRun {
+    id: String,
+    folder: String,
+    name: Option<String>,
+    at: Option<String>,
+    iotax: Option<String>,
+    state: &'static str,
+    /// Reason why the run failed or cannot be read.
+    failure: Option<String>,
+    imported: bool,
+    host: Option<String>,
+    stacks: Vec<String>,
+    workloads: Vec<String>,
+    verdict: Option<&'static str>,
+    verdict_of: Option<String>,
+    answer: Option<String>,
+    /// What to do about a run that did not end by itself.
+    next: Option<String>,
+}
+
+impl ListedRun {
+    fn from_run(run: &RunSummary) -> ListedRun {
+        let listed = ListedRun {
+            id: run.id.clone(),
+            folder: run.folder.display().to_string(),
+            ..ListedRun::default()
+        };
+        let start = match &run.start {
+            Ok(start) => start,
+            Err(why) => {
+                return ListedRun { state: UNREADABLE, failure: Some(why.clone()), ..listed };
             }
         };
-        let fits = |text: &String| text.chars().count() <= width;
-        (0..=self.stacks.len()).rev().map(named).find(fits).unwrap_or_else(|| named(0))
+        let state = state_of(run);
+        let listed = ListedRun {
+            name: shown_name(start),
+            at: Some(start.at.clone()),
+            iotax: Some(start.iotax.clone()),
+            state: state.state_word(),
+            failure: failure(run, state),
+            imported: start.imported.is_some(),
+            stacks: stack_names(start),
+            workloads: start.scenario.workloads.iter().map(|load| load.name.clone()).collect(),
+            next: next_step(run, state),
+            ..listed
+        };
+        listed.with_findings(&run.folder)
     }
 
-    /// Returns what was measured: the text for the run's own line, which has `room` columns, and
-    /// the text for the lines below it, of `below` columns, if that is too little.
-    fn what(&self, room: usize, below: usize) -> (String, Option<String>) {
-        let stacks = self.stacks(usize::MAX);
-        let whole = self.name.iter().chain([&stacks]).cloned().collect::<Vec<_>>().join(": ");
-        match whole.chars().count() <= room {
-            true => (whole, None),
-            false => match &self.name {
-                Some(name) if name.chars().count() <= room => {
-                    (name.clone(), Some(self.stacks(below)))
-                }
-                Some(name) => (String::new(), Some(format!("{name}: {}", self.stacks(below)))),
-                None => (String::new(), Some(self.stacks(below))),
-            },
+    /// Adds what only the whole record shows.
+    fn with_findings(self, folder: &Path) -> ListedRun {
+        let data = match store::load_run(folder) {
+            Ok(data) => data,
+            Err(error) => {
+                return ListedRun { state: UNREADABLE, failure: Some(error.to_string()), ..self };
+            }
+        };
+        let host = data.places.iter().find_map(|place| place.facts.hostname.clone());
+        // A record that breaks the analysis must not hide the other runs.
+        let answer = match contained(|| run_answer(&findings(&data))) {
+            Ok(answer) => answer,
+            Err(_) => {
+                let why = format!("a fault of iotax; {} shows it", typed("report", folder));
+                return ListedRun { state: UNREADABLE, failure: Some(why), host, ..self };
+            }
+        };
+        ListedRun {
+            host,
+            verdict: answer.verdict,
+            verdict_of: answer.stack,
+            answer: Some(answer.words).filter(|words| !words.is_empty()),
+            ..self
         }
+    }
+
+    /// Names the packed file in place of the temporary folder that the run was unpacked into.
+    fn name_packed_file(&mut self, opened: &[OpenedRun]) {
+        let is_it = |run: &&OpenedRun| run.folder().display().to_string() == self.folder;
+        if let Some(file) = opened.iter().find(is_it).and_then(OpenedRun::packed_file) {
+            self.folder = file.display().to_string();
+            self.next = None;
+        }
+    }
+
+    fn columns(&self) -> RunColumns {
+        let answer = match (&self.failure, &self.answer) {
+            (Some(failure), _) => failure,
+            (None, Some(answer)) => answer,
+            (None, None) => "",
+        };
+        let what = self.name.iter().cloned().chain([self.stacks.join(" / ")]);
+        let what: Vec<String> = what.filter(|text| !text.is_empty()).collect();
+        RunColumns {
+            id: self.id.clone(),
+            at: self.at.clone().unwrap_or_default(),
+            state: self.state.to_owned(),
+            answer: harmless::escape_line(answer),
+            what: harmless::escape_line(&what.join(": ")),
+        }
+    }
+
+    /// Returns a line on what to do about the run.
+    fn note(&self) -> Option<String> {
+        let next = self.next.as_ref()?;
+        Some(format!("{}: {}\n", self.id, harmless::escape_line(next)))
     }
 }
 
-/// Returns the scenario's name. Without a name it is `limits` for a search for limits. For an
+const UNREADABLE: &str = "unreadable";
+
+/// Returns the name of a run. Without a name it is `limits` for a search for limits. For an
 /// imported run it says so.
 fn shown_name(start: &RunStart) -> Option<String> {
     let name = start.scenario.name.clone();
@@ -115,71 +265,30 @@ fn shown_name(start: &RunStart) -> Option<String> {
     }
 }
 
-const HEADS: [&str; 4] = ["run", "started (UTC)", "state", "what"];
-const GAP: &str = "  ";
-const INDENT: &str = "    ";
-/// Largest number of lines below a run's own line; its report has the whole text.
-const MOST_LINES: usize = 2;
-const MORE: &str = " ...";
-
-/// Returns the table of runs with aligned columns. Text that has no room in a run's line, and
-/// remarks on its state, are below it.
-fn run_table(lines: &[RunLine], width: usize) -> String {
-    let cells = |line: &RunLine| [line.id.clone(), line.started.clone(), line.state.to_owned()];
-    let widest = |at: usize| {
-        let those = lines.iter().map(|line| cells(line)[at].chars().count());
-        those.max().unwrap_or(0).max(HEADS[at].len())
-    };
-    let widths = [widest(0), widest(1), widest(2)];
-    let left: usize = widths.iter().map(|width| width + GAP.len()).sum();
-    let row = |cells: [String; 3], what: String| {
-        let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}{GAP}"));
-        format!("{}{what}", cells.collect::<String>()).trim_end().to_owned() + "\n"
-    };
-    let room = width.saturating_sub(INDENT.len() + MORE.len());
-    let said = |line: &RunLine| {
-        let (what, more) = line.what(width.saturating_sub(left), room);
-        let below = more.iter().chain(&line.remark).flat_map(|text| {
-            let lines = wrap_words(text, room, "");
-            let all = lines.lines().count();
-            let more = |at| if at + 1 == MOST_LINES && all > MOST_LINES { MORE } else { "" };
-            let line = |(at, line)| format!("{INDENT}{line}{}\n", more(at));
-            lines.lines().take(MOST_LINES).enumerate().map(line).collect::<Vec<_>>()
-        });
-        row(cells(line), what) + &below.collect::<String>()
-    };
-    let heads = [HEADS[0], HEADS[1], HEADS[2]].map(str::to_owned);
-    std::iter::once(row(heads, HEADS[3].to_owned())).chain(lines.iter().map(said)).collect()
+/// Returns the first line of a failure; the run's report has all of it.
+fn failure(run: &RunSummary, state: RunState) -> Option<String> {
+    let words = run.outcome.as_deref().filter(|_| state == RunState::Failed)?;
+    words.lines().next().map(without_an_announcement)
 }
 
-/// Returns the state of a run in a word, and a remark on it. The run's report has the whole
-/// failure.
-fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
-    let state =
-        RunState::from_outcome(run.outcome.as_deref(), store::RunLock::is_held(&run.folder));
-    let remark = match state {
-        RunState::Failed => run
-            .outcome
-            .as_deref()
-            .and_then(|words| words.lines().next())
-            .map(without_an_announcement),
+/// Returns what to do about a run that waits for a person or was killed.
+fn next_step(run: &RunSummary, state: RunState) -> Option<String> {
+    match state {
         RunState::WaitsForPerson => {
             Some(format!("after the manual step: {}", typed("resume", &run.folder)))
         }
         RunState::Killed if pending(&run.folder).is_ok_and(|pending| pending.is_nothing()) => {
-            let scenario = run.start.as_ref().map(|start| &start.scenario);
-            let resumable = scenario.is_ok_and(|scenario| not_resumable(scenario).is_none());
+            let scenario = run.start.as_ref().map(|start| &start.scenario).ok()?;
             let resume =
                 format!("nothing is left of it; to go on: {}", typed("resume", &run.folder));
-            Some(if resumable { resume } else { "nothing is left of it".to_owned() })
+            not_resumable(scenario).is_none().then_some(resume)
         }
         RunState::Killed => Some(format!(
             "what it made is still there; to remove it: {}",
             typed("clean", &run.folder)
         )),
         _ => None,
-    };
-    (state.state_word(), remark)
+    }
 }
 
 /// Returns `guest vm0: the stream ended` from a line that announces more lines: `...; its last
@@ -192,69 +301,29 @@ fn without_an_announcement(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn line(id: &str, state: &'static str, stacks: &[&str]) -> RunLine {
-        RunLine {
-            id: id.to_owned(),
-            started: "2026-11-22 18:33".to_owned(),
-            state,
-            remark: None,
-            name: None,
-            stacks: stacks.iter().map(|stack| (*stack).to_owned()).collect(),
-        }
-    }
+    use iotax_model::record::RunRecord;
+    use iotax_store::{Store, list_runs};
 
     #[test]
-    fn columns_are_aligned_and_long_names_leave_out_stacks_not_letters() {
-        let cells =
-            ["vm cache=none,num-queues=1", "vm cache=none,num-queues=2", "vm cache=writeback"];
-        let failed =
-            "the image /srv/boot.img does not start; hint: have a look at what its console said";
-        let long: String = ["1st", "2nd", "3rd"]
-            .into_iter()
-            .map(|at| format!("the {at} word "))
-            .collect::<String>()
-            + &(4..30).map(|at| format!("the {at}th word ")).collect::<String>();
-        let lines = [
-            RunLine {
-                name: Some("many guests".into()),
-                ..line("20261122-183319-e975", "complete", &["one", "four"])
-            },
-            line("20261122-183403-6831", "interrupted", &cells),
-            RunLine {
-                remark: Some(failed.into()),
-                ..line("20261122-184931-001d", "failed", &["vm"])
-            },
-            RunLine {
-                remark: Some(long.clone()),
-                name: Some("thin and preallocated images".into()),
-                ..line("20261122-185130-8577", "failed", &["vm", "fs(ext4)"])
-            },
-        ];
-        let narrow = run_table(&lines, 80);
-        let expected = [
-            "run                   started (UTC)     state        what",
-            "20261122-183319-e975  2026-11-22 18:33  complete     many guests: one / four",
-            "20261122-183403-6831  2026-11-22 18:33  interrupted",
-            "    vm cache=none,num-queues=1 / vm cache=none,num-queues=2 and 1 more",
-            "20261122-184931-001d  2026-11-22 18:33  failed       vm",
-            "    the image /srv/boot.img does not start; hint: have a look at what its",
-            "    console said",
-            "20261122-185130-8577  2026-11-22 18:33  failed",
-            "    thin and preallocated images: vm / fs(ext4)",
-            "    the 1st word the 2nd word the 3rd word the 4th word the 5th word the 6th",
-            "    word the 7th word the 8th word the 9th word the 10th word the 11th word ...",
-            "",
-        ];
-        assert_eq!(narrow, expected.join("\n"));
-        assert!(narrow.lines().all(|line| line.chars().count() <= 80));
-        let whole = run_table(&lines, usize::MAX);
-        assert_eq!(whole.lines().count(), 7, "a line a run, and one for each remark");
-        assert!(whole.contains(&cells.join(" / ")) && whole.contains(failed));
+    fn a_failure_is_its_first_line() {
         assert_eq!(
             without_an_announcement("guest vm0: the stream ended; its last words:"),
             "guest vm0: the stream ended"
         );
         assert_eq!(without_an_announcement("no space; hint: more"), "no space; hint: more");
+    }
+
+    #[test]
+    fn an_empty_list_says_why_and_what_to_type() {
+        let dir = tempfile::tempdir().unwrap();
+        let none = why_empty(&[], &RunFilter::default(), dir.path());
+        assert!(none.contains("no runs in ") && none.contains("to make one: iotax run "), "{none}");
+        let mut start = RunStart { id: "a".into(), ..RunStart::default() };
+        start.scenario.name = Some("nightly".into());
+        Store::create(dir.path(), "a").unwrap().append(&RunRecord::Run(start)).unwrap();
+        let all = list_runs(dir.path()).unwrap();
+        let listed = ListedRun::from_run(&all[0]);
+        assert_eq!((listed.name.as_deref(), listed.state), (Some("nightly"), "killed"));
+        assert_eq!(listed.answer.as_deref().map(str::is_empty), Some(false), "{listed:?}");
     }
 }

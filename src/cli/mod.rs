@@ -8,11 +8,13 @@ mod clean;
 mod compare;
 mod demo;
 mod doctor;
+mod history;
 mod host_vs_guest;
 mod import;
 mod lab;
 mod limits;
 mod list;
+mod name;
 mod network;
 mod output;
 mod plan;
@@ -20,8 +22,11 @@ mod progress;
 mod ratings;
 mod report;
 mod resume;
+mod rm;
 mod run;
+mod run_filter;
 mod run_folder;
+mod run_table;
 mod selfcheck;
 mod stop;
 
@@ -83,14 +88,20 @@ enum Command {
     /// Compare two stored runs, of last week and of today: what changed, and whether drift could
     /// explain it
     Compare(compare::Args),
+    /// Show one stack over all stored runs, and where it surely changed
+    History(history::Args),
     /// Recompute the figures that others publish: fio's and other tools' outputs, tables,
     /// sentences; say what does not hold
     Audit(audit::Args),
     /// Store what others published, or other tools printed, as a run that report, compare and list
     /// read
     Import(import::Args),
-    /// List the stored runs
+    /// List the stored runs with their answers, by stack, load, machine, verdict, time and state
     List(list::Args),
+    /// Give a stored run a name
+    Name(name::Args),
+    /// Remove stored runs
+    Rm(rm::Args),
     /// Find the rate limits of a file, device or stack and their bursts, in I/Os and in bytes
     Limits(limits::Args),
     /// Show what this machine can measure, and the command that supplies what is missing
@@ -193,9 +204,12 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Clean(args) => clean::run(&args, &runs()?),
         Command::Report(args) => report::run(&args, &runs()?),
         Command::Compare(args) => compare::run(&args, &runs()?),
+        Command::History(args) => history::run(&args, &runs()?),
         Command::Audit(args) => audit::run(&args),
         Command::Import(args) => import::run(&args, &runs()?),
         Command::List(args) => list::run(&args, &runs()?),
+        Command::Name(args) => name::run(&args, &runs()?),
+        Command::Rm(args) => rm::run(&args, &runs()?),
         Command::Limits(args) => limits::run(&args, &runs()?),
         Command::Doctor(args) => doctor::run(&args, guest::FINDINGS),
         Command::Lab(args) => lab::run(&args),

@@ -1,6 +1,7 @@
 //! `iotax network`: measures the network between every two places. It is a `run` with a stack for
 //! every ordered pair, so that both directions of a pair are next to each other.
 
+use super::name::NewName;
 use super::progress::ProgressPrinter;
 use super::{plan, report, run};
 use anyhow::Result;
@@ -16,6 +17,8 @@ const MOST_PLACES: usize = 12;
 pub struct Args {
     #[command(flatten)]
     output: report::OutputArgs,
+    #[command(flatten)]
+    name: NewName,
     /// host (this one), ssh:HOST, or vm, vm1, vm2, ... (guests made for the run); add the address
     /// to reach it at if needed: ssh:b,address=10.0.0.2
     #[arg(value_name = "PLACE", num_args = 2.., required = true)]
@@ -50,6 +53,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     };
     let mut scenario = from_arguments(&stacks, &request).map_err(Failed::from)?;
     scenario.name = Some(format!("network of {}", args.places.join(", ")));
+    args.name.put_into(&mut scenario);
     if args.budget.is_none() {
         let measure = &mut scenario.measure;
         measure.budget_ns = 4_000_000_000 * stacks.len() as u64;

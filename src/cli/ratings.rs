@@ -20,6 +20,10 @@ pub struct GivenRatings {
 impl GivenRatings {
     pub const NONE: GivenRatings = GivenRatings { ratings: Vec::new() };
 
+    pub fn is_given(&self) -> bool {
+        !self.ratings.is_empty()
+    }
+
     /// Returns `ratings` overridden by the files.
     ///
     /// # Errors

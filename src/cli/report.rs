@@ -5,23 +5,24 @@ use super::output::{page, say_aside, say_bytes, say_in_colour, typed};
 use super::ratings;
 use anyhow::{Context, Result};
 use iotax_analysis::{self as bill, Findings, RunData};
-use iotax_export::{self as export, ExportedRun, Exporter};
+use iotax_export::{self as export, ExportedRun};
 use iotax_model::scenario::error::Origin;
 use iotax_model::scenario::{measure, slo};
 use iotax_report::{self as report, PageContext, ReportPlaces};
-use iotax_store as store;
+use iotax_store::{self as store, OpenedRun, RunLock};
 use iotax_units::exit::{DONE, Failed};
 use iotax_units::harmless::lines;
 use iotax_units::shell;
 use std::fs::{File, Permissions};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `report`.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Runs: their ids, folders, or `last`
+    /// Runs: ids or parts of them, names, folders, packed files (x.iotax), `last` or `last~1`
     #[arg(value_name = "RUN", default_value = "last")]
     run: Vec<String>,
     #[command(flatten)]
@@ -29,6 +30,13 @@ pub struct Args {
     #[command(flatten)]
     given: ReportArgs,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  iotax report last~1 -v
+  iotax report nightly -o nightly.html
+  iotax report last -o carried.iotax       the run itself, in one file for another machine
+  iotax report carried.iotax";
 
 /// Settings of a report that override those of the run's record.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -54,8 +62,8 @@ impl ReportArgs {
 /// Arguments for the format of a report and its destination.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OutputArgs {
-    /// terminal, markdown, html, json, csv or slices [default: by the extension of the output file,
-    /// else terminal]
+    /// terminal, markdown, html, json, csv, slices, or iotax (the run itself, packed) [default: by
+    /// the extension of the output file, else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
     /// On a terminal: every figure, reason, warning and limit; without it the verdicts and one
@@ -66,12 +74,17 @@ pub struct OutputArgs {
     to: Destination,
 }
 
+/// Format of a whole run in one file.
+const PACKED: &str = "iotax";
+const PACKED_FORM: NamedForm = (PACKED, &[store::EXTENSION]);
+
 /// Name of a format of output, and the extensions of its files.
 pub type NamedForm = (&'static str, &'static [&'static str]);
 
 fn forms() -> Vec<NamedForm> {
     let reports = report::ALL.iter().map(|renderer| (renderer.name, renderer.endings));
-    reports.chain(export::ALL.iter().map(|exporter| (exporter.name, exporter.endings))).collect()
+    let exports = export::ALL.iter().map(|exporter| (exporter.name, exporter.endings));
+    reports.chain(exports).chain([PACKED_FORM]).collect()
 }
 
 /// Destination of a text: a file, or standard output.
@@ -96,14 +109,36 @@ fn known_format(word: &str) -> Result<String, String> {
 /// A run does not exist or cannot be read, a given setting is invalid, or the output cannot be
 /// written.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let dirs: Vec<PathBuf> = args
+    let opened: Vec<OpenedRun> = args
         .run
         .iter()
-        .map(|name| Ok(store::find_run(runs, name).map_err(Failed::from)?))
+        .map(|name| Ok(store::open_run(runs, name).map_err(Failed::from)?))
         .collect::<Result<_>>()?;
     args.output.check_destination()?;
-    args.output.write_report(&dirs, &page(), &args.given)?;
+    if args.output.format() == PACKED {
+        check_packable(&opened, &args.given)?;
+        if args.output.to.file().is_none() && std::io::stdout().is_terminal() {
+            let why = "a packed run is no text for a terminal; hint: -o run.iotax";
+            return Err(Failed::input(why).into());
+        }
+    }
+    args.output.write_report(&opened, &page(), &args.given)?;
     Ok(DONE)
+}
+
+/// Checks that a run can be packed: it is one, as it was measured, and does not grow meanwhile.
+fn check_packable(runs: &[OpenedRun], given: &ReportArgs) -> Result<()> {
+    let why = match runs {
+        [run] if RunLock::is_held(run.folder()) => {
+            "the run is still running; hint: wait for its end"
+        }
+        [_] if !given.slo.is_empty() || given.percentiles.is_some() || given.ratings.is_given() => {
+            "a packed run is as it was measured; hint: give the options to the report of the packed run"
+        }
+        [_] => return Ok(()),
+        _ => "a packed file holds one run; hint: one command for each run",
+    };
+    Err(Failed::input(format!("--format {PACKED}: {why}")).into())
 }
 
 /// Prints the report of a run that has just ended, or writes it to the file that was named. Beside
@@ -123,7 +158,7 @@ pub fn print(dir: &Path, output: &OutputArgs) -> Result<()> {
             say_aside(&format!("iotax: cannot write the page {PAGE}: {error}"));
         }
     }
-    output.write_report(dirs, &page(), &ReportArgs::NONE)
+    output.write_report(&[OpenedRun::from(dir.to_owned())], &page(), &ReportArgs::NONE)
 }
 
 impl OutputArgs {
@@ -139,16 +174,29 @@ impl OutputArgs {
         self.format() == "terminal" && !self.verbose && self.to.file().is_none()
     }
 
-    fn write_report(&self, dirs: &[PathBuf], page: &PageContext, given: &ReportArgs) -> Result<()> {
+    fn write_report(
+        &self,
+        runs: &[OpenedRun],
+        page: &PageContext,
+        given: &ReportArgs,
+    ) -> Result<()> {
+        let dirs: Vec<PathBuf> = runs.iter().map(|run| run.folder().to_owned()).collect();
+        if self.format() == PACKED {
+            let one = |out: &mut dyn Write| {
+                dirs.iter().try_for_each(|folder| store::pack_run(folder, out))
+            };
+            return self.to.write_bytes(&one);
+        }
         if let Some(exporter) = export::by_name(self.format()) {
-            return self.to.write_export(exporter, &stored(dirs, given)?);
+            let stored = stored(&dirs, given)?;
+            return self.to.write_bytes(&|out| (exporter.write)(&stored, out));
         }
         // A file is read later and by others, and is not a terminal.
         let of_file = PageContext::of_width(page.width);
         let page = if self.to.file().is_some() { &of_file } else { page };
         self.to.write_text(&match self.is_brief() {
-            true => brief(dirs, page, given)?,
-            false => render_runs(dirs, self.format(), page, given)?,
+            true => brief(runs, page, given)?,
+            false => render_runs(&dirs, self.format(), page, given)?,
         })
     }
 
@@ -177,11 +225,9 @@ impl Destination {
     ///
     /// # Errors
     /// The file or standard output cannot be written.
-    fn write_export(&self, exporter: &Exporter, runs: &[ExportedRun]) -> Result<()> {
-        let Some(path) = self.file() else {
-            return say_bytes(&mut |out| (exporter.write)(runs, out));
-        };
-        write_as(path, &mut |out| (exporter.write)(runs, out))?;
+    fn write_bytes(&self, fill: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+        let Some(path) = self.file() else { return say_bytes(&mut |out| fill(out)) };
+        write_as(path, &mut |out| fill(out))?;
         say_aside(&format!("written: {}", path.display()));
         Ok(())
     }
@@ -336,15 +382,19 @@ pub fn render_runs(
 /// Name of the page that `run` leaves in the folder of the run.
 const PAGE: &str = "report.html";
 
-fn brief(dirs: &[PathBuf], page: &PageContext, given: &ReportArgs) -> Result<String> {
-    let all = audited(dirs, given)?;
-    let one = |(dir, found): (&PathBuf, &Findings)| {
-        let path = dir.join(PAGE);
-        let command = typed("report", dir);
-        let path = path.is_file().then_some(path.as_path());
-        report::brief(found, &ReportPlaces { command: &command, page: path }, page)
+fn brief(runs: &[OpenedRun], page: &PageContext, given: &ReportArgs) -> Result<String> {
+    let dirs: Vec<PathBuf> = runs.iter().map(|run| run.folder().to_owned()).collect();
+    let one = |(run, found): (&OpenedRun, &Findings)| {
+        let command = match run.packed_file() {
+            Some(file) => format!("iotax report {}", shell::path(file)),
+            None => typed("report", run.folder()),
+        };
+        let path = run.folder().join(PAGE);
+        let is_kept = run.packed_file().is_none() && path.is_file();
+        let elsewhere = ReportPlaces { command: &command, page: is_kept.then_some(path.as_path()) };
+        report::brief(found, &elsewhere, page)
     };
-    Ok(dirs.iter().zip(&all).map(one).collect::<Vec<_>>().join("\n"))
+    Ok(runs.iter().zip(&audited(&dirs, given)?).map(one).collect::<Vec<_>>().join("\n"))
 }
 
 /// Returns the findings of the runs. Checks them by the rules of `iotax audit`, and prints what

@@ -25,7 +25,7 @@ use std::path::Path;
 /// Arguments of `resume`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The run: its id, its folder, or `last`
+    /// The run: its id or a part of it, its name, its folder, `last` or `last~1`
     run: String,
     #[command(flatten)]
     output: report::OutputArgs,
@@ -38,11 +38,7 @@ pub struct Args {
 /// As for `iotax run`. Bad input also if the run is still going, was imported, was renamed, is not
 /// this user's, or cannot be resumed.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let dir = match args.run.as_str() {
-        // This includes a run without results yet, which `last` of a report skips.
-        "last" => store::newest_run(runs).map_err(Failed::from)?,
-        run => store::find_run(runs, run).map_err(Failed::from)?,
-    };
+    let dir = store::find_newest(runs, &args.run).map_err(Failed::from)?;
     let dir = own_folder(&dir, "resume")?;
     let id = store::run_id_of(&dir);
     check_id(&id, "resume")?;

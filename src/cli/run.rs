@@ -1,6 +1,7 @@
 //! `iotax run`: checks the scenario, consults the guard and the needs, measures, prints the report.
 
 use super::asked::MeasureArgs;
+use super::name::NewName;
 use super::output::{say, say_aside};
 use super::progress::ProgressPrinter;
 use super::{plan, ratings, report, stop};
@@ -37,6 +38,8 @@ pub struct Args {
     #[command(flatten)]
     ratings: ratings::GivenRatings,
     #[command(flatten)]
+    name: NewName,
+    #[command(flatten)]
     asked: MeasureArgs,
 }
 
@@ -52,7 +55,8 @@ impl Args {
 /// # Errors
 /// By their exit codes: 2 bad input, 3 unmet need, 4 failed measurement, 5 incomplete undo.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let scenario = args.asked.scenario()?;
+    let mut scenario = args.asked.scenario()?;
+    args.name.put_into(&mut scenario);
     args.output.check_destination()?;
     let (dir, result) =
         measure(&scenario, args.ratings.checked_texts()?, runs, ProgressPrinter::new())?;

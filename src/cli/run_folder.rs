@@ -38,6 +38,20 @@ pub fn own_folder(folder: &Path, verb: &str) -> Result<PathBuf> {
     })
 }
 
+/// Returns the folder of the run that `text` means, even if only its journal is left and its record
+/// is gone.
+///
+/// # Errors
+/// Bad input if there is no such run.
+pub fn folder_with_journal(runs: &Path, text: &str) -> Result<PathBuf> {
+    let folder = runs.join(text);
+    let has_journal = || folder.join(iotax_store::JOURNAL).symlink_metadata().is_ok();
+    match iotax_store::is_id(text) && has_journal() {
+        true => Ok(folder),
+        false => Ok(iotax_store::find_newest(runs, text).map_err(exit::Failed::from)?),
+    }
+}
+
 /// Refuses a run whose folder was renamed: the names of what the run made contain its id.
 ///
 /// # Errors

@@ -195,7 +195,7 @@ fn a_file_of_iotax_is_made_written_and_removed() {
     assert!(written > 0 && written <= 128 << 20, "beside the fill {written} bytes were written");
     assert!(!rig.path("x.img").exists());
     // The run is one like all others: listed, reported in every form, and compared.
-    assert!(rig.expect(0, &["list"]).contains("complete  limits: file"));
+    crate::rig::says(&rig.expect(0, &["list"]), &["complete", "limits: file"]);
     let page = rig.expect(0, &["report", "last", "--format", "html"]);
     assert!(page.matches("class=\"curve c0\"").count() > 100, "courses are drawn");
     assert!(rig.expect(0, &["report", "last", "--format", "csv"]).contains(",rate,"));

@@ -24,6 +24,7 @@ mod lab_limits;
 mod lab_runs;
 mod layers;
 mod limits;
+mod list;
 mod machines;
 mod mix;
 mod nested;

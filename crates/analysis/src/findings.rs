@@ -11,6 +11,7 @@ mod direction;
 pub mod durability;
 pub mod efficiency;
 mod figure;
+pub mod history;
 pub mod imported;
 pub mod layers;
 pub mod limits;

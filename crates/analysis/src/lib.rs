@@ -10,7 +10,7 @@
 //! * `compare`: a stack's own figures, its comparisons and their verdicts.
 //! * `bill`: prefix after prefix. `arrays`: states and rebuilds.
 //! * [`results`]: sweeps, service levels, durability, limits, published and imported figures.
-//! * [`against`]: two runs.
+//! * [`against`]: two runs. [`history`]: one stack over many runs.
 //! * [`findings`](mod@findings): the types of all results; nothing to compute.
 #![forbid(unsafe_code)]
 
@@ -21,6 +21,7 @@ mod ceilings;
 mod compare;
 pub mod findings;
 mod gather;
+pub mod history;
 pub mod results;
 #[cfg(test)]
 mod tests;

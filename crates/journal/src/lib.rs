@@ -20,9 +20,12 @@ pub const INDEX: &str = "index.jsonl";
 
 pub const SEGMENT: &str = "histograms.seg";
 
+/// File with the name that a person gave to a stored run.
+pub const NAME: &str = "name";
+
 /// Returns true if the name is that of one of the files that record a run.
 pub fn is_file_of_run(name: &std::ffi::OsStr) -> bool {
-    [INDEX, SEGMENT, LOCK, JOURNAL].iter().any(|own| name == *own)
+    [INDEX, SEGMENT, LOCK, JOURNAL, NAME].iter().any(|own| name == *own)
 }
 
 /// Name of the lock file, held by whoever writes the run.
@@ -51,6 +54,11 @@ pub enum StoreError {
     Malformed { path: PathBuf, line: u64, kind: String, cause: String },
     #[error("{what} is no run{}; hint: iotax list", .why.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
     NoRun { what: String, why: Option<String> },
+    #[error("{what} can be {candidates}; hint: write more of the id")]
+    Ambiguous { what: String, candidates: String },
+    /// A file that should be a packed run is none, or is not sound.
+    #[error("{} is no packed run: {why}; hint: iotax report RUN -o run.iotax makes one", path.display())]
+    NotPacked { path: PathBuf, why: String },
     #[error("the run {} is being written by another iotax", .0.display())]
     Busy(PathBuf),
     #[error("the folder of the run, {}, was removed while the run went on, and with it all that was measured", .0.display())]

@@ -919,7 +919,8 @@ fn knee_figure(sweep: &SweepFindings, stack: &StackCurve) -> MeasuredFigure {
     }
 }
 
-fn figure_fields(figure: &MeasuredFigure) -> [String; 8] {
+/// Returns state, value, unit, bounds, n, its unit and the note of a figure.
+pub(super) fn figure_fields(figure: &MeasuredFigure) -> [String; 8] {
     let absent = |state: &str, reason: &str| {
         let mut fields: [String; 8] = Default::default();
         fields[0] = state.into();

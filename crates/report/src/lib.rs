@@ -5,7 +5,7 @@
 //! `html/`) how it looks; `answer/` is the short one of a terminal; `json` and `csv` are for programs.
 //! A file for each kind of section (`verdicts`, `sweep`, `states`, ...) makes its tables and words.
 //! `table` does the layout, `number` the digits, `look` and `ink` signs and colours; `against/`
-//! compares two runs.
+//! compares two runs, `history/` follows a stack over many.
 #![forbid(unsafe_code)]
 
 pub mod against;
@@ -19,6 +19,7 @@ mod efficiency;
 mod generator;
 mod grouped;
 mod headline;
+pub mod history;
 #[cfg(test)]
 mod hostile_tests;
 pub mod html;
@@ -34,6 +35,7 @@ mod probes;
 mod published;
 mod ratios;
 mod renderer;
+mod run_answer;
 mod sheet;
 mod states;
 mod sweep;
@@ -48,6 +50,7 @@ mod verification;
 pub use answer::{LINES, ReportPlaces, brief};
 pub use look::TerminalLook;
 pub use renderer::{PageContext, ReportRenderer};
+pub use run_answer::{RunAnswer, VERDICTS, run_answer};
 pub use table::wrap_words;
 
 pub const ALL: &[&ReportRenderer] =

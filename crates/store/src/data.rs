@@ -1,6 +1,7 @@
 //! A stored run as plain data, from which reports are made and a resumed run continues.
 
 use super::reader::no_run;
+use super::run_name;
 use super::segment::Histograms;
 use super::{RunLock, SEGMENT, StoreError, stream_records};
 use iotax_hardware::ratings::{Ratings, builtin_ratings};
@@ -173,6 +174,7 @@ pub fn load_run(folder: &Path) -> Result<RunData, StoreError> {
         (None, _) => {}
     })?;
     let mut run = run.ok_or_else(|| no_run(folder, "its first record is missing or torn"))?;
+    run_name::apply_given_name(folder, &mut run.start);
     let histograms = Rc::new(Histograms::open(folder, SEGMENT)?);
     let series = Rc::clone(&histograms);
     run.histograms = SegmentSource::new(move |offset| histograms.get(offset));

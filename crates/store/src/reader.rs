@@ -5,7 +5,8 @@ use super::index::{self, ParsedLine};
 use super::is_id;
 use super::private::{self, Purpose};
 use super::run_id_of;
-use super::{INDEX, SEGMENT, StoreError};
+use super::run_name;
+use super::{INDEX, StoreError};
 use iotax_model::record::{RunRecord, RunStart};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
@@ -104,8 +105,7 @@ pub fn run_folders(runs_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
 pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
     let has_index = |folder: &PathBuf| folder.join(INDEX).symlink_metadata().is_ok();
     let folders = run_folders(runs_dir)?.into_iter().filter(has_index);
-    let mut runs: Vec<RunSummary> =
-        folders.map(|folder| read_summary(&run_id_of(&folder), folder)).collect();
+    let mut runs: Vec<RunSummary> = folders.map(read_summary).collect();
     // Two runs may begin in one second: the second half of the id is random.
     let began =
         |run: &RunSummary| run.start.as_ref().map(|start| start.at.clone()).unwrap_or_default();
@@ -113,95 +113,22 @@ pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
     Ok(runs)
 }
 
-/// Returns the folder of a run: by its id, by `last` (the newest that measured anything), or by a
-/// path with a slash in it.
-///
-/// # Errors
-/// [`StoreError::NoRun`]; for `last` also [`StoreError::System`].
-pub fn find_run(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
-    let folder = match name {
-        "last" => last_measured_run(list_runs(runs_dir)?),
-        path if path.contains('/') => Some(PathBuf::from(path)),
-        id if is_id(id) => Some(runs_dir.join(id)),
-        _ => None,
-    };
-    let no_run = |why: String| StoreError::NoRun {
-        what: format!("\"{}\"", name.escape_debug()),
-        why: Some(why),
-    };
-    let Some(folder) = folder else {
-        return Err(no_run(format!("not found under {}", runs_dir.display())));
-    };
-    match folder.join(INDEX).symlink_metadata() {
-        // The folder is examined when it is opened.
-        Ok(_) => Ok(folder),
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            Err(no_run(format!("{} is another user's: {}", folder.display(), error.kind())))
-        }
-        _ if name.contains('/') => Err(no_run("the folder holds none".into())),
-        _ => Err(no_run(format!("not found under {}", runs_dir.display()))),
-    }
-}
-
-/// Returns the folder of the run that began last, whatever its outcome.
-///
-/// # Errors
-/// [`StoreError::NoRun`] if there is no run, [`StoreError::System`] if the folder of runs cannot be
-/// read.
-pub fn newest_run(runs_dir: &Path) -> Result<PathBuf, StoreError> {
-    match list_runs(runs_dir)?.pop() {
-        Some(run) => Ok(run.folder),
-        None => find_run(runs_dir, "last"),
-    }
-}
-
-/// Returns the folder of the newest run that measured anything, since a run that was refused at its
-/// start hides no result; of the newest run if none did.
-fn last_measured_run(mut runs: Vec<RunSummary>) -> Option<PathBuf> {
-    let at = runs
-        .iter()
-        .rposition(|run| measured_load(run) || is_imported(run) || is_search_or_trials(run))
-        .or(runs.len().checked_sub(1))?;
-    Some(runs.swap_remove(at).folder)
-}
-
-fn measured_load(run: &RunSummary) -> bool {
-    run.folder.join(SEGMENT).metadata().is_ok_and(|meta| meta.len() > 0)
-}
-
-/// Returns true for an imported run, which may have printed figures but no histograms.
-fn is_imported(run: &RunSummary) -> bool {
-    run.start.as_ref().is_ok_and(|start| start.imported.is_some())
-}
-
-/// Returns true for durability trials, and for a search for limits, with at least one result: these
-/// have no latencies, and few records.
-fn is_search_or_trials(run: &RunSummary) -> bool {
-    let asked = run
-        .start
-        .as_ref()
-        .is_ok_and(|start| start.scenario.durability.is_some() || start.scenario.limits.is_some());
-    let mut found = 0;
-    let read = asked.then(|| {
-        stream_records(&run.folder, |record| {
-            found += u32::from(matches!(record, RunRecord::Trial(_) | RunRecord::Course(_)));
-        })
-    });
-    read.is_some_and(|read| read.is_ok()) && found > 0
-}
-
 pub(super) fn no_run(folder: &Path, why: &str) -> StoreError {
     StoreError::NoRun { what: folder.display().to_string(), why: Some(why.to_owned()) }
 }
 
 /// Reads a summary from the two ends of the index: a long run is listed as fast as a short one.
-fn read_summary(id: &str, folder: PathBuf) -> RunSummary {
-    let start = first_record(&folder);
+pub fn read_summary(folder: PathBuf) -> RunSummary {
+    let id = run_id_of(&folder);
+    let start = first_record(&folder).map(|mut start| {
+        run_name::apply_given_name(&folder, &mut start);
+        start
+    });
     let outcome = last_record(&folder).and_then(|record| match record {
         RunRecord::End { outcome, .. } => Some(outcome),
         _ => None,
     });
-    RunSummary { id: id.to_owned(), folder, start, outcome }
+    RunSummary { id, folder, start, outcome }
 }
 
 fn first_record(folder: &Path) -> Result<RunStart, String> {
@@ -240,7 +167,7 @@ fn last_record(folder: &Path) -> Option<RunRecord> {
 #[cfg(test)]
 mod tests {
     use super::super::format_tests::start;
-    use super::super::{Store, Writer, load_run};
+    use super::super::{SEGMENT, Store, Writer, load_run};
     use super::*;
     use iotax_load::Histogram;
     use iotax_model::record::{Better, CpuTimes, QuiesceGate, SampleValue, Slice, SliceSample};
@@ -405,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_finds() {
+    fn lists() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(list_runs(&dir.path().join("none")).unwrap(), []);
         let mut writer = stored(dir.path());
@@ -419,25 +346,6 @@ mod tests {
             (1, ID, Some("complete"))
         );
         assert_eq!(runs[0].start, Ok(start()));
-        for name in ["last", ID, writer.folder().to_str().unwrap()] {
-            assert_eq!(find_run(dir.path(), name).unwrap(), writer.folder());
-        }
-        for name in ["nothing", "-x", "../x", ""] {
-            assert!(find_run(dir.path(), name).is_err(), "{name}");
-        }
-    }
-
-    #[test]
-    fn the_newest_run_may_have_measured_nothing_yet_and_is_not_the_last_result() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut first = stored(dir.path());
-        first.append(&RunRecord::Slice(slice(1, [1, 1]))).unwrap();
-        std::fs::write(first.folder().join(SEGMENT), "latencies").unwrap();
-        let later = "29991231-235959-ffff";
-        Store::create(dir.path(), later).unwrap().append(&RunRecord::Run(start())).unwrap();
-        assert_eq!(newest_run(dir.path()).unwrap(), dir.path().join(later));
-        assert_eq!(find_run(dir.path(), "last").unwrap(), dir.path().join(ID));
-        assert!(newest_run(&dir.path().join("none")).is_err());
     }
 
     #[test]

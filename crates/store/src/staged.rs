@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// Name of the index with its first record, until it replaces the index without it.
 const WHOLE: &str = "index.whole";
-const BEFORE: &str = ".";
-const BEHIND: &str = ".part";
+pub(super) const BEFORE: &str = ".";
+pub(super) const BEHIND: &str = ".part";
 
 /// Run that is being written and does not count yet.
 #[derive(Debug)]

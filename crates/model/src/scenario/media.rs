@@ -355,7 +355,9 @@ fn rbd_medium(expr: &MediumExpr) -> Checked<Medium> {
 fn device_medium(expr: &MediumExpr) -> Checked<Medium> {
     let path = absolute(expr, &expr.body)?;
     if !is_device_path(&path) {
-        let hint = format!("write file:{},size=4GiB for a file", expr.body);
+        // A file that exists has its size.
+        let size = if path.is_file() { "" } else { ",size=4GiB" };
+        let hint = format!("write file:{}{size} for a file", expr.body);
         let fault = Fault::hint(format!("{} is not below /dev", expr.body), hint);
         return Err(TextFault::new(expr.span.clone(), fault));
     }

@@ -4,6 +4,7 @@
 
 mod from_comparison;
 mod from_findings;
+mod from_history;
 mod of_workload;
 
 use super::table::TextTable;

@@ -7,6 +7,7 @@ use crate::number::{Shown, change_in_percent};
 use crate::states;
 use crate::typography::typographic;
 use crate::verdicts::class_of;
+use iotax_analysis::findings::history::{HistoryPoint, HistorySeries};
 use iotax_analysis::findings::limits::CourseFinding;
 use iotax_analysis::findings::states::ArrayStates;
 use iotax_analysis::findings::sweep::SweepFindings;
@@ -15,6 +16,7 @@ use iotax_analysis::findings::{
     WorkloadFindings,
 };
 use iotax_stats::Verdict;
+use iotax_units::show_minute;
 use maud::{Markup, html};
 
 /// Draws the rates of all stacks against the baseline; `zone` is in percent.
@@ -29,6 +31,31 @@ pub(crate) fn states(array: &ArrayStates, zone: f64) -> Markup {
 /// Draws latencies and CPU times of all stacks against the baseline.
 pub(crate) fn charges(workload: &WorkloadFindings, zone: f64) -> Markup {
     html! { @for pick in [LATENCY, CPU] { (charge_forest(workload, pick, zone)) } }
+}
+
+/// Draws the interval of each run of a history.
+pub(crate) fn history(series: &HistorySeries) -> Markup {
+    let zone = series.points.iter().map(|point| 100.0 * point.run.zone).fold(0.0, f64::max);
+    let rows: Vec<IntervalRow> = series.points.iter().map(history_row).collect();
+    let drawn = rows.iter().any(|row| row.bar.is_some());
+    html! { @if drawn { (intervals(&rows, zone)) } }
+}
+
+fn history_row(point: &HistoryPoint) -> IntervalRow {
+    let verdict = point.change.as_ref().and_then(|change| change.verdict.as_ref());
+    let drifted = point.change.as_ref().filter(|change| change.has_drifted());
+    let drift = drifted.map(|change| format!("changed {}", words_of(&change.ratio)));
+    let differs = (!point.differs.is_empty()).then(|| "something else differs".to_owned());
+    IntervalRow {
+        name: show_minute(&point.run.at),
+        note: point.run.name.clone().unwrap_or_else(|| point.run.id.clone()),
+        mark: drift.or(differs),
+        class: verdict.map_or("none", class_of),
+        total: false,
+        emulated: false,
+        bar: Bar::from_ratio(&point.ratio),
+        words: words_of(&point.ratio),
+    }
 }
 
 pub(crate) fn sweep_drawings(one: &SweepFindings, zone: f64) -> Markup {
