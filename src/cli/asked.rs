@@ -13,15 +13,35 @@ fn help_of_engine() -> String {
     format!("{} or fio [default: chosen for the kernel and target]", words.join(", "))
 }
 
+/// Headings of the options in the help.
+const MEASURED: &str = "What is measured";
+const PRECISION: &str = "Precision and time";
+const WORKLOAD: &str = "Workload, in fio's words";
+const WRITTEN: &str = "What may be written";
+
+/// Keys and words that the short help shows; `--help` shows all.
+const COMMON: &[&str] = &[
+    "precision",
+    "budget",
+    "rw",
+    "rwmixread",
+    "bs",
+    "iodepth",
+    "numjobs",
+    "size",
+    "fsync",
+    "rate_iops",
+];
+
 /// Arguments of `run` and `plan` that say what to measure.
 #[derive(clap::Args, Debug, Default)]
 pub struct MeasureArgs {
     /// A scenario (.toml), a job file of fio (.fio), or stacks such as "file:/srv/x.img,size=4GiB |
     /// loop"
-    #[arg(required = true, value_name = "SCENARIO|JOBFILE|STACK")]
+    #[arg(required = true, value_name = "SCENARIO|JOBFILE|STACK", help_heading = None::<&'static str>)]
     pub what: Vec<String>,
     /// Measure one stack layer by layer, one line per layer
-    #[arg(long)]
+    #[arg(long, help_heading = MEASURED)]
     pub bill: bool,
     /// Test whether acknowledged writes survive a kill of the guest and of QEMU, instead of
     /// measuring
@@ -30,51 +50,50 @@ pub struct MeasureArgs {
         value_name = "trials=N,kill=WHAT,...",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = ""
-    )]
+        default_missing_value = "", help_heading = MEASURED, hide_short_help = true)]
     pub durability: Option<String>,
     /// States to measure arrays in, one after the other: healthy,failed(1),rebuilding,healthy
-    #[arg(long, value_name = "STATE,...")]
+    #[arg(long, value_name = "STATE,...", help_heading = MEASURED, hide_short_help = true)]
     pub states: Option<String>,
     /// The guest of @lab: drives=6,drive_size=1GiB,vcpus=2,memory=2GiB [default: as many drives
     /// as are named]
-    #[arg(long, value_name = "KEY=VALUE,...")]
+    #[arg(long, value_name = "KEY=VALUE,...", help_heading = MEASURED, hide_short_help = true)]
     pub lab: Option<String>,
     /// Options of the guests vm, vm1, vm2, ..., as in vm(...): vcpus=2,memory=1GiB
-    #[arg(long, value_name = "KEY=VALUE,...")]
+    #[arg(long, value_name = "KEY=VALUE,...", help_heading = MEASURED)]
     pub vm: Option<String>,
     /// Override a scenario's [device.NAME], such as drive=/dev/nvme1n1
-    #[arg(long, value_name = "NAME=MEDIUM")]
+    #[arg(long, value_name = "NAME=MEDIUM", help_heading = MEASURED, hide_short_help = true)]
     pub device: Vec<String>,
     /// A file that describes engines as layers: [tool.NAME]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = MEASURED, hide_short_help = true)]
     pub tool: Vec<PathBuf>,
     /// Published loads, and iotax's own: NAME or NAME/LOAD
-    #[arg(long, value_name = "NAME", help_heading = "Workload, in fio's words", long_help = profile_help())]
+    #[arg(long, value_name = "NAME", help_heading = WORKLOAD, long_help = profile_help())]
     pub profile: Option<String>,
     /// Run probes instead of a load: integer,copy(128MiB)
-    #[arg(long, value_name = "PROBE,...", help_heading = "Workload, in fio's words", long_help = probe_help())]
+    #[arg(long, value_name = "PROBE,...", help_heading = WORKLOAD, long_help = probe_help(), hide_short_help = true)]
     pub probe: Option<String>,
     /// Measure only this stack of a scenario. Repeat for more stacks
-    #[arg(long, value_name = "STACK")]
+    #[arg(long, value_name = "STACK", help_heading = MEASURED)]
     pub only: Vec<String>,
     /// Name of the stack that the others are compared with [default: the first]
-    #[arg(long, value_name = "STACK")]
+    #[arg(long, value_name = "STACK", help_heading = MEASURED)]
     pub baseline: Option<String>,
-    #[arg(long, value_name = "NAME", help = help_of_engine())]
+    #[arg(long, value_name = "NAME", help = help_of_engine(), help_heading = MEASURED, hide_short_help = true)]
     pub engine: Option<String>,
     #[command(flatten)]
     measure: MeasureKeys,
     /// Allow writing to one device, by serial or WWN: serial=S[,wipe=SIGNATURE]. Repeat for more
     /// devices; a path is not accepted. All data on it may be lost
-    #[arg(long, value_name = "serial=S,wipe=W")]
+    #[arg(long, value_name = "serial=S,wipe=W", help_heading = WRITTEN)]
     pub destroy: Vec<String>,
     /// Allow shutting down a virtual machine and changing its settings for the run:
     /// libvirt:NAME[,force]
-    #[arg(long, value_name = "MANAGER:NAME")]
+    #[arg(long, value_name = "MANAGER:NAME", help_heading = WRITTEN, hide_short_help = true)]
     pub change: Vec<String>,
     /// Write at most this much to each drive
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = WRITTEN)]
     pub max_written: Option<String>,
     #[command(flatten)]
     words: FioWords,
@@ -133,6 +152,7 @@ impl Args for MeasureKeys {
     fn augment_args(command: Command) -> Command {
         measure::KEYS.iter().fold(command, |command, key| {
             let arg = option(key.name, dashed(key.name)).value_name(key.value).help(key.help);
+            let arg = arg.help_heading(PRECISION);
             command.arg(if key.name == slo::KEY { arg.action(ArgAction::Append) } else { arg })
         })
     }
@@ -161,7 +181,7 @@ impl Args for FioWords {
         WORDS.iter().fold(command, |command, word| {
             let arg =
                 option(word.name, word.name.to_owned()).aliases(word.aliases).value_name("VALUE");
-            command.arg(arg.help(word.help).help_heading("Workload, in fio's words"))
+            command.arg(arg.help(word.help).help_heading(WORKLOAD))
         })
     }
 
@@ -182,7 +202,7 @@ impl FromArgMatches for FioWords {
 
 /// Returns an option whose name may be spelled with `_` or `-`. The help shows it as `shown`.
 fn option(name: &'static str, shown: String) -> Arg {
-    let arg = Arg::new(name).long(shown);
+    let arg = Arg::new(name).long(shown).hide_short_help(!COMMON.contains(&name));
     [name.to_owned(), dashed(name)].into_iter().fold(arg, |arg, other| match arg.get_long() {
         Some(long) if long == other => arg,
         _ => arg.alias(other),

@@ -2,8 +2,11 @@
 //! that supplies each. It only looks and changes nothing. It works without root and says what it
 //! cannot see.
 
+mod brief;
+
 use super::output::{hanging_paragraph, say};
 use anyhow::Result;
+use brief::short_diagnosis;
 use iotax_host::Missing;
 use iotax_host::facts::{self, Facts};
 use iotax_host::guard::found::{InspectedKind, Inspection, InspectionCheck};
@@ -13,10 +16,11 @@ use iotax_host::probe::{GuestProbe, Probe};
 use iotax_layers::needs;
 use iotax_model::layer::{self as catalog, Capability};
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
+use iotax_model::scenario::grammar::quote;
 use iotax_plan::survey::needs_of;
 use iotax_report::json;
 use iotax_units::exit::{self, Failed};
-use iotax_units::{count_noun, show_bytes};
+use iotax_units::{count_noun, shell, show_bytes};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,17 +28,17 @@ use std::path::{Path, PathBuf};
 /// Arguments of `doctor`.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Options {
-    /// Print JSON.
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Every capability, device and missing part, each with the command that supplies it.
+    /// Every capability, device and missing part, each with the command that supplies it
     #[arg(long, short)]
     pub verbose: bool,
     /// Exit with 3 unless this works, a capability or a need, and say what it lacks. May be
-    /// repeated.
+    /// repeated
     #[arg(long, value_name = "NAME")]
     pub require: Vec<String>,
-    /// Folder that files would be made in.
+    /// Folder that files would be made in
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
 }
@@ -330,126 +334,12 @@ fn in_full(lack: &Lack) -> String {
         + &wrapped_line(&indent, &format!("do: {}", lack.missing.command))
 }
 
-const MOST_DEVICES: usize = 10;
-
-/// Returns a diagnosis that fits on one screen: what works, the devices, what is missing by kind.
-/// Missing needs without which a file cannot be measured, and those of `required` names, are
-/// described in full.
-fn short_diagnosis(diagnosis: &Diagnosis, required: &[String]) -> String {
-    let mut text = machine_lines(&diagnosis.facts) + "\n";
-    for (head, works) in [("Can measure  ", true), ("Unavailable  ", false)] {
-        let names: Vec<&str> = diagnosis
-            .capabilities
-            .iter()
-            .filter(|one| one.works == works)
-            .map(|one| one.name)
-            .collect();
-        if !names.is_empty() {
-            text += &wrapped_line(head, &names.join(", "));
-        }
-    }
-    text += "\nDevices (nothing is written without --destroy serial=...)\n";
-    if diagnosis.devices.is_empty() {
-        text += "  none that can be seen\n";
-    }
-    diagnosis.devices.iter().take(MOST_DEVICES).for_each(|device| text += &device_line_of(device));
-    if diagnosis.devices.len() > MOST_DEVICES {
-        text += &format!("  and {} more (-v)\n", diagnosis.devices.len() - MOST_DEVICES);
-    }
-    if !diagnosis.unseen.is_empty() {
-        let checks = count_noun(diagnosis.unseen.len() as u64, "check was", "checks were");
-        text += &wrapped_line(
-            "  ",
-            &format!(
-                "{checks} not possible (see -v). iotax never writes to a device that may be in use or hold data"
-            ),
-        );
-    }
-    let asked: Vec<&str> =
-        std::iter::once(MAIN_JOB).chain(required.iter().map(String::as_str)).collect();
-    let (detailed, others): (Vec<&Lack>, Vec<&Lack>) = diagnosis
-        .missing
-        .iter()
-        .partition(|lack| asked.iter().any(|name| is_for(diagnosis, lack, name)));
-    if !diagnosis.missing.is_empty() {
-        text += "\nMissing\n";
-    }
-    detailed.into_iter().for_each(|lack| text += &in_full(lack));
-    lines_by_kind(&others).iter().for_each(|line| text += &list_line(line));
-    text
-}
-
 /// Returns true if `lack` is the need called `name`, or a need that the capability called `name`
 /// lacks.
 fn is_for(diagnosis: &Diagnosis, lack: &Lack, name: &str) -> bool {
     let of_ability =
         diagnosis.capabilities.iter().filter(|one| one.name == name).flat_map(|one| &one.lacks);
     lack.need == name || of_ability.into_iter().any(|need| *need == lack.need)
-}
-
-fn device_line_of(device: &DeviceLine) -> String {
-    let model = device.model.as_ref().map_or_else(String::new, |model| format!(", {model}"));
-    let name = device
-        .consent
-        .as_ref()
-        .map_or_else(|| ", no serial: never written".into(), |word| format!(", serial={word}"));
-    let carries = device.carries.as_ref().filter(|names| !names.is_empty());
-    let carries =
-        carries.map(|names| format!("; carries {}", names.join(", "))).unwrap_or_default();
-    let used = match device.occupied.as_slice() {
-        [] => String::new(),
-        [one] => format!("; in use: {one}"),
-        [one, more @ ..] => format!("; in use: {one}, and {} more", more.len()),
-    };
-    list_line(&format!(
-        "{} {}{model}{name}{carries}{used}",
-        device.path.display(),
-        show_bytes(device.bytes)
-    ))
-}
-
-/// Returns a line for each kind of missing part: kernel modules, packages, others.
-fn lines_by_kind(lacks: &[&Lack]) -> Vec<String> {
-    let (modules, others): (Vec<&Lack>, Vec<&Lack>) =
-        lacks.iter().partition(|lack| lack.missing.is_of_kernel());
-    let (installed, others): (Vec<&Lack>, Vec<&Lack>) =
-        others.into_iter().partition(|lack| lack.missing.packages().is_some());
-    let names = |lacks: &[&Lack]| lacks.iter().map(|lack| lack.need).collect::<Vec<_>>().join(", ");
-    let mut lines = Vec::new();
-    if !modules.is_empty() {
-        let (many, more) = (modules.len(), if modules.len() > 1 { ", ..." } else { "" });
-        let first = names(&modules[..1]);
-        let modules = count_noun(many as u64, "module", "modules");
-        lines.push(format!(
-            "not in this kernel: {modules} ({first}{more}); iotax doctor -v lists them"
-        ));
-    }
-    let mut calls: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (call, packages) in installed.iter().filter_map(|lack| lack.missing.packages()) {
-        match calls.iter_mut().find(|(known, _)| *known == call) {
-            Some((_, all)) if all.contains(&packages) => {}
-            Some((_, all)) => all.push(packages),
-            None => calls.push((call, vec![packages])),
-        }
-    }
-    if calls.iter().any(|(call, _)| *call == needs::BY_HAND) {
-        lines.push(format!(
-            "not installed: {}; iotax doctor -v has the packages",
-            names(&installed)
-        ));
-    } else if !calls.is_empty() {
-        let calls = calls.iter().map(|(call, packages)| format!("{call} {}", packages.join(" ")));
-        let calls = calls.collect::<Vec<_>>().join("; ");
-        lines.push(format!("not installed: {}: {calls}", names(&installed)));
-    }
-    if !others.is_empty() {
-        lines.push(format!("unavailable: {}; reasons: iotax doctor -v", names(&others)));
-    }
-    lines
-}
-
-fn list_line(line: &str) -> String {
-    wrapped_line("  ", &iotax_report::wrap_words(line, WIDTH - 2, "  "))
 }
 
 /// Layers to suggest above a file, the most informative first, each with needs in addition to its
@@ -463,19 +353,38 @@ const TO_TRY: &[(&str, &[&str])] = &[
 
 /// Returns a line with a command to try that works here, or with what has to be done first.
 fn to_try(diagnosis: &Diagnosis, dir: &Path) -> String {
+    match command_to_try(diagnosis, dir) {
+        Ok(command) => format!("\nTry: {command}\n"),
+        Err(first) => wrapped_line("\nFirst: ", &first),
+    }
+}
+
+/// Returns a command that measures something on this machine, in a new file in `dir`.
+///
+/// # Errors
+/// What has to be done first.
+pub fn command_here(dir: &Path) -> Result<String, String> {
+    let probe = Probe::this_machine(dir, iotax_layers::guest::FINDINGS);
+    command_to_try(&diagnose(&probe, Vec::new()), dir)
+}
+
+/// Returns a command that measures something here.
+///
+/// # Errors
+/// What has to be done first.
+fn command_to_try(diagnosis: &Diagnosis, dir: &Path) -> Result<String, String> {
     let lacking = |name: &str| diagnosis.missing.iter().find(|lack| is_for(diagnosis, lack, name));
     if let Some(lack) = lacking(MAIN_JOB) {
-        return wrapped_line("\nFirst: ", &lack.missing.command);
+        return Err(lack.missing.command.clone());
     }
     let works = |(layers, more): &&(&str, &[&'static str])| {
         all_needs(&format!("/dev/x{layers}"), more).into_iter().all(|need| lacking(need).is_none())
     };
     let layers = TO_TRY.iter().find(works).map_or("", |(layers, _)| layers);
     let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
-    format!(
-        "\nTry: iotax run --bill \"file:{},size=1GiB{layers}\"\n",
-        dir.join("iotax-try.img").display()
-    )
+    let file = quote(&dir.join("iotax-try.img").display().to_string(), &[]);
+    let stack = shell::quote_word(&format!("file:{file},size=1GiB{layers}"));
+    Ok(format!("iotax run --bill {stack}"))
 }
 
 fn machine_lines(facts: &Facts) -> String {
@@ -598,7 +507,7 @@ mod tests {
     /// Without -v, as long as a screen at most.
     fn screen(diagnosis: &Diagnosis, required: &[String]) -> String {
         let text = short_diagnosis(diagnosis, required) + &to_try(diagnosis, Path::new("/srv"));
-        assert!(text.lines().count() <= 40, "{text}");
+        assert!(required.len() > 0 || text.lines().count() <= 24, "{text}");
         assert!(
             text.lines().all(|line| line.chars().count() <= WIDTH || line.starts_with("Try: ")),
             "{text}"
@@ -615,7 +524,7 @@ mod tests {
         assert!(modules > 10, "{modules}");
         let text = screen(&diagnosis, &[]);
         assert_eq!(text.matches("module").count(), 1, "{text}");
-        assert!(text.contains(&format!("not in this kernel: {modules} modules (")), "{text}");
+        assert!(text.contains(&format!("{modules} modules of the kernel")), "{text}");
         assert!(!text.contains("CONFIG_NVME_TARGET"), "{text}");
         let asked = screen(&diagnosis, &["nvmf(tcp)".into()]);
         assert!(
@@ -730,7 +639,7 @@ mod tests {
                 .is_some_and(|list| list.len() == capabilities().count())
         );
         println!("{text}");
-        assert!(text.contains("Can measure") && text.contains("Devices"), "{text}");
+        assert!(text.contains("Ready") && text.contains("Devices"), "{text}");
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     }
     args.name.put_into(&mut scenario);
     if args.plan {
-        return plan::print(&scenario, None);
+        return plan::print(&scenario, plan::PlanForm::Brief);
     }
     let (dir, result) = run::measure(&scenario, Vec::new(), runs, ProgressPrinter::new())?;
     run::finish(&dir, result, &args.output)

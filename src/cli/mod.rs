@@ -8,12 +8,14 @@ mod clean;
 mod compare;
 mod demo;
 mod doctor;
+mod examples;
 mod history;
 mod host_vs_guest;
 mod import;
 mod lab;
 mod limits;
 mod list;
+mod missing;
 mod name;
 mod network;
 mod output;
@@ -29,6 +31,7 @@ mod run_folder;
 mod run_table;
 mod selfcheck;
 mod stop;
+mod welcome;
 
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -62,7 +65,7 @@ struct Cli {
     )]
     color: output::ColourChoice,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a change beyond `compare --fail-above`, a service level that is broken (--slo), a finding of `audit` at or above `--fail-on`, a line of `selfcheck` that fails, durability trials that lost something, or wrong data read back (verify); 2 bad input; 3 this machine lacks a requirement; \
@@ -71,48 +74,63 @@ const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a cha
 #[derive(Subcommand)]
 enum Command {
     /// Measure stacks against each other: a scenario, a job file, or stacks on the command line
+    #[command(after_help = examples::RUN)]
     Run(run::Args),
     /// Say what `run` would do, and touch nothing
+    #[command(after_help = examples::PLAN)]
     Plan(plan::Args),
     /// Compare a guest with its host, or two hosts, in about 5 minutes: disk, processors, memory,
     /// kernel, wake-ups, network
+    #[command(after_help = examples::HOST_VS_GUEST)]
     HostVsGuest(host_vs_guest::Args),
     /// Measure the network between every two places: throughput and round trips, as a matrix
+    #[command(after_help = examples::NETWORK)]
     Network(network::Args),
     /// Resume a run after a kill or a reboot
+    #[command(after_help = examples::RESUME)]
     Resume(resume::Args),
     /// Remove what a killed run left
+    #[command(after_help = examples::CLEAN)]
     Clean(clean::Args),
     /// Print a stored run: terminal, Markdown, JSON, CSV or one HTML page
+    #[command(after_help = examples::REPORT)]
     Report(report::Args),
     /// Compare two stored runs, of last week and of today: what changed, and whether drift could
     /// explain it
+    #[command(after_help = examples::COMPARE)]
     Compare(compare::Args),
     /// Show one stack over all stored runs, and where it surely changed
     History(history::Args),
     /// Recompute the figures that others publish: fio's and other tools' outputs, tables,
     /// sentences; say what does not hold
+    #[command(after_help = examples::AUDIT)]
     Audit(audit::Args),
     /// Store what others published, or other tools printed, as a run that report, compare and list
     /// read
+    #[command(after_help = examples::IMPORT)]
     Import(import::Args),
     /// List the stored runs with their answers, by stack, load, machine, verdict, time and state
+    #[command(after_help = examples::LIST)]
     List(list::Args),
     /// Give a stored run a name
     Name(name::Args),
     /// Remove stored runs
     Rm(rm::Args),
     /// Find the rate limits of a file, device or stack and their bursts, in I/Os and in bytes
+    #[command(after_help = examples::LIMITS)]
     Limits(limits::Args),
     /// Show what this machine can measure, and the command that supplies what is missing
+    #[command(after_help = examples::DOCTOR)]
     Doctor(doctor::Options),
     /// Build, show or remove the image of the lab guest (emulated drives for RAID, volumes and
     /// fabrics)
+    #[command(after_help = examples::LAB)]
     Lab(lab::Args),
     /// Test iotax itself: its statistics by simulation
+    #[command(after_help = examples::SELFCHECK)]
     Selfcheck(selfcheck::Args),
     /// The main job on what this machine has, in five short parts
-    #[command(hide = true)]
+    #[command(after_help = examples::DEMO)]
     Demo(demo::Args),
     /// The end of the wire in a guest or on another host; not for people
     #[command(hide = true)]
@@ -124,7 +142,8 @@ pub fn main() -> ExitCode {
     if let Some(code) = iotax_steps::agent::init_if_pid_1() {
         return code;
     }
-    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&drop_value_advice(error)));
+    let cli =
+        Cli::try_parse().unwrap_or_else(|error| refuse(&with_example(drop_value_advice(error))));
     // If the system refuses a thread, Rust's standard library panics.
     let done = catch_unwind(AssertUnwindSafe(|| dispatch(cli))).unwrap_or_else(|_| {
         let why = "stopped by the panic above: the system refused a thread (ulimit -u), or this is a bug in iotax; hint: \
@@ -172,6 +191,30 @@ fn drop_value_advice(mut error: clap::Error) -> clap::Error {
     error
 }
 
+/// Adds an example to the error of a command that was called without what it requires.
+fn with_example(mut error: clap::Error) -> clap::Error {
+    if error.kind() != ErrorKind::MissingRequiredArgument {
+        return error;
+    }
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let mut command = <Cli as clap::CommandFactory>::command();
+    command.build();
+    let called = command
+        .get_subcommands()
+        .find(|command| usage.contains(&format!(" {} ", command.get_name())));
+    let Some(examples) = called.and_then(clap::Command::get_after_help) else { return error };
+    let first = examples
+        .to_string()
+        .lines()
+        .find(|line| line.starts_with("  iotax "))
+        .map(str::trim)
+        .unwrap_or_default()
+        .to_owned();
+    let tip = format!("for example: {first}");
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
+}
+
 /// Returns a hint that names the layers that have the option `written`; `None` if none has it.
 fn tip_of_layer(written: &str) -> Option<String> {
     let word = written.trim_start_matches('-').split('=').next()?;
@@ -195,7 +238,8 @@ fn dispatch(cli: Cli) -> Result<u8> {
             None => Ok(iotax_store::default_runs_dir().map_err(exit::Failed::from)?),
         }
     };
-    match cli.command {
+    let Some(command) = cli.command else { return welcome::run(&runs()?) };
+    match command {
         Command::Run(args) => run::run(&args, &runs()?),
         Command::Plan(args) => plan::run(&args),
         Command::Network(args) => network::run(&args, &runs()?),
@@ -274,12 +318,50 @@ mod tests {
                 let cli = Cli::try_parse_from(&words)
                     .unwrap_or_else(|error| panic!("{words:?}: {error}"));
                 // That of a plan is read by the same code.
-                if let Command::Run(args) = cli.command {
+                if let Some(Command::Run(args)) = cli.command {
                     args.measure_args()
                         .scenario()
                         .unwrap_or_else(|error| panic!("{words:?}: {error:#}"));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn every_example_of_the_help_is_taken_and_every_command_has_some() {
+        for examples in examples::ALL {
+            let lines = examples.lines().filter(|line| line.starts_with("  iotax "));
+            // What follows several blanks says what the command does.
+            let commands: Vec<&str> =
+                lines.filter_map(|line| line.trim().split("   ").next()).collect();
+            assert!((2..=3).contains(&commands.len()), "{examples}");
+            for line in commands {
+                let cli = Cli::try_parse_from(shell_words(line))
+                    .unwrap_or_else(|error| panic!("{line}: {error}"));
+                if let Some(Command::Run(args)) = cli.command {
+                    let scenario = args.measure_args().scenario();
+                    scenario.unwrap_or_else(|error| panic!("{line}: {error:#}"));
+                }
+            }
+        }
+        let mut command = <Cli as clap::CommandFactory>::command();
+        command.build();
+        for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let name = command.get_name();
+            let has_examples = command.get_after_help().is_some();
+            assert!(has_examples || name == "help", "{name} has no examples");
+        }
+    }
+
+    #[test]
+    fn the_short_help_of_run_is_a_screen_and_the_long_one_has_every_option() {
+        let mut command = <Cli as clap::CommandFactory>::command().term_width(80);
+        command.build();
+        let run = command.find_subcommand_mut("run").unwrap();
+        let (short, long) = (run.render_help().to_string(), run.render_long_help().to_string());
+        assert!(short.lines().count() <= 70, "{} lines\n{short}", short.lines().count());
+        for option in run.get_arguments().filter_map(clap::Arg::get_long) {
+            assert!(long.contains(&format!("--{option}")), "{option}");
         }
     }
 

@@ -60,7 +60,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         measure.min_time_ns = measure.min_time_ns.min(measure.budget_ns);
     }
     if args.plan {
-        return plan::print(&scenario, None);
+        return plan::print(&scenario, plan::PlanForm::Brief);
     }
     let (dir, result) = run::measure(&scenario, Vec::new(), runs, ProgressPrinter::new())?;
     run::finish(&dir, result, &args.output)

@@ -32,15 +32,14 @@ use std::sync::Arc;
 /// Arguments of `run`.
 #[derive(clap::Args)]
 pub struct Args {
-    // Before `asked`, whose last heading would otherwise cover these options too.
-    #[command(flatten)]
-    output: report::OutputArgs,
-    #[command(flatten)]
-    ratings: ratings::GivenRatings,
     #[command(flatten)]
     name: NewName,
     #[command(flatten)]
     asked: MeasureArgs,
+    #[command(flatten, next_help_heading = "Output")]
+    output: report::OutputArgs,
+    #[command(flatten, next_help_heading = "Output")]
+    ratings: ratings::GivenRatings,
 }
 
 impl Args {

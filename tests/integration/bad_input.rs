@@ -67,7 +67,7 @@ fn a_plan_says_what_is_missing_once_and_all_else_and_a_run_refuses() {
                 [measure]\nbudget = \"10min\"\n";
     std::fs::write(&path, text).unwrap();
     let path = path.to_str().unwrap();
-    let plan = rig.iotax(&["plan", path, "--commands"]);
+    let plan = rig.iotax(&["plan", path, "-v", "--commands"]);
     assert_eq!(plan.status.code(), Some(3));
     let said = flat(&String::from_utf8_lossy(&plan.stdout));
     for missing in
@@ -80,11 +80,11 @@ fn a_plan_says_what_is_missing_once_and_all_else_and_a_run_refuses() {
         );
     }
     let all = [
-        "set 1 of 2: bare",
-        "set 2 of 2: volume",
+        "turn 1 of 2: bare",
+        "turn 2 of 2: volume",
         "vgcreate",
         "measure volume",
-        "in 6 visits each",
+        "2 turns in random order, each set up 6 times",
         "engine: aio",
     ];
     assert!(all.iter().all(|part| said.contains(part)), "{said}");

@@ -235,7 +235,7 @@ fn a_real_cluster_of_somebodys_is_read_and_nothing_is_made_in_it() {
         "randwrite",
         &["which iotax did not create", &format!("--destroy serial=rbd:{image}")],
     );
-    let plan = rig.expect(3, &["plan", &own, "--rw", "randwrite"]);
+    let plan = rig.expect(3, &["plan", "-v", &own, "--rw", "randwrite"]);
     for part in ["serial=rbd:", "measure librbd: load on host"] {
         assert!(plan.contains(part), "the plan and what it needs: {plan}");
     }

@@ -177,7 +177,7 @@ fn what_could_show_nothing_is_refused_before_anything_is_made() {
     let guest = format!("{file} | vm(snapshot=on)");
     let small = rig.complaint(2, &["run", "--durability", "--max-written", "65MiB", &guest]);
     assert!(small.contains("less than a batch for each of 40 trials"), "{small}");
-    let plan = flat(&rig.expect(0, &["plan", "--commands", "--durability=trials=3", &guest]));
+    let plan = flat(&rig.expect(0, &["plan", "-v", "--commands", "--durability=trials=3", &guest]));
     assert!(plan.contains("durability of vm: 3 trials each: the guest; QEMU"), "{plan}");
     assert!(plan.contains("time: 6 kills, each after 1.50 s of load on average"), "{plan}");
     assert!(plan.contains("snapshot=on,driver=raw,node-name=disk0-below"), "{plan}");

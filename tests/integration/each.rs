@@ -82,7 +82,7 @@ fn fio_gets_a_section_for_each_member() {
 fn the_plan_makes_every_member_once() {
     let rig = Rig::new();
     let (each, one) = two(&rig);
-    let plan = flat(&rig.expect(0, &["plan", &each, &one]));
+    let plan = flat(&rig.expect(0, &["plan", "-v", &each, &one]));
     let [a, b] = ["a.img", "b.img"].map(|name| rig.path(name).display().to_string());
     assert!(
         plan.contains(&format!("measure each of 2: load on host, targets {a}, {b} at once")),

@@ -243,7 +243,8 @@ fn a_qemu_that_is_killed_is_told_of_and_the_run_goes_on_by_resume() {
 fn a_guest_stands_on_a_file_system_that_the_run_makes() {
     let rig = Rig::new();
     let Some(below) = rig.loop_and_xfs().filter(|_| can_serve()) else { return };
-    let plan = flat(&rig.expect(0, &["plan", &format!("{below} | vm(memory=256MiB,vcpus=1)")]));
+    let plan =
+        flat(&rig.expect(0, &["plan", "-v", &format!("{below} | vm(memory=256MiB,vcpus=1)")]));
     assert!(plan.contains("of /RUN-DIRECTORY/fs0/iotax.data by virtio-blk"), "{plan}");
 }
 

@@ -65,7 +65,7 @@ fn a_scenario() {
     let named = "[[workload]]\nname = \"w\"\nrw = \"randread\"\n";
     for text in [format!("{head}{devices}{load}"), format!("{head}{devices}{named}{published}")] {
         std::fs::write(rig.path("s.toml"), &text).unwrap();
-        for command in [&["plan", "s.toml"][..], &["plan", "--commands", "s.toml"]] {
+        for command in [&["plan", "s.toml"][..], &["plan", "-v", "--commands", "s.toml"]] {
             let (code, said) = prints(&rig, command);
             assert_eq!(code, Some(0), "{said}");
             assert!(said.contains("\\u{1b}[2J"), "it is shown: {said}");
@@ -194,6 +194,7 @@ fn the_command_line() {
         &["run", &format!("{file}/x,size=1MiB")],
         &["plan", &made],
         &["plan", &made, "--commands"],
+        &["plan", &made, "-v"],
         &["run", &name],
         &["run", &there, "--rw", &name],
         &["run", &there, "--bs", &name],

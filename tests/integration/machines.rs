@@ -151,12 +151,12 @@ fn a_vm_of_proxmox_is_read_changed_for_visits_and_put_back() {
         &["proxmox:100 would be shut down", "hint: allow this with --change proxmox:100"],
     );
     let step = "shut down proxmox:100, set cache=writeback of the disk under load";
-    let without = machines.expect(3, &["plan", &scenario]);
+    let without = machines.expect(3, &["plan", "-v", &scenario]);
     says(
         &without,
         &["hint: allow this with --change proxmox:100", step, "undo all steps in reverse order"],
     );
-    let plan = machines.expect(0, &["plan", &scenario, "--change", "proxmox:100"]);
+    let plan = machines.expect(0, &["plan", "-v", &scenario, "--change", "proxmox:100"]);
     says(&plan, &[step, "shutting down and starting proxmox:100 up to 4 times"]);
     assert!(!plan.contains("hint: allow"), "{plan}");
     assert!(!qm.read("log").contains("set"), "a plan changes nothing");
@@ -389,7 +389,7 @@ fn a_person_moves_a_drive_and_resume_goes_on() {
     };
     write("8MiB");
     let file = rig.path("move.toml").display().to_string();
-    let plan = rig.expect(0, &["plan", &file]);
+    let plan = rig.expect(0, &["plan", "-v", &file]);
     says(&plan, &["manual step: give the drive to one", "of it used)", "up to 4 manual steps"]);
     let mut args = ["run", file.as_str()];
     let mut moved = 0;

@@ -110,7 +110,7 @@ fn a_file_with_a_size_is_created_on_another_host_and_kept_only_if_asked() {
     let absent = run(&format!("ssh:elsewhere:{}", rig.path("absent.img").display()), "randread");
     assert_eq!(absent.status.code(), Some(2), "{}", words(&absent));
     says(&words(&absent), &["absent.img does not exist on elsewhere", "add size=4GiB"]);
-    let plan = rig.command(&["plan", &there]).output().unwrap();
+    let plan = rig.command(&["plan", "-v", &there]).output().unwrap();
     says(&words(&plan), &["@ssh:elsewhere: create", "@ssh:elsewhere: fill"]);
 }
 
@@ -249,7 +249,7 @@ fn this_host_and_others_load_together() {
     let both = format!("each([{here},{there}])");
     let run =
         |args: &[&str]| rig.command(args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
-    let plan = words(&run(&["plan", &both]));
+    let plan = words(&run(&["plan", "-v", &both]));
     let targets = [
         format!("{} on host, ", rig.path("here.img").display()),
         format!("{} on ssh:elsewhere at once", path.display()),

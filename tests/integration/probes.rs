@@ -124,7 +124,7 @@ fn what_makes_no_sense_is_refused_with_what_to_write() {
     ] {
         rig.complains(2, &args, &[said]);
     }
-    says(&rig.expect(0, &["plan", "cpu", "cpu | null"]), &["measure cpu: probes on host"]);
+    says(&rig.expect(0, &["plan", "-v", "cpu", "cpu | null"]), &["measure cpu: probes on host"]);
 }
 
 #[test]

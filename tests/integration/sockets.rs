@@ -151,7 +151,7 @@ fn a_described_engine_can_be_named_on_the_command_line() {
     let rig = Rig::new();
     let stack = format!("{} | loop | qsd-vhost(queues=1) | {VM}", rig.file("x.img", 64));
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/engines/qsd-vhost.toml");
-    let plan = flat(&rig.expect(0, &["plan", &stack, "--tool", file]));
+    let plan = flat(&rig.expect(0, &["plan", "-v", &stack, "--tool", file]));
     says(
         &plan,
         &["qemu-storage-daemon --daemonize", "num-queues=1", "by vhost-user-blk with socket"],

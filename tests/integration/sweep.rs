@@ -9,7 +9,8 @@ fn a_small_sweep_is_planned_measured_and_reported() {
     let file = rig.file("x.img", 64);
     let null = format!("{file} | null");
     let asked = ["--iodepth", "1,2,4", "--slice", "5ms", "--min-time", "100ms", "--budget", "1s"];
-    let plan = crate::rig::flat(&rig.expect(0, &[&["plan", &file, &null][..], &asked].concat()));
+    let plan =
+        crate::rig::flat(&rig.expect(0, &[&["plan", "-v", &file, &null][..], &asked].concat()));
     assert!(
         plan.contains("3 points") && plan.contains("iodepth=1, iodepth=2, iodepth=4"),
         "{plan}"

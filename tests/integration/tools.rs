@@ -55,7 +55,7 @@ fn measure_and_kill_a_described_engine(every: usize) {
     let rig = Rig::new();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/engines/qsd-fuse.toml");
     let scenario = scenario(&rig, "qsd-fuse(aio=threads)", &format!("tools = [\"{file}\"]"));
-    let plan = rig.expect(0, &["plan", &scenario]);
+    let plan = rig.expect(0, &["plan", "-v", &scenario]);
     assert!(
         plan.contains("qemu-storage-daemon --daemonize") && plan.contains("aio=threads"),
         "{plan}"
@@ -257,11 +257,11 @@ fn a_plan_shows_every_program_and_a_uri_runs_none() {
     write("qemu+ssh://kvm3/system");
     let shown = "virtual machine libvirt:db1: run virsh -q -c qemu+ssh://kvm3/system domstate --domain db1; virsh -q -c \
                  qemu+ssh://kvm3/system dumpxml --domain db1";
-    for args in [vec!["plan", file], vec!["plan", "--commands", file]] {
+    for args in [vec!["plan", "-v", file], vec!["plan", "-v", "--commands", file]] {
         let output = words(&rig.iotax(&args));
         assert!(crate::rig::flat(&output).contains(shown), "{output}");
     }
     let tools = scenario(&rig, "slow", &slow_tool(&rig, r#""SCRIPT""#));
-    let plan = words(&rig.iotax(&["plan", &tools]));
+    let plan = words(&rig.iotax(&["plan", "-v", &tools]));
     assert!(plan.contains("also runs: find, rm (see --commands)"), "{plan}");
 }

@@ -39,7 +39,7 @@ fn a_kept_file_that_was_trimmed_is_filled_anew_by_the_next_run() {
     assert!(holes(&path) < MIB, "filled");
     // Without its size it is a file that is there, and no step makes or fills it.
     let there = format!("file:{}", path.display());
-    let plan = rig.expect(0, &["plan", &there, "--rw", "randtrim"]);
+    let plan = rig.expect(0, &["plan", "-v", &there, "--rw", "randtrim"]);
     assert!(plan.contains("that it is not filled"), "{plan}");
     rig.json(&[&["run", &there, "--rw", "randtrim", "--bs", "1MiB"], QUICKER].concat());
     assert!(holes(&path) > MIB, "trimmed: {}", holes(&path));
@@ -51,11 +51,11 @@ fn a_kept_file_that_was_trimmed_is_filled_anew_by_the_next_run() {
 fn a_plan_says_that_a_kept_file_is_reused_and_writes_nothing_into_it() {
     let rig = Rig::new();
     let kept = rig.file("x.img", 64) + ",keep=true";
-    let before = flat(&rig.expect(0, &["plan", &kept]));
+    let before = flat(&rig.expect(0, &["plan", "-v", &kept]));
     assert!(before.contains("1. create ") && before.contains("2. fill "), "{before}");
     assert!(before.contains("writing 64 MiB into files"), "{before}");
     rig.json(&[&["run", &kept], QUICKER].concat());
-    let after = flat(&rig.expect(0, &["plan", &kept]));
+    let after = flat(&rig.expect(0, &["plan", "-v", &kept]));
     let reuse =
         format!("1. reuse {} (64 MiB, kept from an earlier run)", rig.path("x.img").display());
     assert!(after.contains(&reuse), "{after}");
@@ -328,7 +328,7 @@ fn a_killed_run_leaves_no_fio_and_no_file_of_it() {
 fn plan_touches_nothing_and_says_what_is_missing() {
     let rig = Rig::new();
     let stack = format!("{} | loop | fs(ext4)", rig.file("x.img", 512));
-    let output = rig.iotax(&["plan", "--bill", &stack]);
+    let output = rig.iotax(&["plan", "-v", "--bill", &stack]);
     let plan = flat(&words(&output));
     // Without root, loop devices or mkfs the plan is shown all the same.
     let unmet = plan.contains("missing on this machine");

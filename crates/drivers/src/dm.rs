@@ -2,6 +2,7 @@
 //! name and by a UUID, which is `IOTAX-` and the name.
 
 use crate::step_output::StepOutput;
+use iotax_units::size_word;
 
 use super::tool::{load_modules, run_with, settle, tool};
 use crate::path_ref::PathRef;
@@ -104,6 +105,18 @@ fn find_device(probe: &Probe, name: &str) -> Option<(String, String)> {
 
 fn uuid(name: &str) -> String {
     format!("IOTAX-{name}")
+}
+
+/// Returns the rows of the device's table for people, with devices as they are named.
+pub fn table_rows(stretches: &[Stretch]) -> Vec<String> {
+    let mut at = 0_u64;
+    let mut row = |stretch: &Stretch| {
+        let sectors = |bytes: u64| size_word(bytes, bytes / SECTOR);
+        let (start, length) = (sectors(at), sectors(stretch.bytes));
+        at = at.saturating_add(stretch.bytes);
+        format!("{start} {length} linear {} {}", stretch.device, sectors(stretch.offset))
+    };
+    stretches.iter().map(&mut row).collect()
 }
 
 fn device_table(stretches: &[Stretch]) -> Result<String> {

@@ -4,6 +4,7 @@
 use super::tool::{load_modules, tool};
 use crate::tool::run_tool;
 use anyhow::{Context, Result, anyhow, bail};
+use iotax_units::shell;
 use std::fs;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -26,6 +27,25 @@ pub(super) fn load_configfs(folder: &Path, modules: &[&str]) -> Result<()> {
         true => Ok(()),
         false => bail!("the kernel shows no {}", folder.display()),
     }
+}
+
+/// Returns the commands that load the modules and mount configfs.
+pub(super) fn load_by_hand(modules: &[&str]) -> Vec<String> {
+    let mount = format!("mountpoint -q {CONFIGFS} || mount -t configfs configfs {CONFIGFS}");
+    vec![format!("modprobe -a {}", modules.join(" ")), mount]
+}
+
+pub(super) fn echo_by_hand(value: &str, file: &Path) -> String {
+    format!("echo {} > {}", shell::quote_word(value), shell::path(file))
+}
+
+pub(super) fn link_by_hand(to: &Path, name: &Path) -> String {
+    format!("ln -s {} {}", shell::path(to), shell::path(name))
+}
+
+pub(super) fn folders_by_hand<'a>(folders: impl IntoIterator<Item = &'a Path>) -> String {
+    let folders: Vec<String> = folders.into_iter().map(shell::path).collect();
+    format!("mkdir -p {}", folders.join(" "))
 }
 
 /// Makes a folder, and returns true if it was not there before.

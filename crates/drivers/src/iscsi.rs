@@ -93,6 +93,19 @@ fn commands(login: &ConnectIscsi) -> Vec<Vec<String>> {
     all
 }
 
+/// Returns the commands that do what [`login`] does, and that assign the disk to the shell variable
+/// `out`.
+pub fn login_by_hand(login: &ConnectIscsi, out: &str) -> Vec<String> {
+    let mut lines = vec![format!("modprobe {}", module(login.iser))];
+    lines.extend(
+        commands(login).iter().map(|words| format!("iscsiadm {}", shell::quote_line(words))),
+    );
+    let disk = format!("ip-{}-iscsi-{}-lun-0", login.portal, login.iqn);
+    lines.push("udevadm settle".to_owned());
+    lines.push(format!("{out}={}", shell::path(Path::new("/dev/disk/by-path").join(disk))));
+    lines
+}
+
 fn node(login: &ConnectIscsi) -> Vec<String> {
     strings(&["-m", "node", "-T", &login.iqn, "-p", &login.portal.to_string(), "-I", &login.iface])
 }

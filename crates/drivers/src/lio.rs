@@ -9,6 +9,7 @@ use super::export;
 use crate::path_ref::PathRef;
 use crate::plain_file::write_sysfs;
 use anyhow::{Context, Result, ensure};
+use iotax_units::harmless::escape_line;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,15 +32,20 @@ pub struct ExportVhostScsi {
 
 impl ExportVhostScsi {
     pub fn lun(&self) -> Result<Lun<'_>> {
+        Ok(self.lun_on(self.backing.resolved_path()?))
+    }
+
+    /// Returns the LUN on the device or file at `backing`.
+    pub fn lun_on<'a>(&'a self, backing: &'a Path) -> Lun<'a> {
         let store = Store {
-            backing: self.backing.resolved_path()?,
+            backing,
             block: self.block,
             bytes: self.bytes,
             read_only: self.read_only,
             name: &self.name,
             serial: &self.serial,
         };
-        Ok(Lun { store, wwn: &self.wwn })
+        Lun { store, wwn: &self.wwn }
     }
 }
 
@@ -102,14 +108,46 @@ pub fn export(lun: &Lun) -> Result<Option<PathBuf>> {
     Ok(made.then(fabric))
 }
 
+/// Returns the commands that do what [`export`] does.
+pub fn export_by_hand(lun: &Lun) -> Vec<String> {
+    let group = port(lun.wwn).join("tpgt_1");
+    let mut lines = export::load_by_hand(&target_modules(&["vhost_scsi"]));
+    lines.extend(store_by_hand(&lun.store));
+    let shown = group.join("lun/lun_0");
+    lines.extend([
+        export::folders_by_hand([shown.as_path()]),
+        export::echo_by_hand(&nexus(lun.wwn), &group.join("nexus")),
+        export::link_by_hand(&backstore(lun.store.block, lun.store.name), &shown.join(LINK)),
+    ]);
+    lines
+}
+
+/// Returns the commands that make a backstore.
+fn store_by_hand(store: &Store) -> Vec<String> {
+    let folder = backstore(store.block, store.name);
+    let control = match control(store) {
+        Ok(control) => export::echo_by_hand(&control, &folder.join("control")),
+        Err(why) => format!("# {}", escape_line(&format!("{why:#}"))),
+    };
+    vec![
+        export::folders_by_hand([folder.as_path()]),
+        control,
+        export::echo_by_hand(store.serial, &folder.join("wwn/vpd_unit_serial")),
+        export::echo_by_hand("1", &folder.join("enable")),
+    ]
+}
+
 /// Returns the WWN of the initiator: the port's, with `naa.6` in place of `naa.5`.
 fn nexus(wwn: &str) -> String {
     wwn.replacen("naa.5", "naa.6", 1)
 }
 
 fn load_target_modules(fabric: &[&str]) -> Result<()> {
-    let modules = [&["target_core_mod", "target_core_iblock", "target_core_file"], fabric].concat();
-    export::load_configfs(Path::new(TARGET), &modules)
+    export::load_configfs(Path::new(TARGET), &target_modules(fabric))
+}
+
+fn target_modules<'a>(fabric: &[&'a str]) -> Vec<&'a str> {
+    [&["target_core_mod", "target_core_iblock", "target_core_file"], fabric].concat()
 }
 
 fn make_store(store: &Store) -> Result<PathBuf> {

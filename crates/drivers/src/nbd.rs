@@ -55,7 +55,7 @@ pub fn connect(export: &str, server: NbdAddress, connections: u32) -> Result<Pat
 
 /// Returns the arguments of nbd-client. With `-nonetlink` a process whose command line has the
 /// export's name holds the connection; a connection that is made over netlink has no process.
-fn nbd_client_args(
+pub fn nbd_client_args(
     export: &str,
     server: NbdAddress,
     connections: u32,

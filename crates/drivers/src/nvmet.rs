@@ -2,7 +2,7 @@
 //! connect to it, and one port at a named address. Any other host is refused, and none sees it in
 //! the discovery.
 
-use super::export::{self, CONFIGFS};
+use super::export::{self, CONFIGFS, echo_by_hand};
 
 use super::settings::{self, ThingSettings};
 use crate::path_ref::PathRef;
@@ -84,6 +84,34 @@ pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
     show(subsystem, &folder.join("namespaces/1"))?;
     listen(subsystem, &port(subsystem.port_id))?;
     Ok(folder)
+}
+
+/// Returns the commands that do what [`export`] does.
+pub fn export_by_hand(subsystem: &ExportNvmf) -> Vec<String> {
+    let (folder, host) = (folder(&subsystem.nqn), host(&subsystem.host_nqn));
+    let (namespace, port) = (folder.join("namespaces/1"), port(subsystem.port_id));
+    let mut lines = export::load_by_hand(&modules(&subsystem.transport));
+    lines.extend([
+        export::folders_by_hand([folder.as_path(), &host, &namespace, &port]),
+        echo_by_hand("0", &folder.join("attr_allow_any_host")),
+        export::link_by_hand(&host, &folder.join("allowed_hosts").join(&subsystem.host_nqn)),
+        echo_by_hand(&subsystem.device.to_string(), &namespace.join("device_path")),
+        echo_by_hand("1", &namespace.join("enable")),
+        echo_by_hand(&subsystem.transport, &port.join("addr_trtype")),
+    ]);
+    if let Some((address, service)) = subsystem.at {
+        lines.extend([
+            echo_by_hand(export::family(address), &port.join("addr_adrfam")),
+            echo_by_hand(&address.to_string(), &port.join("addr_traddr")),
+            echo_by_hand(&service.to_string(), &port.join("addr_trsvcid")),
+        ]);
+    }
+    let inline = subsystem.inline_data_size;
+    lines.extend(
+        inline.map(|bytes| echo_by_hand(&bytes.to_string(), &port.join("param_inline_data_size"))),
+    );
+    lines.push(export::link_by_hand(&folder, &port.join("subsystems").join(&subsystem.nqn)));
+    lines
 }
 
 fn show(subsystem: &ExportNvmf, namespace: &Path) -> Result<()> {

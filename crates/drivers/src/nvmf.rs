@@ -7,6 +7,7 @@ use crate::plain_file::write_sysfs;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, ensure};
 use iotax_host::probe::Probe;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{Read, Write};
@@ -66,6 +67,31 @@ pub fn connect(connection: &ConnectNvmf) -> Result<PathBuf> {
         .with_context(|| format!("{} shows no namespace", connection.nqn))?;
     settle();
     shown().context("the namespace went away")
+}
+
+/// Returns the commands of nvme-cli that connect, and that assign the namespace's block device to
+/// the shell variable `out`.
+pub fn connect_by_hand(connection: &ConnectNvmf, out: &str) -> Vec<String> {
+    let ConnectNvmf { nqn, transport, host_nqn, host_id, .. } = connection;
+    let mut words = ["nvme", "connect", "-n", nqn, "-t", transport].map(str::to_owned).to_vec();
+    if let Some((address, service)) = connection.at {
+        words.extend(["-a".to_owned(), address.to_string(), "-s".to_owned(), service.to_string()]);
+    }
+    words.extend(["--hostnqn", host_nqn, "--hostid", host_id].map(str::to_owned));
+    // nvme-cli's options are the kernel's, with dashes.
+    words.extend(connection.options.iter().map(|option| match option.split_once('=') {
+        Some((name, value)) => format!("--{}={value}", name.replace('_', "-")),
+        None => format!("--{}", option.replace('_', "-")),
+    }));
+    let name = shell::quote_word(nqn);
+    vec![
+        format!("modprobe {}", shell::quote_word(&format!("nvme-{transport}"))),
+        shell::quote_line(words),
+        "udevadm settle".to_owned(),
+        format!(
+            "{out}=/dev/$(basename $(dirname $(grep -lx {name} /sys/class/nvme-subsystem/*/subsysnqn))/nvme*n*)"
+        ),
+    ]
 }
 
 fn ask_kernel(words: &str) -> Result<()> {

@@ -3,6 +3,7 @@
 //! a table.
 
 use crate::step_output::StepOutput;
+use iotax_units::shell;
 
 use super::tool::{guid, output, run_with, settle, tool};
 use crate::drives::Drives;
@@ -148,6 +149,19 @@ fn is_known(wanted: &MakePartition, disk: &BlockNode) -> bool {
 
 /// Returns the script for sfdisk, with numbers of sectors: sizes with a unit would be aligned.
 /// Refuses a partition that is not whole sectors.
+/// Returns the commands that write the table, in blocks of 512 bytes, and that assign the partition
+/// to the shell variable `out`.
+pub fn create_by_hand(wanted: &MakePartition, out: &str) -> Vec<String> {
+    let device = shell::quote_word(&wanted.device.to_string());
+    let script = script(wanted, 512).unwrap_or_default();
+    let lines: Vec<String> = script.lines().map(shell::quote_word).collect();
+    vec![
+        format!("printf '%s\\n' {} | sfdisk --quiet --wipe never {device}", lines.join(" ")),
+        format!("partx --add --nr 1 {device}; udevadm settle"),
+        format!("{out}=$(lsblk -lnpo NAME,TYPE {device} | awk '$2 == \"part\" {{ print $1 }}')"),
+    ]
+}
+
 fn script(wanted: &MakePartition, sector: u64) -> Result<String> {
     let MakePartition { table, id, name, start, bytes, .. } = wanted;
     ensure!(

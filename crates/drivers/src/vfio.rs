@@ -14,6 +14,7 @@ use iotax_host::guard::admit::{Hold, claim_free};
 use iotax_host::guard::openers::{self, OpenTarget};
 use iotax_host::pci;
 use iotax_host::probe::Probe;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -34,6 +35,20 @@ pub struct PassThrough {
 }
 
 pub const DRIVER: &str = "vfio-pci";
+
+/// Returns the commands that move the function to vfio-pci.
+pub fn hand_over_by_hand(wanted: &PassThrough) -> Vec<String> {
+    let folder = pci::function_folder(&wanted.address);
+    let echo = |value: &str, file: &Path| {
+        format!("echo {} > {}", shell::quote_word(value), shell::path(file))
+    };
+    vec![
+        format!("modprobe {DRIVER}"),
+        echo(DRIVER, &folder.join("driver_override")),
+        echo(&wanted.address, &folder.join("driver/unbind")),
+        echo(&wanted.address, Path::new("/sys/bus/pci/drivers_probe")),
+    ]
+}
 
 /// Time for a drive to come back. It resets and its namespaces are scanned: two seconds for most,
 /// and ten for some after a switch.

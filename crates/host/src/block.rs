@@ -122,6 +122,21 @@ fn node_at(probe: &Probe, dir: &Path) -> Option<BlockNode> {
     })
 }
 
+/// Returns udev's most readable by-id path of a device (`/dev/disk/by-id/nvme-MODEL_SERIAL`), which
+/// keeps its meaning after a reboot; `None` if the device has none.
+pub fn by_id_path(probe: &Probe, device: &Path) -> Option<PathBuf> {
+    let folder = Path::new("/dev/disk/by-id");
+    let node =
+        probe.link_name(device).or_else(|| Some(device.file_name()?.to_str()?.to_owned()))?;
+    let is_number = |name: &str| {
+        ["wwn-", "nvme-eui.", "nvme-nvme.", "dm-uuid-"].iter().any(|start| name.starts_with(start))
+    };
+    let names = probe.folder_names(folder).into_iter();
+    let names = names.filter(|name| probe.link_name(folder.join(name)).as_ref() == Some(&node));
+    let best = names.min_by_key(|name| (is_number(name), name.len(), name.clone()))?;
+    Some(folder.join(best))
+}
+
 /// Returns the partitions of a disk; empty for a partition.
 pub fn partitions(probe: &Probe, disk: &BlockNode) -> Vec<BlockNode> {
     let dir = sys_block(&disk.name);
@@ -293,6 +308,22 @@ mod tests {
 
     fn named(probe: &Probe, name: &str) -> Identity {
         identity(probe, &disk_by_name(probe, name).expect("disk"))
+    }
+
+    #[test]
+    fn the_by_id_path_of_a_device_is_the_one_that_people_can_read() {
+        let machine = server();
+        for name in ["wwn-0x5", "nvme-eui.0025", "nvme-Made-up_S4EVNF0M_1", "nvme-Made-up_S4EVNF0M"]
+        {
+            machine.link(&format!("/dev/disk/by-id/{name}"), "/dev/nvme0n1");
+        }
+        machine.link("/dev/disk/by-id/wwn-0x6", "/dev/sda");
+        let path = |device: &str| by_id_path(&machine.probe, Path::new(device));
+        let readable = Some(PathBuf::from("/dev/disk/by-id/nvme-Made-up_S4EVNF0M"));
+        assert_eq!(path("/dev/nvme0n1"), readable);
+        assert_eq!(path("/dev/disk/by-id/wwn-0x5"), readable, "a link to the same device");
+        assert_eq!(path("/dev/sda"), Some("/dev/disk/by-id/wwn-0x6".into()));
+        assert_eq!(path("/dev/sdz"), None);
     }
 
     #[test]

@@ -43,6 +43,18 @@ impl ReadyScenario {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
+    /// Returns the programs and modules that this machine lacks.
+    pub fn missing_needs(&self) -> &[Missing] {
+        &self.missing
+    }
+
+    /// Returns what else prevents the run, one sentence each: devices and files that do not exist,
+    /// consents that were not given, needs that no package supplies.
+    pub fn obstacles(&self) -> Vec<String> {
+        let also = self.also.iter().map(|error| format!("{error:#}"));
+        self.absent.iter().cloned().chain(also).collect()
+    }
+
     /// Fails if anything is lacking.
     pub fn met(&self, scenario: &Scenario) -> Result<()> {
         self.missing_summary(scenario).map_or(Ok(()), |all| Err(self.refusal(all).into()))

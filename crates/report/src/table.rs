@@ -90,7 +90,7 @@ impl LeftOut {
 }
 
 impl TextTable {
-    pub(super) fn named_table(name: &'static str) -> TextTable {
+    pub fn named_table(name: &'static str) -> TextTable {
         TextTable { name, columns: Vec::new() }
     }
 

@@ -4,6 +4,7 @@ use crate::observer::Observer;
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::step_output::StepOutput;
+use iotax_units::harmless::escape_line;
 use std::path::{Path, PathBuf};
 
 /// Short description of what undoing does.
@@ -51,6 +52,13 @@ pub trait Operation {
     /// Describes exactly what the operation does, for the output of `plan` and for readers of the
     /// journal.
     fn describe(&self) -> String;
+
+    /// Returns the commands by which a person would do the operation, for `plan --commands`. The
+    /// device that it makes is assigned to the shell variable `out`. By default it is a comment
+    /// with what iotax does itself.
+    fn commands_by_hand(&self, _out: &str) -> Vec<String> {
+        vec![format!("# by iotax itself: {}", escape_line(&self.describe()))]
+    }
 
     /// Returns what the operation destroys and undo cannot bring back, in words; `None` if nothing.
     fn irreversible_effect(&self) -> Option<String> {

@@ -1,7 +1,8 @@
 //! Plans of preconditioning: what it writes before anything is measured and how long that takes, as
 //! far as it is known.
 
-use super::{View, long_time};
+use super::View;
+use super::effort::long_time;
 use anyhow::Result;
 use iotax_model::scenario::precondition::LEAST_ROUNDS;
 use iotax_model::scenario::{DriveRatings, Scenario, SteadyLimit, Workload};
@@ -41,7 +42,7 @@ fn passes(view: &View, scenario: &Scenario, batch: &Batch) -> String {
         None => "how much run finds out".to_owned(),
     };
     let what = format!(
-        "{place}write {each}{} {often} in order, in blocks of {}, before the visits begin: {bytes}, {}",
+        "{place}write {each}{} {often} in order, in blocks of {}, before anything is measured: {bytes}, {}",
         batch.drive_names(),
         show_bytes(BLOCK),
         pass_time_words(scenario, batch)

@@ -4,8 +4,9 @@
 
 use super::{
     LINK, Store, TARGET, backstore, has_store, load_target_modules, make_store, remove_store,
+    store_by_hand, target_modules,
 };
-use crate::export;
+use crate::export::{self, echo_by_hand};
 use crate::plain_file::write_sysfs;
 use crate::refusal::NothingMade;
 use crate::settings::{self, ThingSettings};
@@ -43,9 +44,7 @@ pub fn folder(iqn: &str) -> PathBuf {
 /// part.
 pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     check_iscsi_target(target)?;
-    let modules: &[&str] =
-        if target.iser { &["iscsi_target_mod", "ib_isert"] } else { &["iscsi_target_mod"] };
-    load_target_modules(modules)?;
+    load_target_modules(modules(target.iser))?;
     let store = make_store(&target.store)?;
     for (name, value) in target.attributes {
         write_sysfs(&store.join("attrib").join(name), value).with_context(|| {
@@ -71,6 +70,38 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     listen(&group, target)?;
     write_sysfs(&group.join("enable"), "1")?;
     Ok(made.then(fabric))
+}
+
+/// Returns the commands that do what [`export`] does.
+pub fn export_by_hand(target: &IscsiTarget) -> Vec<String> {
+    let group = folder(target.iqn).join("tpgt_1");
+    let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
+    let (mapped, store) = (acl.join("lun_0"), backstore(target.store.block, target.store.name));
+    let portal = group.join("np").join(target.portal.to_string());
+    let mut lines = export::load_by_hand(&target_modules(modules(target.iser)));
+    lines.extend(store_by_hand(&target.store));
+    let attributes = target.attributes.iter();
+    lines.extend(
+        attributes.map(|(name, value)| echo_by_hand(value, &store.join("attrib").join(name))),
+    );
+    lines.extend([
+        export::folders_by_hand([lun.as_path()]),
+        export::link_by_hand(&store, &lun.join(LINK)),
+        echo_by_hand("0", &group.join("attrib/authentication")),
+        echo_by_hand("0", &group.join("attrib/generate_node_acls")),
+        export::folders_by_hand([mapped.as_path(), &portal]),
+        export::link_by_hand(&lun, &mapped.join(LINK)),
+        echo_by_hand(if target.store.read_only { "1" } else { "0" }, &mapped.join("write_protect")),
+    ]);
+    if target.iser {
+        lines.push(echo_by_hand("1", &portal.join("iser")));
+    }
+    lines.push(echo_by_hand("1", &group.join("enable")));
+    lines
+}
+
+fn modules(iser: bool) -> &'static [&'static str] {
+    if iser { &["iscsi_target_mod", "ib_isert"] } else { &["iscsi_target_mod"] }
 }
 
 fn check_iscsi_target(target: &IscsiTarget) -> Result<()> {

@@ -22,13 +22,13 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "slice",
         value: "TIME|auto",
-        help: "Length of a slice; auto: a pilot chooses",
+        help: "Length of one measured slice; auto: a short test run chooses",
         set: |spec, word| slice(word).map(|ns| spec.slice_ns = ns),
     },
     KeyDef {
         name: "precision",
         value: "PERCENT",
-        help: "Stop when the half-width of each individual comparison is this small",
+        help: "Stop when every comparison is known to within this: its interval of 95 % is at most +- this wide",
         set: |spec, word| percent(word).map(|fraction| spec.precision = fraction),
     },
     KeyDef {
@@ -55,13 +55,13 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "visits",
         value: "N",
-        help: "Number of visits per stack, if stacks must take turns",
+        help: "How often each stack is set up and measured, if stacks must take turns",
         set: |spec, word| visits(word).map(|visits| spec.visits = visits),
     },
     KeyDef {
         name: "matched_rate",
         value: "PERCENT|off",
-        help: "Compare latencies at this percentage of the slowest stack's rate",
+        help: "Compare latencies also while all stacks run at one rate: this percentage of the slowest stack's",
         set: |spec, word| {
             matched_rate(word)
                 .map(|part| (spec.matched_rate, spec.matched_rate_given) = (part, true))
@@ -82,7 +82,7 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "regime",
         value: "burst|steady",
-        help: "Which writes count: all, or those after the caches are full",
+        help: "Which writes count: all as they come, or those after the write caches are full",
         set: |spec, word| regime(word).map(|regime| spec.regime = regime),
     },
     KeyDef {

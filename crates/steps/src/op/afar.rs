@@ -31,6 +31,12 @@ impl Operation for MakeFileAfar {
         )
     }
 
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let (path, bytes) = (shell::path(&self.path), self.bytes);
+        let fill = format!("head -c {bytes} /dev/urandom > {path}");
+        vec![format!("ssh {} {}", shell::quote_word(&self.host), shell::quote_word(&fill))]
+    }
+
     fn undo_summary(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let file = format!("{} on {}", self.path.display(), self.host);
         Some(Undoing::of_file(file, made.is_some_and(|made| made.reused)))

@@ -25,6 +25,10 @@ impl Operation for LimitArc {
         format!("zfs_arc_max = {} ({})", self.bytes, show_bytes(self.bytes))
     }
 
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        vec![format!("echo {} > /sys/module/zfs/parameters/zfs_arc_max", self.bytes)]
+    }
+
     fn observe(&mut self, machine: &dyn Observer) {
         if let Some(MachineAnswer::Arc(limit)) = machine.ask_machine(MachineQuestion::Arc) {
             self.was = limit;

@@ -54,6 +54,13 @@ impl Operation for CreateArray {
         format!("mdadm {} {}", words.join(" "), members.join(" "))
     }
 
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        let members = self.members.iter().map(ToString::to_string);
+        let words = ["mdadm".to_owned()].into_iter().chain(md::create_words(self)).chain(members);
+        let array = shell::quote_word(&format!("/dev/md/{}", self.name));
+        vec![shell::quote_line(words), format!("{out}={array}")]
+    }
+
     fn irreversible_effect(&self) -> Option<String> {
         Some(held_is_lost(&self.members))
     }

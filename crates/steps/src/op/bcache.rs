@@ -275,6 +275,20 @@ impl Operation for MakeBcache {
         format!("make-bcache {words} --cache {} --bdev {}; {settings}", self.fast, self.slow)
     }
 
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        let (slow, fast) = (self.slow.to_string(), self.fast.to_string());
+        let set = self.set();
+        let words = ["make-bcache".to_owned()].into_iter().chain(self.make_bcache_args());
+        let words = words.chain(["--cache", &fast, "--bdev", &slow].map(str::to_owned));
+        let mut lines = vec![shell::quote_line(words)];
+        lines.extend(self.settings_written().iter().map(|(on_slow, file, value)| {
+            let folder = if *on_slow { set.join("bdev0") } else { set.clone() };
+            format!("echo {} > {}", shell::quote_word(value), shell::path(folder.join(file)))
+        }));
+        lines.push(format!("{out}=/dev/$(ls {}/bdev0/dev | head -n 1)", shell::path(&set)));
+        lines
+    }
+
     fn irreversible_effect(&self) -> Option<String> {
         Some(format!("all data on {} and {} is lost", self.slow, self.fast))
     }

@@ -24,6 +24,10 @@ impl Operation for MakeDirectory {
         format!("mkdir -m 0700 {}", self.path.display())
     }
 
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        vec![format!("mkdir -p -m 0700 {}", shell::path(&self.path))]
+    }
+
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.path)]
     }

@@ -7,6 +7,7 @@ use anyhow::Result;
 use iotax_drivers::md;
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::system::RealSystem;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,11 @@ impl ResourceChange for FailMember {
 impl Operation for FailMember {
     fn describe(&self) -> String {
         format!("mdadm {} --fail {} --remove", self.array, self.member)
+    }
+
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let (array, member) = (self.array.to_string(), self.member.to_string());
+        vec![shell::quote_line(["mdadm", &array, "--fail", &member, "--remove", &member])]
     }
 
     fn input_paths(&mut self) -> Vec<&mut PathRef> {

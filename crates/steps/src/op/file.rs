@@ -36,6 +36,11 @@ impl Operation for MakeFile {
         format!("create {} ({}{keep})", self.path.display(), iotax_units::show_size(self.bytes))
     }
 
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        // iotax's own marker, which follows the data, is left out.
+        vec![format!("truncate -s {} {}", self.bytes, shell::path(&self.path))]
+    }
+
     fn undo_summary(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let stays = self.keep || made.is_some_and(|made| made.reused);
         Some(Undoing::of_file(self.path.display(), stays))
@@ -171,6 +176,13 @@ pub struct FillFile {
 impl Operation for FillFile {
     fn describe(&self) -> String {
         format!("fill {} with {} of {}", self.file, iotax_units::show_size(self.bytes), self.data)
+    }
+
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let file = shell::quote_word(&self.file.to_string());
+        let bytes = self.bytes;
+        let dd = "bs=1M iflag=fullblock conv=notrunc,fsync";
+        vec![format!("head -c {bytes} /dev/urandom | dd of={file} {dd}")]
     }
 
     fn input_paths(&mut self) -> Vec<&mut PathRef> {

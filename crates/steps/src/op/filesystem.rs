@@ -45,26 +45,28 @@ impl MakeFilesystem {
         self.devices().map(ToString::to_string).collect::<Vec<_>>().join(between)
     }
 
-    /// Returns the command. It turns off discards: mkfs would first discard the whole device, which
-    /// the loop driver turns into holes in the backing file, and reads of holes measure nothing.
-    fn command(&self) -> Result<Command> {
+    /// Returns the options of mkfs. They turn off discards: mkfs would first discard the whole
+    /// device, which the loop driver turns into holes in the backing file, and reads of holes
+    /// measure nothing.
+    fn mkfs_words(&self) -> Result<Vec<String>> {
         let label = self.label.as_str();
-        let mut command = tool(format!("mkfs.{}", self.kind), [""; 0]);
-        match self.kind.as_str() {
-            "xfs" => command.args(["-q", "-K", "-f", "-L", label]),
+        let words: &[&str] = match self.kind.as_str() {
+            "xfs" => &["-q", "-K", "-f", "-L", label],
             // Lazy initialisation would write in the background while slices are measured.
-            "ext4" => command.args([
-                "-q",
-                "-F",
-                "-E",
-                "nodiscard,lazy_itable_init=0,lazy_journal_init=0",
-                "-L",
-                label,
-            ]),
-            "btrfs" => command.args(["--quiet", "--nodiscard", "--force", "--label", label]),
+            "ext4" => {
+                &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", "-L", label]
+            }
+            "btrfs" => &["--quiet", "--nodiscard", "--force", "--label", label],
             other => bail!("unknown file system \"{other}\""),
         };
-        command.args(&self.options);
+        let program = format!("mkfs.{}", self.kind);
+        let words = words.iter().map(|word| (*word).to_owned());
+        Ok(std::iter::once(program).chain(words).chain(self.options.iter().cloned()).collect())
+    }
+
+    fn command(&self) -> Result<Command> {
+        let words = self.mkfs_words()?;
+        let mut command = tool(&words[0], &words[1..]);
         for device in self.devices() {
             command.arg(device.resolved_path()?);
         }
@@ -81,6 +83,14 @@ impl Operation for MakeFilesystem {
             self.label,
             self.joined_devices(" ")
         )
+    }
+
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let devices = shell::quote_line(self.devices().map(ToString::to_string));
+        match self.mkfs_words() {
+            Ok(words) => vec![format!("{} {devices}", shell::quote_line(words))],
+            Err(why) => vec![format!("# {why:#}")],
+        }
     }
 
     fn irreversible_effect(&self) -> Option<String> {
@@ -145,6 +155,16 @@ impl Operation for Mount {
             "mount -t {kind} -o {atime},nosuid,nodev{nodiscard}{others} {} {directory}",
             self.device
         )
+    }
+
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let atime = if self.relatime { "relatime" } else { "noatime" };
+        let nodiscard = if self.kind == "btrfs" { ",nodiscard" } else { "" };
+        let others: String = self.others.iter().map(|other| format!(",device={other}")).collect();
+        let options = format!("{atime},nosuid,nodev{nodiscard}{others}");
+        let (device, directory) = (self.device.to_string(), self.directory.display().to_string());
+        let words = ["mount", "-t", &self.kind, "-o", &options, &device, &directory];
+        vec![shell::quote_line(words)]
     }
 
     fn input_paths(&mut self) -> Vec<&mut PathRef> {

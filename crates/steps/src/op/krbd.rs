@@ -91,6 +91,11 @@ impl Operation for MapRbd {
         format!("rbd {}", self.rbd_map_args(true).join(" "))
     }
 
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        let words = ["rbd".to_owned()].into_iter().chain(self.rbd_map_args(true));
+        vec![format!("{out}=$({})", shell::quote_line(words))]
+    }
+
     fn observe(&mut self, machine: &dyn Observer) {
         let Self { conf, pool, image, .. } = &*self;
         self.before = match machine.ask_machine(MachineQuestion::CephImage { conf, pool, image }) {

@@ -39,6 +39,10 @@ impl Operation for ExportLibrbd {
         self.spawn.describe()
     }
 
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        self.spawn.commands_by_hand(out)
+    }
+
     fn own_resources<'a>(&'a self, made: &'a StepOutput) -> Vec<Own<'a>> {
         [self.spawn.own_resources(made), vec![Own::InFolder(&self.file)]].concat()
     }

@@ -41,6 +41,17 @@ impl Operation for MakeLinear {
         format!("dmsetup create {}{read_only}: linear {}", self.name, parts.join(", "))
     }
 
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        let name = shell::quote_word(&self.name);
+        let read_only = if self.read_only { " --readonly" } else { "" };
+        let rows = dm::table_rows(&self.stretches).into_iter().map(|row| shell::quote_word(&row));
+        let rows: Vec<String> = rows.collect();
+        vec![
+            format!("printf '%s\\n' {} | dmsetup create {name}{read_only}", rows.join(" ")),
+            format!("{out}={}", shell::path(format!("/dev/mapper/{}", self.name))),
+        ]
+    }
+
     fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.stretches.iter_mut().map(|stretch| &mut stretch.device).collect()
     }

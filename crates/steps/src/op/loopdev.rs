@@ -34,15 +34,24 @@ impl AttachLoop {
     }
 }
 
+impl AttachLoop {
+    fn losetup_words(&self) -> Vec<String> {
+        let direct = format!("--direct-io={}", if self.direct_io { "on" } else { "off" });
+        let (size, backing) = (self.bytes.to_string(), self.backing.to_string());
+        let words = ["losetup", "--find", "--show", "--sizelimit", &size, &direct];
+        let read_only: &[&str] = if self.read_only { &["--read-only"] } else { &[] };
+        [&words[..], read_only, &[&backing]].concat().into_iter().map(str::to_owned).collect()
+    }
+}
+
 impl Operation for AttachLoop {
     fn describe(&self) -> String {
-        format!(
-            "losetup --find --show --sizelimit {} --direct-io={}{} {}",
-            self.bytes,
-            if self.direct_io { "on" } else { "off" },
-            if self.read_only { " --read-only" } else { "" },
-            self.backing
-        )
+        self.losetup_words().join(" ")
+    }
+
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        let words = self.losetup_words();
+        vec![format!("{out}=$({})", shell::quote_line(words))]
     }
 
     fn input_paths(&mut self) -> Vec<&mut PathRef> {

@@ -194,6 +194,23 @@ impl Operation for MakeLvm {
         std::iter::once(group).chain(lines).collect::<Vec<_>>().join("; ")
     }
 
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        let names: Vec<String> = self.members.iter().map(ToString::to_string).collect();
+        let size = size_word(self.member_bytes, format!("{}b", self.member_bytes));
+        let members = shell::quote_line(&names);
+        let extents = ["--setautoactivation", "n", "--physicalextentsize", "4m", &self.name];
+        let mut lines = vec![
+            format!(
+                "pvcreate -ff -y --setphysicalvolumesize {} {members}",
+                shell::quote_word(&size)
+            ),
+            format!("vgcreate {} {members}", shell::quote_line(extents)),
+        ];
+        lines.extend(self.commands_on(&names).iter().map(shell::quote_line));
+        lines.push(format!("{out}={}", shell::quote_word(&format!("/dev/{}/{VOLUME}", self.name))));
+        lines
+    }
+
     fn irreversible_effect(&self) -> Option<String> {
         Some(held_is_lost(&self.members))
     }

@@ -78,6 +78,15 @@ impl Operation for MakeBridge {
         format!("ip link add {} type bridge, with {}", self.name, self.net())
     }
 
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let name = shell::quote_word(&self.name);
+        vec![
+            format!("ip link add name {name} type bridge stp_state 0 forward_delay 0"),
+            format!("ip addr add {} dev {name}", self.net()),
+            format!("ip link set dev {name} up"),
+        ]
+    }
+
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
@@ -120,6 +129,15 @@ impl Operation for MakeTap {
             "ip tuntap add dev {} mode tap{queues}; ip link set {0} master {}",
             self.name, self.bridge
         )
+    }
+
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let (name, bridge) = (shell::quote_word(&self.name), shell::quote_word(&self.bridge));
+        let queues = if self.multi_queue { " multi_queue" } else { "" };
+        vec![
+            format!("ip tuntap add dev {name} mode tap{queues}"),
+            format!("ip link set dev {name} master {bridge} up"),
+        ]
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

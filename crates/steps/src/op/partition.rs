@@ -46,6 +46,10 @@ impl Operation for MakePartition {
         )
     }
 
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        partition::create_by_hand(self, out)
+    }
+
     fn irreversible_effect(&self) -> Option<String> {
         Some(format!("the beginning and the end of {} are lost", self.device))
     }

@@ -20,6 +20,10 @@ impl Operation for PassThrough {
         format!("bind {} to {} in place of {}", self.address, vfio::DRIVER, self.driver)
     }
 
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        vfio::hand_over_by_hand(self)
+    }
+
     fn observe(&mut self, machine: &dyn Observer) {
         if let Some(MachineAnswer::Queue(settings)) =
             machine.ask_machine(MachineQuestion::Queue(&self.disk))

@@ -13,6 +13,7 @@ use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
 use iotax_drivers::threads::{self, ServingThread};
 use iotax_remote::ssh;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,18 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathRef>
 impl Operation for Spawn {
     fn describe(&self) -> String {
         self.shown_command().join(" ")
+    }
+
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        let log = shell::path(&self.log);
+        let command = shell::quote_line(self.shown_command());
+        let mut lines = vec![format!("{command} > {log} 2>&1 &"), format!("{out}_pid=$!")];
+        lines.extend(
+            self.ready.as_ref().map(|socket| {
+                format!("while [ ! -S {} ]; do sleep 0.1; done", shell::path(socket))
+            }),
+        );
+        lines
     }
 
     fn input_paths(&mut self) -> Vec<&mut PathRef> {
@@ -187,6 +200,11 @@ impl RemoteAgent {
 impl Operation for RemoteAgent {
     fn describe(&self) -> String {
         format!("copy this iotax to {} over ssh and start it there as agent", self.host)
+    }
+
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let host = shell::quote_word(&self.host);
+        vec![format!("# by iotax itself: copies itself over ssh {host} and starts its agent there")]
     }
 
     fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {

@@ -7,6 +7,7 @@ use anyhow::Result;
 use iotax_drivers::md;
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::system::RealSystem;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 
 /// Runs `mdadm --zero-superblock` and `mdadm --add`.
@@ -33,6 +34,14 @@ impl Operation for Rebuild {
             self.array,
             member = self.member
         )
+    }
+
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let (array, member) = (self.array.to_string(), self.member.to_string());
+        vec![
+            shell::quote_line(["mdadm", "--zero-superblock", &member]),
+            shell::quote_line(["mdadm", &array, "--add", &member]),
+        ]
     }
 
     fn input_paths(&mut self) -> Vec<&mut PathRef> {

@@ -486,6 +486,11 @@ impl Operation for MakeByTool {
         self.shown_script(&self.commands.make, None)
     }
 
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let shown = self.shown_commands().into_iter().filter(|(key, _)| *key == "make");
+        shown.flat_map(|(_, lines)| lines).map(shell::quote_line).collect()
+    }
+
     fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.members.iter_mut().collect()
     }

@@ -11,11 +11,17 @@ use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
 use iotax_units::shell;
+use std::path::Path;
 
 impl Operation for ExportVhostScsi {
     fn describe(&self) -> String {
         let kind = if self.block { "iblock" } else { "fileio" };
         format!("export {} as LIO's {kind} {} to vhost-scsi {}", self.backing, self.name, self.wwn)
+    }
+
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let backing = self.backing.to_string();
+        lio::export_by_hand(&self.lun_on(Path::new(&backing)))
     }
 
     fn input_paths(&mut self) -> Vec<&mut PathRef> {

@@ -12,6 +12,7 @@ use iotax_host::block;
 use iotax_host::guard::admit::claim_device;
 use iotax_host::guard::signature::{self, uberblocks};
 use iotax_host::probe::Probe;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -90,6 +91,11 @@ fn zero_uberblocks(path: &Path) -> Result<()> {
 impl Operation for WipeSignatures {
     fn describe(&self) -> String {
         format!("wipefs --all --types {} {}, its partitions first", self.types(), self.device)
+    }
+
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let device = shell::quote_word(&self.device.to_string());
+        vec![format!("wipefs --all --types {} {device}", shell::quote_word(&self.types()))]
     }
 
     fn irreversible_effect(&self) -> Option<String> {

@@ -162,6 +162,17 @@ impl Operation for MakeZpool {
         commands.iter().map(|words| words.join(" ")).collect::<Vec<_>>().join("; ")
     }
 
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        let mut lines: Vec<String> =
+            self.commands("RUN", &self.names()).iter().map(shell::quote_line).collect();
+        let made = self.dataset();
+        let made = self
+            .volume()
+            .map_or(made, |volume| Path::new("/dev/zvol").join(&self.name).join(volume));
+        lines.push(format!("{out}={}", shell::path(made)));
+        lines
+    }
+
     fn irreversible_effect(&self) -> Option<String> {
         Some(format!("all data on {} is lost", self.names().join(", ")))
     }

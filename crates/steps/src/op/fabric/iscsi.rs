@@ -63,6 +63,11 @@ impl Operation for ExportIscsi {
         )
     }
 
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let backing = self.backing.to_string();
+        target::export_by_hand(&self.target(Path::new(&backing)))
+    }
+
     fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.backing]
     }
@@ -113,6 +118,10 @@ impl Operation for ConnectIscsi {
         format!(
             "iscsiadm: log in to {iqn} at {portal} by {transport} as {initiator} (iface {iface}){settings}"
         )
+    }
+
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        iscsi::login_by_hand(self, out)
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

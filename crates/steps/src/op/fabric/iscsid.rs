@@ -10,6 +10,7 @@ use iotax_drivers::process::process_of_tag;
 use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::{RealSystem, host_probe};
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -45,6 +46,16 @@ impl StartIscsid {
 impl Operation for StartIscsid {
     fn describe(&self) -> String {
         format!("{}, unless an iscsid runs", self.command().join(" "))
+    }
+
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        let names = shell::path(self.names());
+        let daemon = shell::quote_line(self.command());
+        vec![
+            "mkdir -p /run/lock/iscsi".to_owned(),
+            format!("echo InitiatorName=iqn.2026-01.invalid.iotax:unused > {names}"),
+            format!("pidof iscsid > /dev/null || {{ {daemon} & {out}_pid=$!; }}"),
+        ]
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

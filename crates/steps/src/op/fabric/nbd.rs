@@ -58,6 +58,10 @@ impl Operation for ExportNbd {
         self.spawn.describe()
     }
 
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        self.spawn.commands_by_hand(out)
+    }
+
     fn input_paths(&mut self) -> Vec<&mut PathRef> {
         self.spawn.belows.iter_mut().chain([&mut self.backing]).collect()
     }
@@ -118,6 +122,21 @@ impl Operation for ConnectNbd {
     fn describe(&self) -> String {
         let Self { name, server, connections, .. } = self;
         format!("nbd-client: connect to {name} at {server} ({connections} x)")
+    }
+
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        let words = nbd::nbd_client_args(
+            &self.name,
+            self.server.borrowed(),
+            self.connections,
+            Path::new("/dev/nbd0"),
+        );
+        vec![
+            "modprobe nbd".to_owned(),
+            "# /dev/nbd0, or another one that is free".to_owned(),
+            format!("nbd-client {}", shell::quote_line(words)),
+            format!("{out}=/dev/nbd0"),
+        ]
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

@@ -30,6 +30,10 @@ impl Operation for ExportNvmf {
         )
     }
 
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        nvmet::export_by_hand(self)
+    }
+
     fn input_paths(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.device]
     }
@@ -74,6 +78,10 @@ impl Operation for ConnectNvmf {
             "nvme: connect to {nqn} by {transport}{} as {host_nqn}{options}",
             address_words(self.at)
         )
+    }
+
+    fn commands_by_hand(&self, out: &str) -> Vec<String> {
+        nvmf::connect_by_hand(self, out)
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

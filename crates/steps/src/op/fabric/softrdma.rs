@@ -60,6 +60,32 @@ impl Operation for SoftRdma {
         }
     }
 
+    fn commands_by_hand(&self, _: &str) -> Vec<String> {
+        let names = self.names();
+        let RdmaNames { rdma, card, peer } = &names;
+        let load = "modprobe rdma_rxe".to_owned();
+        let add = |card: &str| format!("rdma link add {rdma} type rxe netdev {card}");
+        let card_of = |query: &str| format!("card=$(ip -o {query} | awk '{{ print $2 }}')");
+        match &self.on {
+            RdmaOn::Own(address, prefix) => vec![
+                load,
+                format!("ip link add {card} type veth peer name {peer}"),
+                format!("ip addr add {address}/{prefix} dev {card}"),
+                format!("ip link set {card} up; ip link set {peer} up"),
+                add(card),
+            ],
+            RdmaOn::At(address) => {
+                let found = card_of(&format!("addr show to {address}"));
+                vec!["# unless that card has an RDMA device".to_owned(), load, found, add("$card")]
+            }
+            RdmaOn::Toward(address) => {
+                let route = format!("ip -o route get {address}");
+                let found = format!("card=$({route} | sed 's/.* dev //; s/ .*//')");
+                vec!["# unless that card has an RDMA device".to_owned(), load, found, add("$card")]
+            }
+        }
+    }
+
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Part(&self.short)]
     }
