@@ -284,7 +284,7 @@ fn this_host_and_others_load_together() {
         "what the run made is removed, theirs is kept"
     );
     let shown = words(&run(&["report", "last", "-v"]));
-    assert!(shown.contains("places of each of 2") && shown.contains("ssh:elsewhere "), "{shown}");
+    assert!(shown.contains("Places of each of 2") && shown.contains("ssh:elsewhere "), "{shown}");
 
     // Writes go to both: to our own file here, and there only with a consent, which a file cannot
     // have.

@@ -80,5 +80,5 @@ fn flushes_keep_a_level_of_their_own() {
         assert_eq!(workload["slo"][at]["level"], level, "{}", workload["slo"]);
         assert_eq!(workload["slo"][at]["verdict"], "kept", "{}", workload["slo"]);
     }
-    says(&rig.expect(0, &["report", "last", "-v"]), &["latency of fsync and fdatasync"]);
+    says(&rig.expect(0, &["report", "last", "-v"]), &["Latency of fsync and fdatasync"]);
 }

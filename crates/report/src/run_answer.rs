@@ -93,7 +93,7 @@ fn sentence(findings: &Findings) -> String {
 mod tests {
     use super::*;
     use iotax_analysis::{RunData, findings, twin};
-    use iotax_stats::{Concludes, Refusal};
+    use iotax_stats::Concludes;
 
     fn answer(run: &RunData) -> RunAnswer {
         run_answer(&findings(run))
