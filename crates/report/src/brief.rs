@@ -31,7 +31,7 @@ pub const LINES: usize = 25;
 pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
     let width = width.max(terminal::NARROWEST);
     let top = top(findings, width);
-    let verdicts = verdicts_of(findings);
+    let verdicts = verdict_sentences(findings);
     let table = OneTable::from_findings(findings);
     let closing = |marks: &str| closing(findings, command, marks, width);
     // The marks of a table take at most one line.
@@ -137,7 +137,7 @@ fn is_at_top(findings: &Findings, warning: &WarningReport) -> bool {
 /// Returns the conclusions, the most important first: wrong or lost data, sweeps as a whole,
 /// differences in throughput by size, cases without a difference, unresolved cases, and then the
 /// same for latency and CPU time. The headline is not repeated.
-fn verdicts_of(findings: &Findings) -> Vec<String> {
+pub fn verdict_sentences(findings: &Findings) -> Vec<String> {
     let mut all: Vec<(u8, f64, String)> = Vec::new();
     let headline = findings.headline.as_deref().unwrap_or_default();
     for said in durability::trial_sentences(findings)
