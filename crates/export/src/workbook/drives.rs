@@ -68,6 +68,7 @@ fn draw_bounds(pen: &mut SheetPen, run: &ExportedRun, title: &str) -> Result<(),
     chart.push_series(series.set_categories((pen.name, spot.first, 0, spot.last, 1)));
     chart.y_axis().set_num_format("0%").set_min(0);
     chart.legend().set_hidden();
+    pen.make_room_for(table.rows.len());
     pen.chart(&mut chart)
 }
 

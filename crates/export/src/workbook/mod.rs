@@ -80,10 +80,11 @@ fn loads(run: &ExportedRun) -> impl Iterator<Item = (&WorkloadFindings, Option<&
     run.findings.workloads.iter().map(move |load| (load, defined(&load)))
 }
 
-/// Returns the title of a part of a sheet, with the run's id if there are several runs.
+/// Returns the title of a part of a sheet, with the run's id if there are several runs, and with a
+/// warning if figures are emulated.
 fn part_title(runs: &[ExportedRun], run: &ExportedRun, title: &str) -> String {
-    match runs.len() {
-        1 => title.to_owned(),
-        _ => format!("{}: {title}", run.findings.run.id),
-    }
+    let id = if runs.len() > 1 { format!("{}: ", run.findings.run.id) } else { String::new() };
+    let is_emulated = !run.findings.emulated.is_empty();
+    let emulated = if is_emulated { " (emulated: not representative)" } else { "" };
+    format!("{id}{title}{emulated}")
 }

@@ -15,6 +15,11 @@ const HELPERS: u16 = 300;
 /// Height of a chart, in rows of 20 pixels.
 const CHART_ROWS: u32 = 20;
 const CHART_WIDTH: u32 = 960;
+const WIDEST_CHART: u32 = 1_900;
+/// Width of a name along the axis of a chart.
+const NAME_WIDTH: u32 = 48;
+/// Width in pixels of what is readable on a page in landscape.
+const PAGE_WIDTH: usize = 2_000;
 /// Longest text of a cell in characters. Excel accepts 32,767 units, two for some characters.
 const LONGEST_TEXT: usize = 16_383;
 /// Widths of columns, in characters.
@@ -42,6 +47,7 @@ pub struct SheetPen {
     pub row: u32,
     widths: Vec<usize>,
     helper: u16,
+    chart_width: u32,
     /// Numbers of all cells, also of results of formulas.
     numbers: HashMap<(u32, u16), f64>,
 }
@@ -52,7 +58,8 @@ impl SheetPen {
         sheet.set_name(name)?.set_landscape().set_paper_size(9).set_print_fit_to_pages(1, 0);
         sheet.set_screen_gridlines(false).set_footer("&L&A&RPage &P of &N");
         let (widths, numbers) = (Vec::new(), HashMap::new());
-        let mut pen = SheetPen { sheet, name, row: 0, widths, helper: HELPERS, numbers };
+        let (row, helper, chart_width) = (0, HELPERS, CHART_WIDTH);
+        let mut pen = SheetPen { sheet, name, row, widths, helper, chart_width, numbers };
         pen.write_text(0, 0, title, &Format::new().set_bold().set_font_size(14))?;
         pen.row = 1;
         Ok(pen)
@@ -92,6 +99,8 @@ impl SheetPen {
     /// Writes a table at the left, and leaves a row free below it.
     pub fn table(&mut self, table: &BookTable) -> Result<TableSpot, XlsxError> {
         let head = self.row;
+        // Remarks run on to the right where tables above have a narrow column.
+        let above = self.widths.len();
         let format = Format::new()
             .set_bold()
             .set_text_wrap()
@@ -110,8 +119,7 @@ impl SheetPen {
         for (row, cells) in (head + 1..).zip(&table.rows) {
             for ((col, cell), column) in (0..).zip(cells).zip(&table.columns) {
                 self.write_cell(row, col, cell, column.form)?;
-                // Remarks come last and may run on to the right.
-                if column.head != REMARKS {
+                if column.head != REMARKS || usize::from(col) >= above {
                     self.widen(col, cell_width(cell, column.form));
                 }
             }
@@ -203,8 +211,27 @@ impl SheetPen {
 
     /// Places a chart in the room that begins with this row.
     pub fn chart_at(&mut self, row: u32, chart: &mut Chart) -> Result<(), XlsxError> {
-        chart.set_width(CHART_WIDTH).set_height(CHART_ROWS * 20 - 20).show_hidden_data();
+        chart.set_width(self.chart_width).set_height(CHART_ROWS * 20 - 20).show_hidden_data();
         self.sheet.insert_chart(row, 0, chart)?;
+        Ok(())
+    }
+
+    /// Makes the charts that follow wide enough for so many names along the axis.
+    pub fn make_room_for(&mut self, names: usize) {
+        let wanted = u32::try_from(names).unwrap_or(u32::MAX).saturating_mul(NAME_WIDTH);
+        self.chart_width = self.chart_width.max(wanted.min(WIDEST_CHART));
+    }
+
+    /// Sets what is printed: all columns and charts, on one page or more beside each other.
+    fn set_print_area(&mut self) -> Result<(), XlsxError> {
+        let (mut pixels, mut last) = (0, 0);
+        while pixels < self.chart_width as usize || usize::from(last) < self.widths.len() {
+            pixels += 7 * self.widths.get(usize::from(last)).unwrap_or(&8) + 12;
+            last += 1;
+        }
+        self.sheet.set_print_area(0, 0, self.row, last - 1)?;
+        let pages = pixels.div_ceil(PAGE_WIDTH).clamp(1, 4);
+        self.sheet.set_print_fit_to_pages(pages as u16, 0);
         Ok(())
     }
 
@@ -219,6 +246,9 @@ impl SheetPen {
     pub fn finish(mut self, frozen: (u32, u16)) -> Result<Worksheet, XlsxError> {
         for (col, width) in (0..).zip(&self.widths) {
             self.sheet.set_column_width(col, *width as f64 + 1.0)?;
+        }
+        if !self.widths.is_empty() {
+            self.set_print_area()?;
         }
         self.sheet.set_freeze_panes(frozen.0, frozen.1)?;
         Ok(self.sheet)

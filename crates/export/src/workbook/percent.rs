@@ -129,6 +129,7 @@ fn draw_run(
         chart.push_series(&bars(pen, column, load)?);
     }
     chart.y_axis().set_num_format("0%").set_min(0);
+    pen.make_room_for(table.rows.len());
     pen.chart(&mut chart)
 }
 
@@ -236,7 +237,14 @@ fn choices(
     pen.write_text(top + 1, 1, default, &input)?;
     let list = DataValidation::new().allow_list_formula(Formula::new(format!("={stacks}")));
     pen.sheet.add_data_validation(top, 1, top, 1, &list)?;
-    let list = DataValidation::new().allow_list_strings(figures)?;
+    // Names of figures have commas, which a list in the cell itself would be cut at.
+    let names = pen.helper_column()?;
+    for (row, head) in (top..).zip(figures) {
+        pen.write_text(row, names, head, &plain)?;
+    }
+    let last = top + figures.len().saturating_sub(1) as u32;
+    let names = cell_range_absolute(top, names, last, names);
+    let list = DataValidation::new().allow_list_formula(Formula::new(format!("={names}")));
     pen.sheet.add_data_validation(top + 1, 1, top + 1, 1, &list)?;
     let (name, first) = (row_col_to_cell_absolute(top, 1), spot.first);
     let number = format!("=SUMPRODUCT(EXACT({stacks},{name})*(ROW({stacks})-{first}))");

@@ -51,6 +51,7 @@ fn draw_run(pen: &mut SheetPen, found: &PublishedFindings, title: &str) -> Resul
         chart.push_series(series.set_categories(names));
     }
     chart.y_axis().set_num_format("0%").set_min(0);
+    pen.make_room_for(table.rows.len());
     pen.chart(&mut chart)
 }
 

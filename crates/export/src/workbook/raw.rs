@@ -5,6 +5,7 @@ use super::BookSheet;
 use super::cells::{BookCell, BookTable, CellForm, REMARKS};
 use super::pen::SheetPen;
 use iotax_model::record::{SampleValue, Slice};
+use iotax_units::harmless::escape_line;
 use iotax_units::{distinct, grouped};
 use rust_xlsxwriter::{Table, TableColumn, TableStyle, Worksheet, XlsxError};
 
@@ -12,6 +13,8 @@ pub(super) const SHEET: BookSheet =
     BookSheet { about: "every slice of the record, as a table to filter", draw };
 
 const MOST_ROWS: usize = 100_000;
+/// Longest head of a column in characters. Excel accepts 255.
+const LONGEST_HEAD: usize = 200;
 
 fn draw(runs: &[ExportedRun]) -> Result<Option<Worksheet>, XlsxError> {
     draw_rows(runs, MOST_ROWS)
@@ -61,7 +64,8 @@ fn slice_table(runs: &[ExportedRun], most: usize) -> BookTable {
     let metrics = distinct(numbers.map(|one| (one.metric.as_str(), one.unit.as_str())));
     for (metric, unit) in &metrics {
         let unit = if *unit == "1" { String::new() } else { format!(", {unit}") };
-        table.column(&format!("{metric}{unit}"), CellForm::Plain);
+        let head = escape_line(&format!("{metric}{unit}"));
+        table.column(&unique_head(&table, head), CellForm::Plain);
     }
     table.column(REMARKS, CellForm::Text);
     for run in runs {
@@ -72,6 +76,15 @@ fn slice_table(runs: &[ExportedRun], most: usize) -> BookTable {
         table.rows.extend(rows);
     }
     table
+}
+
+/// Returns a head that no column has yet, as Excel demands of a table, whatever its letters' case.
+fn unique_head(table: &BookTable, head: String) -> String {
+    let mut head: String = head.chars().take(LONGEST_HEAD).collect();
+    while table.columns.iter().any(|one| one.head.to_lowercase() == head.to_lowercase()) {
+        head.push('\'');
+    }
+    head
 }
 
 fn slice_row(run: &str, begin_ns: u64, slice: &Slice, metrics: &[(&str, &str)]) -> Vec<BookCell> {

@@ -65,6 +65,7 @@ fn draw(runs: &[ExportedRun]) -> Result<Option<Worksheet>, XlsxError> {
     pen.sheet.set_column_hidden(last_column(&table))?.set_paper_size(8);
     pen.sheet.autofilter(spot.head, 0, spot.last, last_column(&table) - 1)?;
     pen.sheet.set_repeat_rows(spot.head, spot.head)?;
+    pen.sheet.set_repeat_columns(0, names(runs) as u16 - 2)?;
     pen.finish((spot.first, names(runs) as u16)).map(Some)
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use calamine::{Data, Range, Reader, Xlsx};
 use iotax_analysis::{RunData, findings, twin};
+use iotax_model::record::{Better, SampleValue, SliceSample};
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
@@ -39,7 +40,7 @@ fn number(cell: &Data) -> Option<f64> {
     }
 }
 
-/// Writes the workbook of every fixture to the folder that IOTAX_PAGES names, to be looked at.
+/// With IOTAX_PAGES it also writes the workbooks to that folder, to be looked at.
 #[test]
 fn sheets_appear_where_a_run_has_something_for_them() {
     let cases: [(&str, fn() -> RunData, &[&str]); 6] = [
@@ -108,6 +109,8 @@ fn names_that_look_like_formulas_are_text() {
     for load in &mut run.findings.workloads {
         load.rows[1].stack = hostile.to_owned();
     }
+    let odd = SliceSample::new("Run", "1", Better::Higher, SampleValue::Value(1.0));
+    run.data.slices[0].samples.push(odd);
     run.findings.run.command = "@SUM(1)\u{0}".to_owned();
     let mut book = ReadBook::from_runs(&[run]);
     let shown = "=HYPERLINK(\"x\",\"<&\\u{1b}[2J\")";
@@ -117,6 +120,7 @@ fn names_that_look_like_formulas_are_text() {
         let formulas = book.0.worksheet_formula(sheet).unwrap();
         assert!(!formulas.used_cells().any(|(.., text)| text.contains("HYPERLINK")), "{sheet}");
     }
+    assert_eq!(number(&book.rows("Raw", "load")[0]["Run'"]), Some(1.0));
     let first = book.cells("Read me");
     assert!(first.used_cells().any(|(.., cell)| *cell == "@SUM(1)\\u{0}"));
 }
