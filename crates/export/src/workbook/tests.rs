@@ -40,10 +40,13 @@ fn number(cell: &Data) -> Option<f64> {
     }
 }
 
+/// A fixture by its name, and sheets that its workbook has.
+type SheetCase = (&'static str, fn() -> RunData, &'static [&'static str]);
+
 /// With IOTAX_PAGES it also writes the workbooks to that folder, to be looked at.
 #[test]
 fn sheets_appear_where_a_run_has_something_for_them() {
-    let cases: [(&str, fn() -> RunData, &[&str]); 6] = [
+    let cases: [SheetCase; 6] = [
         ("bill", twin::bill, &["% of baseline", "Bill", "Grid", "Percentiles", "Over time"]),
         ("tables", twin::tables, &["% of baseline", "Grid", "Published", "Percentiles"]),
         ("grid", twin::grid, &["Sweeps"]),
