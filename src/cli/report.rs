@@ -62,8 +62,8 @@ impl ReportArgs {
 /// Arguments for the format of a report and its destination.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OutputArgs {
-    /// terminal, markdown, html, json, csv, slices, or iotax (the run itself, packed) [default: by
-    /// the extension of the output file, else terminal]
+    /// terminal, markdown, html, json, csv, slices, xlsx, or iotax (the run itself, packed)
+    /// [default: by the extension of the output file, else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
     /// On a terminal: every figure, reason, warning and limit; without it the verdicts and one
@@ -505,6 +505,7 @@ mod tests {
             ("x.md", "markdown"),
             ("x.json", "json"),
             ("x.slices.csv", "slices"),
+            ("x.xlsx", "xlsx"),
             ("x.txt", "terminal"),
             ("x", "terminal"),
         ] {
@@ -521,8 +522,9 @@ mod tests {
         let pdf = to(&folder.path().join("x.pdf"));
         let error = pdf.check_destination().unwrap_err().to_string();
         assert!(
-            error
-                .contains("unknown ending \"pdf\"; known are txt, md, html, json, csv, slices.csv"),
+            error.contains(
+                "unknown ending \"pdf\"; known are txt, md, html, json, csv, slices.csv, xlsx"
+            ),
             "{error}"
         );
         OutputArgs { format: Some("html".into()), ..pdf }.check_destination().unwrap();

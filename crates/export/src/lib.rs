@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod slices;
+mod workbook;
 
 use iotax_analysis::{Findings, RunData};
 use std::io::{Result, Write};
@@ -24,7 +25,7 @@ pub struct Exporter {
     pub write: fn(&[ExportedRun], &mut dyn Write) -> Result<()>,
 }
 
-pub const ALL: &[&Exporter] = &[&slices::EXPORTER];
+pub const ALL: &[&Exporter] = &[&slices::EXPORTER, &workbook::EXPORTER];
 
 pub fn by_name(name: &str) -> Option<&'static Exporter> {
     ALL.iter().copied().find(|exporter| exporter.name == name)

@@ -8,6 +8,8 @@ mod load_table;
 mod sweep_lines;
 mod verdict_lines;
 
+pub use verdict_lines::verdict_sentences;
+
 use super::document::Document;
 use super::ink::Ink;
 use super::table::{LeftOut, TextTable, capital, wrap_words};

@@ -23,6 +23,19 @@ pub(super) fn verdict_lines(findings: &Findings) -> Vec<VerdictSentence> {
     all
 }
 
+/// Returns all conclusions of a run, differences first, then cases without one, then unresolved
+/// ones.
+pub fn verdict_sentences(findings: &Findings) -> Vec<String> {
+    let mut all = durability::trial_sentences(findings);
+    all.extend(verification::read_back_sentences(findings));
+    let measured = findings.workloads.iter().filter(|workload| !sheet::is_empty(workload));
+    all.extend(measured.flat_map(verdicts::workload_sentences));
+    let order = |class: &str| ["cost", "gain", "none", "open"].iter().position(|one| *one == class);
+    all.retain(|one| one.class != "absent");
+    all.sort_by_key(|one| order(one.class));
+    all.into_iter().map(|one| one.text).collect()
+}
+
 /// Returns the sentence on the baseline beside the other stacks, if it differs from the baseline
 /// alone.
 fn interference_line(workload: &WorkloadFindings) -> Option<VerdictSentence> {
