@@ -34,7 +34,7 @@ fn recalculated_cells_are_the_figures_of_the_report() {
     let folder = tempfile::tempdir().unwrap();
     let runs = [exported(twin::bill())];
     let json = iotax_report::by_name("json").unwrap();
-    let report = (json.render)(&[runs[0].findings.clone()], &PageContext { width: 80 });
+    let report = (json.render)(&[runs[0].findings.clone()], &PageContext::of_width(80));
     let report: Value = serde_json::from_str(&report).unwrap();
     let book = folder.path().join("x.xlsx");
     std::fs::write(&book, workbook(&runs).unwrap()).unwrap();
