@@ -37,7 +37,12 @@ Examples:
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let mut doomed: Vec<DoomedRun> = Vec::new();
     for text in &args.run {
-        let folder = own_folder(&folder_with_journal(runs, text)?, "remove")?;
+        let found = folder_with_journal(runs, text)?;
+        if Path::new(text).is_symlink() || found.is_symlink() {
+            let why = format!("{text}: only the folder of a run is removed, never a link to it");
+            return Err(Failed::input(why).into());
+        }
+        let folder = own_folder(&found, "remove")?;
         if doomed.iter().all(|run| run.folder != folder) {
             doomed.push(DoomedRun::new(folder)?);
         }

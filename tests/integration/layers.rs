@@ -37,6 +37,7 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
         "a key of scenarios, records and sheets: what loads a workload",
         &[
             "against/differences.rs",
+            "analysis/src/history.rs",
             "report/src/sheet.rs",
             "scenario/check.rs",
             "scenario/toml.rs",
