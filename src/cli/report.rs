@@ -8,7 +8,7 @@ use iotax_analysis::{self as bill, Findings, RunData};
 use iotax_export::{self as export, ExportedRun};
 use iotax_model::scenario::error::Origin;
 use iotax_model::scenario::{measure, slo};
-use iotax_report::{self as report, PageContext, ReportPlaces};
+use iotax_report::{self as report, PageContext, ReportPlaces, TerminalLook};
 use iotax_store::{self as store, OpenedRun, RunLock};
 use iotax_units::exit::{DONE, Failed};
 use iotax_units::harmless::lines;
@@ -192,7 +192,8 @@ impl OutputArgs {
             return self.to.write_bytes(&|out| (exporter.write)(&stored, out));
         }
         // A file is read later and by others, and is not a terminal.
-        let of_file = PageContext::of_width(page.width);
+        let look = TerminalLook { colour: false, ..page.look };
+        let of_file = PageContext { look, ..*page };
         let page = if self.to.file().is_some() { &of_file } else { page };
         self.to.write_text(&match self.is_brief() {
             true => brief(runs, page, given)?,

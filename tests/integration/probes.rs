@@ -405,7 +405,10 @@ fn a_quota_of_cpu_time_is_named_and_leaves_no_verdict() {
     );
     says(&verdict, &["at_limit", "\"of_baseline\":false", &set]);
     let text = rig.expect(0, &["report", &rig.last_id()]);
-    says(&text, &["the difference is between two machines", "ran at a limit"]);
+    says(
+        &text,
+        &["the difference is between two machines", "A limit hides the cost of ssh:limited"],
+    );
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn ctrl_c_takes_down_and_keeps_what_was_measured() {
         "{short}"
     );
     let whole = rig.expect(0, &["report", "last", "--verbose"]);
-    assert!(!short.contains("\nStacks\n") && whole.contains("\nStacks\n"), "{whole}");
+    assert!(!short.contains("  Stacks\n") && whole.contains("\n  Stacks\n"), "{whole}");
     rig.expect(0, &["report", "last", "-o", "whole.txt"]);
     assert_eq!(std::fs::read_to_string(rig.path("whole.txt")).unwrap(), whole, "a file has all");
 }
