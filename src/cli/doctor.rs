@@ -507,7 +507,7 @@ mod tests {
     /// Without -v, as long as a screen at most.
     fn screen(diagnosis: &Diagnosis, required: &[String]) -> String {
         let text = short_diagnosis(diagnosis, required) + &to_try(diagnosis, Path::new("/srv"));
-        assert!(required.len() > 0 || text.lines().count() <= 24, "{text}");
+        assert!(!required.is_empty() || text.lines().count() <= 24, "{text}");
         assert!(
             text.lines().all(|line| line.chars().count() <= WIDTH || line.starts_with("Try: ")),
             "{text}"

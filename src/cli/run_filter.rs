@@ -125,7 +125,7 @@ pub fn contains(text: &str, word: &str) -> bool {
 }
 
 fn parse_since(text: &str) -> Result<Timestamp, String> {
-    parse_when(text, Timestamp::now(), |date| Some(date))
+    parse_when(text, Timestamp::now(), Some)
 }
 
 fn parse_until(text: &str) -> Result<Timestamp, String> {

@@ -38,7 +38,8 @@ fn bars_of_width(bill: &Bill, width: usize, look: TerminalLook) -> Option<TextTa
     bars.push(rate_bar(1.0 + total, -total, width, look));
     let mut lines: Vec<&BillLine> = bill.lines.iter().chain([&bill.total]).collect();
     let unexplained = change_in_percent(&bill.unexplained.ratio);
-    if unexplained.digits().is_some_and(|digits| digits.value.trim_matches(['0', '.']) != "") {
+    if unexplained.digits().is_some_and(|digits| !digits.value.trim_matches(['0', '.']).is_empty())
+    {
         lines.push(&bill.unexplained);
         bars.push(String::new());
     }
