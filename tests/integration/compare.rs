@@ -80,7 +80,7 @@ fn refusals(rig: &Rig, one: &str, other: &str) {
         &["unknown figure \"tail\"", "rate, latency, cpu"],
     );
     says(&[one, other, "--fail-above", "5%,rate=6%"], &["the rate has two limits"]);
-    says(&[one, other, "--format", "html"], &["terminal, markdown, json"]);
+    says(&[one, other, "--format", "csv"], &["terminal, markdown, html, json"]);
     says(&[one], &["NEW"]);
     let scenario = rig.path("scenario.toml");
     let text = std::fs::read_to_string(&scenario).unwrap().replace("randread", "read");
