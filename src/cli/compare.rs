@@ -103,11 +103,7 @@ fn limits(given: &[(LimitedFigure, f64)]) -> Result<RegressionLimits, Failed> {
 }
 
 fn known_format(word: &str) -> Result<String, String> {
-    let names: Vec<&str> = ALL.iter().map(|renderer| renderer.name).collect();
-    match by_name(word) {
-        Some(renderer) => Ok(renderer.name.to_owned()),
-        None => Err(format!("known are {}", names.join(", "))),
-    }
+    report::known_word(word, ALL.iter().map(|renderer| renderer.name))
 }
 
 /// Compares the two runs and prints the result. Returns the exit code.
@@ -128,7 +124,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let named = args.format.as_deref().or_else(|| args.to.format()).unwrap_or("terminal");
     let renderer = by_name(named).ok_or_else(|| {
         Failed::input(format!(
-            "a comparison has no form \"{named}\"; hint: --format markdown or json"
+            "a comparison has no form \"{named}\"; hint: --format markdown, html or json"
         ))
     })?;
     args.to.write_text(&(renderer.render)(&found, &page()))?;

@@ -2,7 +2,7 @@
 //! baseline, and where it surely changed.
 
 use super::output::{page, say_aside};
-use super::report::{Destination, NamedForm};
+use super::report::{self, Destination, NamedForm};
 use super::run_filter::{PeriodFilter, stack_names};
 use anyhow::Result;
 use iotax_analysis::history::{HistoryBuilder, HistoryQuery};
@@ -43,11 +43,7 @@ Examples:
   iotax history loop -o loop.html";
 
 fn known_format(word: &str) -> Result<String, String> {
-    let names: Vec<&str> = ALL.iter().map(|renderer| renderer.name).collect();
-    match by_name(word) {
-        Some(renderer) => Ok(renderer.name.to_owned()),
-        None => Err(format!("known are {}", names.join(", "))),
-    }
+    report::known_word(word, ALL.iter().map(|renderer| renderer.name))
 }
 
 /// Prints the history of a stack. Returns the exit code.

@@ -96,7 +96,15 @@ pub struct Destination {
 }
 
 fn known_format(word: &str) -> Result<String, String> {
-    let names: Vec<&str> = forms().into_iter().map(|(name, _)| name).collect();
+    known_word(word, forms().into_iter().map(|(name, _)| name))
+}
+
+/// Returns the word if it is one of these names of formats.
+///
+/// # Errors
+/// Lists the names.
+pub fn known_word<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Result<String, String> {
+    let names: Vec<&str> = names.collect();
     match names.contains(&word) {
         true => Ok(word.to_owned()),
         false => Err(format!("known are {}", names.join(", "))),

@@ -1,6 +1,6 @@
 //! Tidy CSV of the slices: one row for each figure of each slice, for pandas, R or a spreadsheet.
 
-use super::{ExportedRun, Exporter};
+use crate::exporter::{ExportedRun, Exporter};
 use iotax_model::record::{SampleValue, Slice};
 use std::io::{Result, Write};
 

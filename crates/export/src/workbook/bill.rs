@@ -1,11 +1,11 @@
 //! The sheet `Bill`: what each layer takes, as points of the baseline that add up and as factors
 //! that multiply, with a waterfall. A reader may change the green cells.
 
-use super::super::ExportedRun;
+use super::book_sheet::{BookSheet, part_title};
 use super::cells::{BookCell, BookTable, CellForm, REMARKS, RowCells};
 use super::pen::SheetPen;
 use super::waterfall::Waterfall;
-use super::{BookSheet, part_title};
+use crate::exporter::ExportedRun;
 use iotax_analysis::findings::{
     Bill, BillLine, Findings, LatencyFigures, MeasuredFigure, WorkloadFindings,
 };

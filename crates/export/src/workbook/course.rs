@@ -1,10 +1,10 @@
 //! The sheet `Over time`: the rate of each stack, round by round.
 
-use super::super::ExportedRun;
+use super::book_sheet::{BookSheet, part_title};
 use super::cells::{BookCell, BookTable, CellForm};
 use super::charts::{PlottedColumn, line, new_chart};
 use super::pen::SheetPen;
-use super::{BookSheet, part_title};
+use crate::exporter::ExportedRun;
 use iotax_analysis::findings::WorkloadFindings;
 use iotax_model::record::{Purpose, Slice};
 use iotax_units::median;

@@ -1,11 +1,11 @@
 //! The sheet `Drives`: each drive alone, their sum, and each stack against what the drives, their
 //! ratings and their links allow.
 
-use super::super::ExportedRun;
+use super::book_sheet::{BookSheet, part_title};
 use super::cells::{BookCell, BookTable, CellForm, REMARKS, RowCells};
 use super::charts::{PlottedColumn, bars, new_chart};
 use super::pen::SheetPen;
-use super::{BookSheet, part_title};
+use crate::exporter::ExportedRun;
 use iotax_analysis::findings::efficiency::Efficiency;
 use iotax_analysis::findings::{StackRow, WorkloadFindings};
 use rust_xlsxwriter::utility::row_col_to_cell;

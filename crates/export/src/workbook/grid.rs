@@ -1,11 +1,11 @@
 //! The sheet `Grid`: back ends by protocols if the run has such tables, otherwise stacks by loads,
 //! as clustered columns with the published figures beside.
 
-use super::super::ExportedRun;
+use super::book_sheet::{BookSheet, part_title};
 use super::cells::{BookTable, CellForm, REMARKS, RowCells};
 use super::charts::{PlottedColumn, bars, hollow_bars, new_chart};
 use super::pen::SheetPen;
-use super::{BookSheet, part_title};
+use crate::exporter::ExportedRun;
 use iotax_analysis::findings::published::PublishedFinding;
 use iotax_analysis::findings::ratios::{RatioRow, RatioTable};
 use iotax_analysis::findings::{Findings, MeasuredFigure, StackRow, WorkloadFindings};

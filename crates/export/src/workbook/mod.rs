@@ -2,6 +2,7 @@
 //! only if a run has something for it.
 
 mod bill;
+mod book_sheet;
 mod cells;
 mod charts;
 mod course;
@@ -21,20 +22,12 @@ mod sweeps;
 mod tests;
 mod waterfall;
 
-use super::{ExportedRun, Exporter};
-use iotax_analysis::findings::WorkloadFindings;
-use iotax_model::scenario::Workload;
-use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, Worksheet, XlsxError};
+use crate::exporter::{ExportedRun, Exporter};
+use book_sheet::BookSheet;
+use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 use std::io::{Error, Result, Write};
 
 pub const EXPORTER: Exporter = Exporter { name: "xlsx", endings: &["xlsx"], write };
-
-/// A sheet of the workbook and what it says on the first page.
-struct BookSheet {
-    about: &'static str,
-    /// Returns the sheet; `None` if the runs have nothing for it.
-    draw: fn(&[ExportedRun]) -> std::result::Result<Option<Worksheet>, XlsxError>,
-}
 
 /// All sheets but the first, in their order.
 const SHEETS: &[BookSheet] = &[
@@ -71,20 +64,4 @@ fn workbook(runs: &[ExportedRun]) -> std::result::Result<Vec<u8>, XlsxError> {
     let at = ExcelDateTime::parse_from_str(at).or_else(|_| ExcelDateTime::from_timestamp(0))?;
     book.set_properties(&DocProperties::new().set_creation_datetime(&at));
     book.save_to_buffer()
-}
-
-/// Returns all loads with their definitions, of which imported results have none.
-fn loads(run: &ExportedRun) -> impl Iterator<Item = (&WorkloadFindings, Option<&Workload>)> {
-    let definitions = &run.data.start.scenario.workloads;
-    let defined = |load: &&WorkloadFindings| definitions.iter().find(|one| one.name == load.name);
-    run.findings.workloads.iter().map(move |load| (load, defined(&load)))
-}
-
-/// Returns the title of a part of a sheet, with the run's id if there are several runs, and with a
-/// warning if figures are emulated.
-fn part_title(runs: &[ExportedRun], run: &ExportedRun, title: &str) -> String {
-    let id = if runs.len() > 1 { format!("{}: ", run.findings.run.id) } else { String::new() };
-    let is_emulated = !run.findings.emulated.is_empty();
-    let emulated = if is_emulated { " (emulated: not representative)" } else { "" };
-    format!("{id}{title}{emulated}")
 }

@@ -1,12 +1,12 @@
 //! The sheet `% of baseline`: stacks by loads as shares of a baseline and in a figure that the
 //! reader chooses, by look-ups into `Summary`.
 
-use super::super::ExportedRun;
+use super::book_sheet::{BookSheet, part_title};
 use super::cells::{BookCell, BookTable, CellForm};
 use super::charts::{PlottedColumn, bars, new_chart};
 use super::pen::{INPUT_COLOR, SheetPen, TableSpot};
 use super::summary::{self, SummaryTable, row_key};
-use super::{BookSheet, part_title};
+use crate::exporter::ExportedRun;
 use iotax_analysis::findings::{Comparison, MeasuredFigure, Quantity, WorkloadFindings};
 use rust_xlsxwriter::utility::{cell_range_absolute, row_col_to_cell_absolute};
 use rust_xlsxwriter::{

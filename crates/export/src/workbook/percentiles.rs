@@ -1,10 +1,10 @@
 //! The sheet `Percentiles`: latency over the share of slower I/Os, both on logarithmic axes.
 
-use super::super::ExportedRun;
+use super::book_sheet::{BookSheet, part_title};
 use super::cells::{BookCell, BookTable, CellForm};
 use super::charts::{PlottedColumn, line, new_chart};
 use super::pen::SheetPen;
-use super::{BookSheet, part_title};
+use crate::exporter::ExportedRun;
 use iotax_analysis::findings::{LatencyFigures, WorkloadFindings, percentile_name};
 use iotax_units::distinct;
 use rust_xlsxwriter::{ChartType, Worksheet, XlsxError};

@@ -1,11 +1,11 @@
 //! The sheet `Published`: what others published beside what was measured, each quantity in its own
 //! columns.
 
-use super::super::ExportedRun;
+use super::book_sheet::{BookSheet, part_title};
 use super::cells::{BookCell, BookTable, CellForm, REMARKS, RowCells};
 use super::charts::{PlottedColumn, bars, hollow_bars, new_chart};
 use super::pen::SheetPen;
-use super::{BookSheet, part_title};
+use crate::exporter::ExportedRun;
 use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::published::{Agreement, PublishedFinding, PublishedFindings};
 use rust_xlsxwriter::{ChartType, Worksheet, XlsxError};

@@ -1,9 +1,9 @@
 //! The sheet `Raw`: an Excel table with a row for each slice of the record.
 
-use super::super::ExportedRun;
-use super::BookSheet;
+use super::book_sheet::BookSheet;
 use super::cells::{BookCell, BookTable, CellForm, REMARKS};
 use super::pen::SheetPen;
+use crate::exporter::ExportedRun;
 use iotax_model::record::{SampleValue, Slice};
 use iotax_units::harmless::escape_line;
 use iotax_units::{distinct, grouped};

@@ -1,9 +1,9 @@
 //! The first sheet: what came out, the most important first, how to read the workbook, and how the
 //! run was made.
 
-use super::super::ExportedRun;
-use super::part_title;
+use super::book_sheet::part_title;
 use super::pen::{INPUT_COLOR, SheetPen};
+use crate::exporter::ExportedRun;
 use iotax_analysis::Findings;
 use iotax_report::answer::verdict_sentences;
 use rust_xlsxwriter::utility::quote_sheet_name;

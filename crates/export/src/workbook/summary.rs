@@ -1,9 +1,9 @@
 //! The sheet `Summary`: a row for each stack and load, with all figures that are compared.
 
-use super::super::ExportedRun;
+use super::book_sheet::{BookSheet, loads};
 use super::cells::{BookCell, BookTable, CellForm, REMARKS, RowCells};
 use super::pen::{SheetPen, TableSpot};
-use super::{BookSheet, loads};
+use crate::exporter::ExportedRun;
 use iotax_analysis::findings::{
     Comparison, LatencyFigures, MeasuredFigure, Quantity, StackRow, WorkloadFindings,
 };

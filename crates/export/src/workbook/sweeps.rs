@@ -1,10 +1,10 @@
 //! The sheet `Sweeps`: rate, latency and share of the baseline along each axis that is swept.
 
-use super::super::ExportedRun;
+use super::book_sheet::{BookSheet, part_title};
 use super::cells::{BookCell, BookTable, CellForm, REMARKS, RowCells};
 use super::charts::{PlottedColumn, line, new_chart};
 use super::pen::SheetPen;
-use super::{BookSheet, part_title};
+use crate::exporter::ExportedRun;
 use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::sweep::{Curve, StackCurve, SweepFindings, SweptStack};
 use iotax_units::distinct;
