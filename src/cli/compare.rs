@@ -7,7 +7,8 @@ use super::report;
 use anyhow::Result;
 use iotax_analysis::against::{RunMismatch, compare_runs};
 use iotax_analysis::findings::against::RegressionLimits;
-use iotax_report::against::{ALL, by_name};
+use iotax_export as export;
+use iotax_report::against::{ALL, ComparisonRenderer};
 use iotax_store as store;
 use iotax_units as units;
 use iotax_units::exit::{DONE, FINDING, Failed};
@@ -34,7 +35,8 @@ pub struct Args {
         value_parser = limit_of
     )]
     fail_above: Vec<(LimitedFigure, f64)>,
-    /// terminal, markdown or json [default: by the extension of the output file, else terminal]
+    /// terminal, markdown, html, json or junit [default: by the extension of the output file, else
+    /// terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
     #[command(flatten)]
@@ -44,7 +46,7 @@ pub struct Args {
 const EXAMPLES: &str = "\
 Examples:
   iotax compare last~1 last
-  iotax compare carried/old.iotax last --fail-above 5%";
+  iotax compare carried/old.iotax last --fail-above 5% -o gate.junit.xml";
 
 /// Figure for which `--fail-above` can limit how much worse it becomes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,7 +105,11 @@ fn limits(given: &[(LimitedFigure, f64)]) -> Result<RegressionLimits, Failed> {
 }
 
 fn known_format(word: &str) -> Result<String, String> {
-    report::known_word(word, ALL.iter().map(|renderer| renderer.name))
+    report::known_word(word, renderers().map(|renderer| renderer.name))
+}
+
+fn renderers() -> impl Iterator<Item = &'static ComparisonRenderer> {
+    ALL.iter().chain(export::COMPARISONS).copied()
 }
 
 /// Compares the two runs and prints the result. Returns the exit code.
@@ -122,9 +128,9 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let ((_old, old), (_new, new)) = (load(&args.old)?, load(&args.new)?);
     let found = compare_runs(&old, &new, limits(&args.fail_above)?).map_err(mismatch_error)?;
     let named = args.format.as_deref().or_else(|| args.to.format()).unwrap_or("terminal");
-    let renderer = by_name(named).ok_or_else(|| {
+    let renderer = renderers().find(|renderer| renderer.name == named).ok_or_else(|| {
         Failed::input(format!(
-            "a comparison has no form \"{named}\"; hint: --format markdown, html or json"
+            "a comparison has no form \"{named}\"; hint: --format markdown, html, json or junit"
         ))
     })?;
     args.to.write_text(&(renderer.render)(&found, &page()))?;

@@ -62,8 +62,9 @@ impl ReportArgs {
 /// Arguments for the format of a report and its destination.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OutputArgs {
-    /// terminal, markdown, html, json, csv, slices, xlsx, or iotax (the run itself, packed)
-    /// [default: by the extension of the output file, else terminal]
+    /// terminal, markdown, html, json, csv, xlsx, slices, parquet, sqlite, postgres, junit,
+    /// ci-summary, github-bigger, github-smaller, bencher, benchstat, openmetrics, or iotax (the
+    /// run itself, packed) [default: by the extension of the output file, else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
     /// On a terminal: every figure, reason, warning and limit; without it the verdicts and one

@@ -13,6 +13,7 @@ mod crash;
 mod disturbed;
 mod durability;
 mod each;
+mod exports;
 mod guests;
 mod hostile;
 mod images;

@@ -91,13 +91,25 @@ impl MetricParts {
 const MATCHED: &str = "matched rate";
 const AT_ONCE: &str = "all at once";
 
+/// Returns the heads of the columns.
+pub fn columns() -> Vec<&'static str> {
+    FIRST_COLUMNS.into_iter().chain(SWEEP_COLUMNS).chain(PARTS).collect()
+}
+
 fn render(findings: &[Findings], _page: &PageContext) -> String {
-    let mut lines = CsvLines {
-        run: "",
-        sweep_point: SWEEP_COLUMNS.map(String::from),
-        writer: ::csv::Writer::from_writer(Vec::new()),
-    };
-    lines.add_record(&FIRST_COLUMNS.map(String::from), &PARTS.map(String::from));
+    let mut table = ::csv::Writer::from_writer(Vec::new());
+    let heads = columns().into_iter().map(str::to_owned).collect();
+    for record in std::iter::once(heads).chain(figure_records(findings)) {
+        // Every record has the same number of fields and goes to memory.
+        let _ = table.write_record(record.iter().map(|field| safe_cell(field)));
+    }
+    // Writing to memory cannot fail, and the input was strings.
+    String::from_utf8(table.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+/// Returns a record for each figure, with a field for each of the [`columns`].
+pub fn figure_records(findings: &[Findings]) -> Vec<Vec<String>> {
+    let mut lines = CsvLines { run: "", sweep_point: Default::default(), records: Vec::new() };
     for one in findings {
         lines.run = &one.run.id;
         one.workloads.iter().for_each(|workload| lines.add_workload(workload));
@@ -127,14 +139,13 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
             .flat_map(|found| &found.figures)
             .for_each(|figure| lines.add_published(figure));
     }
-    // Writing to memory cannot fail, and the input was strings.
-    String::from_utf8(lines.writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    lines.records
 }
 
 struct CsvLines<'a> {
     run: &'a str,
     sweep_point: [String; SWEEP_COLUMNS.len()],
-    writer: ::csv::Writer<Vec<u8>>,
+    records: Vec<Vec<String>>,
 }
 
 impl CsvLines<'_> {
@@ -144,8 +155,7 @@ impl CsvLines<'_> {
         parts: &[String; PARTS.len()],
     ) {
         let fields = fields.iter().chain(&self.sweep_point).chain(parts);
-        // Every record has the same number of fields and goes to memory.
-        let _ = self.writer.write_record(fields.map(|field| safe_cell(field)));
+        self.records.push(fields.cloned().collect());
     }
 
     /// Adds each point's power, its ratios with intervals that hold for all points at once, and the

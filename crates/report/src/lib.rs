@@ -2,7 +2,8 @@
 //! Renderers compute only layout and rounding; all report the same findings.
 //!
 //! Modules: `document/` says what a report has, and a file for each form (`terminal`, `markdown`,
-//! `html/`) how it looks; `answer/` is the short one of a terminal; `json` and `csv` are for programs.
+//! `html/`) how it looks; `answer/` is the short one of a terminal, and `ci_summary` has it for a CI job;
+//! `json` and `csv` are for programs.
 //! A file for each kind of section (`verdicts`, `sweep`, `states`, ...) makes its tables and words.
 //! `table` does the layout, `number` the digits, `look` and `ink` signs and colours; `against/`
 //! compares two runs, `history/` follows a stack over many.
@@ -10,6 +11,7 @@
 
 pub mod against;
 pub mod answer;
+mod ci_summary;
 mod crowd;
 pub mod csv;
 mod disks;
@@ -53,8 +55,14 @@ pub use renderer::{PageContext, ReportRenderer};
 pub use run_answer::{RunAnswer, VERDICTS, run_answer};
 pub use table::wrap_words;
 
-pub const ALL: &[&ReportRenderer] =
-    &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &json::RENDERER, &csv::RENDERER];
+pub const ALL: &[&ReportRenderer] = &[
+    &terminal::RENDERER,
+    &markdown::RENDERER,
+    &html::RENDERER,
+    &json::RENDERER,
+    &csv::RENDERER,
+    &ci_summary::RENDERER,
+];
 
 pub fn by_name(name: &str) -> Option<&'static ReportRenderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)

@@ -4,6 +4,7 @@ use super::book_sheet::BookSheet;
 use super::cells::{BookCell, BookTable, CellForm, REMARKS};
 use super::pen::SheetPen;
 use crate::exporter::ExportedRun;
+use crate::slice_row::purpose_word;
 use iotax_model::record::{SampleValue, Slice};
 use iotax_units::harmless::escape_line;
 use iotax_units::{distinct, grouped};
@@ -88,8 +89,7 @@ fn unique_head(table: &BookTable, head: String) -> String {
 }
 
 fn slice_row(run: &str, begin_ns: u64, slice: &Slice, metrics: &[(&str, &str)]) -> Vec<BookCell> {
-    let purpose = serde_json::to_value(slice.purpose).ok();
-    let purpose = purpose.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default();
+    let purpose = purpose_word(slice);
     let texts = [run, &slice.workload, &slice.stack, &purpose].map(BookCell::text);
     let counts = [slice.visit, slice.set, slice.round, slice.slice, slice.short_slices];
     let times = [slice.start_ns - begin_ns, slice.window_ns].map(|ns| ns as f64 / 1e9);
