@@ -36,6 +36,11 @@ pub const REPORT: &str = "Examples:
   iotax report last -v                        every figure and reason
   iotax report last -o report.html            one page, to send to others";
 
+pub const CHART: &str = "Examples:
+  iotax chart last -o run.svg                 the best chart for the run, and which others it has
+  iotax chart last --kind bill --in us -o bill.png
+  iotax chart last --kind overtime --load 2 --theme dark -o drift.svg";
+
 pub const COMPARE: &str = "Examples (the ids are those of `iotax list`):
   iotax compare 20260101-120000-ab12 last
   iotax compare 20260101-120000-ab12 last --fail-above 5%";
@@ -84,6 +89,7 @@ pub const ALL: &[&str] = &[
     RESUME,
     CLEAN,
     REPORT,
+    CHART,
     COMPARE,
     AUDIT,
     IMPORT,

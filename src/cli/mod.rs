@@ -4,6 +4,7 @@
 mod agent;
 mod asked;
 mod audit;
+mod chart;
 mod clean;
 mod compare;
 mod demo;
@@ -95,6 +96,9 @@ enum Command {
     /// Print a stored run: terminal, Markdown, JSON, CSV or one HTML page
     #[command(after_help = examples::REPORT)]
     Report(report::Args),
+    /// Draw one chart of a stored run: SVG or PNG
+    #[command(after_help = examples::CHART)]
+    Chart(chart::Args),
     /// Compare two stored runs, of last week and of today: what changed, and whether drift could
     /// explain it
     #[command(after_help = examples::COMPARE)]
@@ -247,6 +251,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Resume(args) => resume::run(&args, &runs()?),
         Command::Clean(args) => clean::run(&args, &runs()?),
         Command::Report(args) => report::run(&args, &runs()?),
+        Command::Chart(args) => chart::run(&args, &runs()?),
         Command::Compare(args) => compare::run(&args, &runs()?),
         Command::History(args) => history::run(&args, &runs()?),
         Command::Audit(args) => audit::run(&args),

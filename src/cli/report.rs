@@ -235,7 +235,7 @@ impl Destination {
     ///
     /// # Errors
     /// The file or standard output cannot be written.
-    fn write_bytes(&self, fill: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+    pub fn write_bytes(&self, fill: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
         let Some(path) = self.file() else { return say_bytes(&mut |out| fill(out)) };
         write_as(path, &mut |out| fill(out))?;
         say_aside(&format!("written: {}", path.display()));

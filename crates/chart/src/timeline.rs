@@ -1,0 +1,111 @@
+//! The slices of one load in the order of time, and the strips in which they are drawn.
+
+use crate::drawing::{MARGIN, WIDTH};
+use crate::frame::{ChartAxis, ChartFrame};
+use crate::text::{AxisUnit, ChartLabel, tick_text};
+use iotax_analysis::RunData;
+use iotax_analysis::findings::WorkloadFindings;
+use iotax_model::record::{Purpose, Slice};
+use maud::{Markup, html};
+
+/// Slices of one stack under one load, with the seconds since the first slice of that load.
+pub(crate) struct StackTimeline<'a> {
+    pub(crate) stack: &'a str,
+    /// Index of the stack's row.
+    pub(crate) number: usize,
+    pub(crate) slices: Vec<(f64, &'a Slice)>,
+}
+
+/// Returns the slices of the comparison itself, stack by stack; stacks without any are left out.
+pub(crate) fn timelines<'a>(
+    run: &'a RunData,
+    load: &'a WorkloadFindings,
+) -> Vec<StackTimeline<'a>> {
+    let is_ours = |slice: &&Slice| {
+        slice.workload == load.name && slice.purpose == Purpose::Plain && slice.window_ns > 0
+    };
+    let ours: Vec<&Slice> = run.slices.iter().filter(is_ours).collect();
+    let begin = ours.iter().map(|slice| slice.start_ns).min().unwrap_or_default();
+    let of_stack = |(number, row): (usize, &'a iotax_analysis::findings::StackRow)| {
+        let slices = ours.iter().filter(|slice| slice.stack == row.stack);
+        let mut slices: Vec<(f64, &Slice)> =
+            slices.map(|slice| ((slice.start_ns - begin) as f64 / 1e9, *slice)).collect();
+        slices.sort_by(|a, b| a.0.total_cmp(&b.0));
+        (!slices.is_empty()).then_some(StackTimeline { stack: &row.stack, number, slices })
+    };
+    load.rows.iter().enumerate().filter_map(of_stack).collect()
+}
+
+impl StackTimeline<'_> {
+    /// Returns the rates in the order of time, in the unit of the load.
+    pub(crate) fn rates(&self, rate_unit: &str) -> Vec<(f64, f64)> {
+        self.slices.iter().map(|(at, slice)| (*at, slice_rate(slice, rate_unit))).collect()
+    }
+}
+
+pub(crate) fn slice_rate(slice: &Slice, rate_unit: &str) -> f64 {
+    let ending = if rate_unit == "B/s" { ".bytes" } else { ".ios" };
+    slice.total(ending) / (slice.window_ns as f64 / 1e9)
+}
+
+/// Strips below each other with one axis of time.
+pub(crate) struct TimeStrips {
+    pub(crate) seconds: f64,
+    pub(crate) unit: AxisUnit,
+}
+
+/// Pixels for the names of the strips, and for the labels of their ticks.
+const NAMES: f64 = 150.0;
+const TICKS: f64 = 66.0;
+
+impl TimeStrips {
+    pub(crate) fn for_timelines(lines: &[StackTimeline]) -> TimeStrips {
+        let ends = lines.iter().filter_map(|line| line.slices.last());
+        let ends = ends.map(|(at, slice)| at + slice.window_ns as f64 / 1e9);
+        let seconds = ends.fold(0.0, f64::max);
+        TimeStrips { seconds, unit: AxisUnit::for_size("s", seconds) }
+    }
+
+    /// Returns the whole time in words.
+    pub(crate) fn length(&self) -> String {
+        format!("{} {}", tick_text((self.seconds / self.unit.by).round()), self.unit.name)
+    }
+
+    /// Returns the frame of a strip; times are in the unit of the axis.
+    pub(crate) fn strip(&self, top: f64, height: f64, y: ChartAxis) -> ChartFrame {
+        let left = MARGIN + NAMES + TICKS;
+        let end = self.seconds / self.unit.by;
+        let x = ChartAxis::even([0.0, end], 8.0).ending_before(end);
+        ChartFrame { left, top, width: WIDTH - MARGIN - 20.0 - left, height, x, y }
+    }
+
+    /// Draws a strip for each stack, with its name and what `content` draws for the stack with this
+    /// index. Returns the last frame too; `None` without stacks.
+    pub(crate) fn draw(
+        &self,
+        lines: &[StackTimeline],
+        (height, y): (f64, &ChartAxis),
+        content: impl Fn(&ChartFrame, usize) -> Markup,
+    ) -> Option<(Markup, ChartFrame)> {
+        let top = |at: usize| 16.0 + at as f64 * (height + 18.0);
+        let frames: Vec<ChartFrame> =
+            (0..lines.len()).map(|at| self.strip(top(at), height, y.clone())).collect();
+        let drawn = html! {
+            @for (at, (line, frame)) in lines.iter().zip(&frames).enumerate() {
+                (self.name(frame, line.stack))
+                (content(frame, at))
+            }
+        };
+        Some((drawn, frames.into_iter().next_back()?))
+    }
+
+    pub(crate) fn name(&self, frame: &ChartFrame, name: &str) -> Markup {
+        let y = frame.top + frame.height / 2.0 + 4.0;
+        ChartLabel { x: MARGIN, y, anchor: "start", class: "", room: NAMES }.draw(name)
+    }
+
+    /// Draws the axis of time below the last strip.
+    pub(crate) fn time_axis(&self, last: &ChartFrame) -> Markup {
+        html! { (last.x_grid(tick_text)) (last.names(&format!("time, {}", self.unit.name), "")) }
+    }
+}
