@@ -56,10 +56,11 @@ impl Demo<'_> {
         self.hidden_delay(&mut dirs, width)?;
         self.guest(&mut dirs, width)?;
         say(&lacking_part(&doctor::summary(&self.dir()), width))?;
-        let page = dirs.last().context("nothing was measured")?.join("report.html");
+        // The first one leads the page, which lies in its folder.
+        let page = dirs.first().context("nothing was measured")?.join("report.html");
         let html = report::render_runs(&dirs, "html", &output::page(), &ReportArgs::NONE)?;
         std::fs::write(&page, html).with_context(|| format!("cannot write {}", page.display()))?;
-        say(&format!("\nThe report: {}\n", page.display()))
+        say(&closing(&doctor::command_here(&self.dir()), &page))
     }
 
     /// Prints part (b): the rates of two runs of the same file, then iotax's comparison of the file
@@ -104,7 +105,8 @@ impl Demo<'_> {
         let scenario = self.scenario(&[&stack], true, &settings)?;
         let dir = self.measure(&scenario)?;
         say_in_colour(&billed(&report::findings(&dir, &ReportArgs::NONE)?, hidden, width)?)?;
-        dirs.push(dir);
+        // The page begins with the bill.
+        dirs.insert(0, dir);
         Ok(())
     }
 
@@ -254,6 +256,14 @@ fn lacking_part(summary: &str, width: usize) -> String {
         + &part_line(&format!("{summary}; the commands that install it: iotax doctor -v"), width)
 }
 
+/// Returns a command for the user's own disk, if there is one, and the path of the page.
+fn closing(command: &Result<String, String>, page: &Path) -> String {
+    let next = command.iter().map(|command| {
+        format!("\nNext, with a folder on your own disk in the path:\n    {command}\n")
+    });
+    next.collect::<String>() + &format!("\nThe report: {}\n", page.display())
+}
+
 fn part_heading(text: &str) -> String {
     format!("\n{text}\n")
 }
@@ -280,8 +290,8 @@ mod tests {
     use super::*;
     use iotax_analysis::{findings, twin};
 
-    /// Lines that the shell script and the path of the report take.
-    const AROUND: usize = 4;
+    /// Lines that the shell script takes.
+    const AROUND: usize = 2;
 
     #[test]
     fn the_whole_demo_is_forty_lines() {
@@ -296,6 +306,7 @@ mod tests {
                 part_heading("(c)") + &billed(&findings(&twin::bill()), 0.1, width).unwrap(),
                 part_heading("(d)") + &verdicts(&findings(&twin::guest()), width),
                 lacking_part(summary, width),
+                closing(&Ok("iotax run --bill ...".into()), Path::new("/x/report.html")),
             ];
             let text = parts.concat();
             println!("{text}");
