@@ -19,8 +19,8 @@ impl ExportedRun {
         let rig = Rig::new();
         let file = rig.file("x.img", 16);
         let delayed = format!("{file} | delay(us=50)");
-        rig.expect(0, &["run", &file, &delayed, "--slice", "20ms", "--min-time", "300ms"]);
-        let report: Value = rig.json(&["report", "last", "--format", "json"]);
+        rig.expect(0, &["run", &file, &delayed, "--slice", "20ms", "--min-time", "1s", "--budget", "4s"]);
+        let report: Value = rig.json(&["report", "last"]);
         let row = &report["runs"][0]["workloads"][0]["rows"][0];
         let iops = row["iops"]["value"].as_f64().unwrap();
         ExportedRun { id: rig.last_id(), rig, iops }
