@@ -41,5 +41,6 @@ mod sshd;
 mod sweep;
 mod systems;
 mod tools;
+mod trace;
 mod verify;
 mod whole;

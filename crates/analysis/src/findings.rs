@@ -24,6 +24,7 @@ pub mod states;
 pub mod steady;
 pub mod sweep;
 mod tail;
+pub mod trace;
 pub mod traffic;
 pub mod verification;
 
@@ -55,6 +56,7 @@ use states::{ArrayStates, StateFindings};
 use steady::WritesReport;
 use sweep::SweepFindings;
 pub use tail::TailFinding;
+use trace::TraceFinding;
 use traffic::TrafficReport;
 use verification::Verification;
 
@@ -163,6 +165,9 @@ pub struct WorkloadFindings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<WritesReport>,
     pub design: Option<DesignReport>,
+    /// Rate over time of the only stack, if the run is a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceFinding>,
     /// Bytes that the load reached on each stack, on the one with the least if they differ; `None`
     /// if nothing was loaded, and for probes.
     pub reached_bytes: Option<u64>,

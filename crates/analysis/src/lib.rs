@@ -43,8 +43,8 @@ use compare::{baseline, charges, directions, headline, rows};
 use findings::{ProbeReport, WorkloadFindings};
 use gather::{reading::WorkloadView, subject};
 use results::{
-    crowd, durability, identity, imported, limits, published, ratios, slo, sweep, verification,
-    warnings,
+    crowd, durability, identity, imported, limits, published, ratios, slo, sweep, trace,
+    verification, warnings,
 };
 use validity::{caveats, conservation, generator, neighbours};
 
@@ -73,7 +73,10 @@ pub fn findings(run: &RunData) -> Findings {
     let said = match (&durability, &limits) {
         (Some(found), _) => durability::headline(found),
         (_, Some(found)) => limits::headline(found),
-        _ => compared.as_ref().map(|one| one.sentence.clone()).map_err(Clone::clone),
+        _ => match workloads.iter().find_map(|load| load.trace.as_ref()) {
+            Some(trace) => Ok(trace.sentence.clone()),
+            None => compared.as_ref().map(|one| one.sentence.clone()).map_err(Clone::clone),
+        },
     };
     let verification = verification::verification(run);
     let imported = imported::imported(run);
@@ -147,6 +150,7 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Work
         ended: ended.map(|(_, reason)| reason.clone()),
         writes: reading.writes.writes_report(),
         design: baseline::design(reading),
+        trace: trace::trace(reading.run, reading.workload),
         reached_bytes: reading.reached().map(|(least, _)| least).filter(|_| !is_probe),
         most_reached_bytes: reading
             .reached()

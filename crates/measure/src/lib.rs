@@ -46,6 +46,7 @@ pub mod states;
 mod steady_rounds;
 mod suspend;
 mod together;
+mod trace;
 mod traffic;
 mod turns;
 pub mod under_load;

@@ -87,7 +87,10 @@ impl Visit<'_> {
     ) -> Result<VisitEnd> {
         let workload = self.workload;
         self.bench.prepare(OfferedLoad::Jobs(workload.jobs.clone()))?;
-        let ended = self.at_depth(progress, until);
+        let ended = match self.measure.trace_ns {
+            Some(length_ns) => self.trace(progress, length_ns),
+            None => self.at_depth(progress, until),
+        };
         let ended = self.read_back(ended)?;
         if progress.series.is_some() && ended != VisitEnd::Interrupted {
             self.each_by_itself(progress)?;
@@ -96,7 +99,8 @@ impl Visit<'_> {
         if matches!(
             ended,
             VisitEnd::Interrupted | VisitEnd::MaxWritten | VisitEnd::Disturbed { .. }
-        ) || !self.match_rate(progress)?
+        ) || self.measure.trace_ns.is_some()
+            || !self.match_rate(progress)?
         {
             return Ok(ended);
         }

@@ -377,6 +377,7 @@ impl Rig {
                 placed: 0,
                 recorded: Vec::new(),
                 stops: &stops,
+                is_uninterrupted: false,
             },
             write_caches: &[],
             baseline: 0,

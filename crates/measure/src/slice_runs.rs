@@ -204,7 +204,7 @@ impl Bench<'_> {
         observer: &mut dyn Observer,
     ) -> Result<SliceOutcome> {
         let began = Instant::now();
-        let writes = self.workload.writes();
+        let writes = self.workload.writes() && !self.is_uninterrupted;
         let gate = if writes { self.gate(worker)? } else { None };
         let below_before = self.read_below(worker)?;
         let others_before = self.others(worker)?;

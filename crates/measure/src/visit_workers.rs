@@ -56,6 +56,8 @@ pub struct Bench<'a> {
     pub recorded: Vec<WorkerUp>,
     /// Returns the time that iotax itself was stopped since an instant.
     pub stops: &'a dyn Fn(Instant) -> Option<ProcessStop>,
+    /// True if slices follow each other without a wait for earlier writes and without a flush.
+    pub is_uninterrupted: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -280,6 +280,7 @@ impl Session<'_> {
                 placed: 0,
                 recorded: Vec::new(),
                 stops: &stops::stopped_since,
+                is_uninterrupted: false,
             },
             baseline: self.scenario.baseline,
             names: &names,

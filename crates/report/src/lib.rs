@@ -45,6 +45,7 @@ pub mod table;
 pub mod terminal;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod typography;
 mod verdicts;
 mod verification;

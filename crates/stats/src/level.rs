@@ -7,6 +7,7 @@ use super::checks::{LevelSplit, Meaning, Regime};
 use super::ratio::{ratio_of_totals, residuals};
 use super::spread::{MeanSpread, mean};
 use super::student::Uncertain;
+use std::ops::Range;
 
 /// Largest number of batches into which a series is divided to compare a step with the noise.
 const BATCHES: usize = 48;
@@ -62,6 +63,14 @@ pub fn best_break(levels: &[f64]) -> Option<usize> {
     }
     let (one, two) = levels.split_at(best.1);
     is_step(one, two, batch).then_some(best.1)
+}
+
+/// Divides a series into stretches of one level each, in order.
+pub fn stretches(values: &[f64]) -> Vec<Range<usize>> {
+    let Some(step) = best_break(values) else { return vec![0..values.len()] };
+    let (one, two) = values.split_at(step);
+    let later = stretches(two).into_iter().map(|range| range.start + step..range.end + step);
+    stretches(one).into_iter().chain(later).collect()
 }
 
 fn is_step(one: &[f64], two: &[f64], batch: usize) -> bool {

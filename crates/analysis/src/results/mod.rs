@@ -12,5 +12,6 @@ pub(crate) mod published;
 pub(crate) mod ratios;
 pub mod slo;
 pub(crate) mod sweep;
+pub(crate) mod trace;
 pub(crate) mod verification;
 pub(crate) mod warnings;

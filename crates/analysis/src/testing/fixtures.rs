@@ -429,6 +429,15 @@ pub fn failed() -> RunData {
     run
 }
 
+/// The trace of one stack that falls to half of its rate after a third of its 120 slices.
+pub fn trace() -> RunData {
+    let mut twin = Twin::new(61, vec![stack("file", FILE, 90_000.0)]);
+    (twin.rounds, twin.limit, twin.noise_of) = (60, Some((20, 5_000.0)), (0.003, 0.01));
+    let mut run = twin.measured();
+    run.start.scenario.measure.trace_ns = Some(12_000_000_000);
+    run
+}
+
 pub fn a_against_a() -> RunData {
     let again = stack("file-again", FILE, 90_000.0);
     Twin::new(13, vec![stack("file", FILE, 90_000.0), again]).jobs([32]).measured()

@@ -755,7 +755,37 @@ impl ScenarioParts {
         Ok(both)
     }
 
+    /// Gives a trace its time, which replaces budget and min_time.
+    fn settle_trace(&mut self, workloads: &[Workload]) -> Result<(), InputError> {
+        let Some(length_ns) = self.scenario.measure.trace_ns else { return Ok(()) };
+        let several = "one stack under one load has a rate over time";
+        let with =
+            |key: &str| Fault::hint(format!("{key} has no effect on a trace"), "leave it out");
+        let compared = ["budget", "min_time", "slice", "attaches", "visits", "regime"];
+        let given = compared.into_iter().find(|key| self.measure_origins.contains_key(*key));
+        let fault = match (self.scenario.stacks.len(), workloads.len(), given) {
+            (1, 1, None) if !self.scenario.bill => {
+                let measure = &mut self.scenario.measure;
+                (measure.budget_ns, measure.min_time_ns) = (length_ns, length_ns);
+                return Ok(());
+            }
+            (1, 1, Some(key)) => with(key),
+            (1, 1, None) => with("bill"),
+            (1, loads, _) => {
+                Fault::hint(format!("{several}, and there are {loads} loads"), "one run for each")
+            }
+            (stacks, ..) => {
+                Fault::hint(format!("{several}, and there are {stacks} stacks"), "one run for each")
+            }
+        };
+        Err(match self.measure_origins.get(measure::TRACE) {
+            Some(origin) => origin.error_at_key(measure::TRACE, fault),
+            None => self.error(fault).key(measure::TRACE),
+        })
+    }
+
     fn check_measure(&mut self, workloads: &[Workload], writes: bool) -> Result<(), InputError> {
+        self.settle_trace(workloads)?;
         let loads = workloads.len();
         let on_command_line =
             |key: &str| self.measure_origins.get(key) == Some(&Origin::command_line());

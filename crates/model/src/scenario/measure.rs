@@ -53,6 +53,12 @@ pub const KEYS: &[KeyDef] = &[
         set: |spec, word| duration(word, 1_000_000, WEEK_NS).map(|ns| spec.budget_ns = ns),
     },
     KeyDef {
+        name: TRACE,
+        value: "TIME",
+        help: "Instead of comparing: load one stack for this long without a pause, and show its rate over time",
+        set: |spec, word| duration(word, 1_000_000_000, WEEK_NS).map(|ns| spec.trace_ns = Some(ns)),
+    },
+    KeyDef {
         name: "visits",
         value: "N",
         help: "How often each stack is set up and measured, if stacks must take turns",
@@ -135,6 +141,9 @@ pub const KEYS: &[KeyDef] = &[
         set: |spec, word| slo::parse_list(word).map(|all| spec.slo = all),
     },
 ];
+
+/// Key of a run that shows the rate of one stack over time.
+pub const TRACE: &str = "trace";
 
 /// Key that a report of a stored run also accepts.
 pub const PERCENTILES: &str = "percentiles";

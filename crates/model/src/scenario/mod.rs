@@ -248,6 +248,10 @@ pub struct MeasureSpec {
     pub min_time_given: bool,
     /// Longest time to measure a workload, in nanoseconds.
     pub budget_ns: u64,
+    /// Nanoseconds for which the only stack is loaded without a pause, to show its rate over time;
+    /// `None`: stacks are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_ns: Option<u64>,
     /// Number of visits if stacks cannot be up together (at least 4 for a verdict).
     pub visits: u32,
     /// Rate at which the latencies of all stacks are compared, as a fraction of the slowest
@@ -322,6 +326,7 @@ impl Default for MeasureSpec {
             equivalence: 0.02,
             min_time_ns: 10_000_000_000,
             min_time_given: false,
+            trace_ns: None,
             budget_ns: 300_000_000_000,
             visits: 6,
             matched_rate: 0.7,

@@ -744,6 +744,7 @@ const WITH_UNIT: &[&str] = &[
     "equivalence",
     "min_time",
     "budget",
+    "trace",
     "size",
     "max_written",
     "min_load",

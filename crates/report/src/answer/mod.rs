@@ -12,13 +12,15 @@ pub use verdict_lines::verdict_sentences;
 
 use super::document::Document;
 use super::ink::Ink;
+use super::look::TerminalLook;
 use super::table::{LeftOut, TextTable, capital, wrap_words};
 use super::terminal::{NARROWEST, answer, indented, marked_line};
 use super::verdicts::VerdictSentence;
-use super::{PageContext, crowd, durability, imported, matrix, sheet};
+use super::{PageContext, crowd, durability, imported, matrix, sheet, trace};
 use iotax_analysis::EMULATED;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::ceiling::MaskingCeiling;
+use iotax_analysis::findings::trace::TraceFinding;
 use iotax_analysis::findings::{Bill, WarningReport, WorkloadFindings};
 use iotax_units::{count_noun, show_names};
 use std::collections::BTreeSet;
@@ -220,9 +222,10 @@ impl OneTable {
         }
         match measured.as_slice() {
             [] => Vec::new(),
-            [one] => vec![match &one.bill {
-                Some(bill) => OneTable::of_bill(effort_line(one), bill, page),
-                None => load_table::load_table(one, page.look).titled(effort_line(one)),
+            [one] => vec![match (&one.bill, &one.trace) {
+                (Some(bill), _) => OneTable::of_bill(effort_line(one), bill, page),
+                (None, Some(trace)) => OneTable::of_trace(one, trace, page.look),
+                (None, None) => load_table::load_table(one, page.look).titled(effort_line(one)),
             }],
             many => {
                 let sweeps = findings.sweeps.iter().map(|one| {
@@ -242,6 +245,11 @@ impl OneTable {
         let is_layer = |name: &String| f64::from(u8::from(!name.starts_with("   ")));
         let weights = table.columns[0].cells.iter().map(is_layer).collect();
         OneTable { weights, ..OneTable::of_table(table) }.titled(title)
+    }
+
+    fn of_trace(load: &WorkloadFindings, trace: &TraceFinding, look: TerminalLook) -> OneTable {
+        let title = vec![load.subject.clone(), format!("  {}", trace::course_line(trace, look))];
+        OneTable { title, ..OneTable::of_table(trace::level_table(trace)) }
     }
 
     fn line_count(&self, width: usize) -> usize {

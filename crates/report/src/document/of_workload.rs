@@ -4,7 +4,7 @@ use super::{DocumentSection, DocumentTable, TableFit};
 use crate::html::charts;
 use crate::number::SPREADS;
 use crate::table::{TextTable, capital};
-use crate::{crowd, efficiency, generator, grouped, probes, sheet, states, verdicts};
+use crate::{crowd, efficiency, generator, grouped, probes, sheet, states, trace, verdicts};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::states::ArrayStates;
 use iotax_analysis::findings::{Bill, WorkloadFindings};
@@ -21,6 +21,12 @@ impl DocumentSection {
         if sheet::is_empty(workload) {
             section.paragraph(sheet::EMPTY);
             return section;
+        }
+        if let Some(found) = &workload.trace {
+            section.heading("Rate over time");
+            section.paragraph(found.sentence.clone());
+            section.table(trace::level_table(found));
+            section.note(trace::NOTE);
         }
         let zone = 100.0 * findings.run.zone;
         section.verdicts(verdicts::workload_sentences(workload));
