@@ -98,8 +98,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         load: args.load.map(|load| load as usize),
         quantity: args.quantity(),
     };
-    let (kind, drawing) = chart(&request, args.kind.as_deref())
-        .map_err(|error| Failed::input(error.to_string()))?;
+    let (kind, drawing) =
+        chart(&request, args.kind.as_deref()).map_err(|error| Failed::input(error.to_string()))?;
     if args.kind.is_none() {
         let others: Vec<&ChartKind> =
             kinds_of_run(&request).into_iter().filter(|one| one.name != kind.name).collect();

@@ -1,6 +1,6 @@
 //! A finished chart: title, legend, body and caption as one SVG that opens alone.
 
-use crate::shapes::{circle, diamond, line, moved, rectangle};
+use crate::shapes::{circle, diamond, moved, rectangle, segment};
 use crate::text::{ChartLabel, drawable, px, text_width};
 use crate::theme::{ChartTheme, line_class, style_sheet};
 use maud::{Markup, PreEscaped, html};
@@ -105,7 +105,7 @@ fn draw_legend(entries: &[(LegendMark, String)]) -> (Markup, f64) {
 
 impl LegendMark {
     fn draw(&self, x: f64, y: f64) -> Markup {
-        let stroke = |class: &str| line(class, (x, y), (x + 24.0, y));
+        let stroke = |class: &str| segment(class, (x, y), (x + 24.0, y));
         match self {
             LegendMark::Line(number) => stroke(&format!("curve {}", line_class(*number))),
             LegendMark::Plain(class) => stroke(class),

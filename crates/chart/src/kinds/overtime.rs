@@ -5,7 +5,7 @@ use super::some_names;
 use crate::ChartKind;
 use crate::drawing::ChartDrawing;
 use crate::frame::{ChartAxis, ChartFrame};
-use crate::request::ChartRequest;
+use crate::request::{ChartRequest, counted_word};
 use crate::shapes::path;
 use crate::text::{AxisUnit, drawable, px, tick_text};
 use crate::theme::{LINE_COLOURS, line_class};
@@ -29,10 +29,13 @@ const MOST_POINTS: usize = 4000;
 const MOST_IN_LINE: usize = 160;
 const MOST_IN_LINES: usize = 2400;
 const RATIO_HEIGHT: f64 = 130.0;
+/// Times the usual distance of two points from which no line leads from one to the other.
+const GAP: f64 = 6.0;
 
 fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
     let (load, lines) = request.first_load(|load| {
-        let lines = timelines(request.run, load);
+        // A probe of times has no rates.
+        let lines = if load.rate_unit == "ns" { Vec::new() } else { timelines(request.run, load) };
         // Two points are no course.
         lines.iter().any(|line| line.slices.len() > 2).then_some(lines)
     })?;
@@ -65,7 +68,7 @@ fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
         height: last.bottom() + 44.0,
         body: html! {
             (strips.time_axis(&last))
-            (strips.strip(16.0, height, y).names("", unit.name))
+            (strips.strip(16.0, height, y).names("", &unit.name_counting(counted_word(load))))
             (body)
             @if let Some(ratio) = ratio { (ratio) }
         },
@@ -121,11 +124,16 @@ fn running(
     let most = (MOST_IN_LINES / many.max(1)).min(MOST_IN_LINE);
     let step = points.len().div_ceil(most.max(1)).max(1);
     let centres = (0..points.len()).step_by(step);
-    let line = centres.map(|at| {
-        let near = &points[at.saturating_sub(half)..(at + half + 1).min(points.len())];
-        (points[at].0, median(near.iter().map(|point| point.1)))
-    });
-    let line = path(&format!("curve {}", line_class(stack.number)), &frame.path(line));
+    let near = |at: usize| &points[at.saturating_sub(half)..(at + half + 1).min(points.len())];
+    let of_point =
+        |at: usize| (points[at].0, median(near(at).iter().map(|point: &(f64, f64)| point.1)));
+    let line: Vec<(f64, f64)> = centres.map(of_point).collect();
+    let steps = line.windows(2).map(|pair| pair[1].0 - pair[0].0);
+    let usual = median(steps);
+    // Other visits lie between.
+    let parts = line.chunk_by(|a, b| b.0 - a.0 <= GAP * usual);
+    let parts: String = parts.map(|part| frame.path(part.iter().copied())).collect();
+    let line = path(&format!("curve {}", line_class(stack.number)), &parts);
     html! { g { title { (drawable(stack.stack)) } (line) } }
 }
 
