@@ -73,6 +73,24 @@ impl ChartDrawing {
         svg.into_string()
     }
 
+    /// Returns the chart for a page that has [`page_rules`](crate::page_rules) in its style sheet.
+    /// The page has the title as a heading.
+    pub fn to_page(&self) -> Markup {
+        let (legend, top) = draw_legend(&self.legend);
+        let words = drawable(&self.description);
+        let view = format!("0 0 {} {}", px(WIDTH), px(top + self.height));
+        html! {
+            div class="scroll" tabindex="0" {
+                svg class="chart" role="img" viewBox=(view) aria-label=(words) {
+                    title { (words) }
+                    (legend)
+                    (moved((0.0, top), &self.body))
+                }
+            }
+            @for note in &self.notes { p class="soft" { (drawable(note)) } }
+        }
+    }
+
     /// Returns the sentence that describes the chart.
     pub fn description(&self) -> &str {
         &self.description
