@@ -274,7 +274,8 @@ impl Destination {
                 let known: Vec<&str> =
                     forms.iter().filter_map(|(_, endings)| endings.first().copied()).collect();
                 Err(format!(
-                    "unknown ending \"{ending}\"; known are {}; hint: another ending, or name the form: --format markdown",
+                    "unknown ending \"{ending}\"; known are {}; hint: another ending, or name the \
+                     form with --format",
                     known.join(", ")
                 ))
             }

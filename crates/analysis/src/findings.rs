@@ -15,6 +15,7 @@ pub mod history;
 pub mod imported;
 pub mod layers;
 pub mod limits;
+pub mod over_time;
 pub mod precondition;
 mod probe;
 pub mod published;
@@ -46,6 +47,7 @@ use iotax_stats::Verdict;
 use iotax_stats::pilot::Pattern;
 use layers::LayerReport;
 use limits::LimitFindings;
+use over_time::StackRates;
 use precondition::PreconditionReport;
 pub use probe::{NetworkRow, ProbeReport, ToolRuns};
 use published::PublishedFindings;
@@ -203,6 +205,9 @@ pub struct WorkloadFindings {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<String>,
     pub bill: Option<Bill>,
+    /// Rates over the time of the measurement; empty for a probe of times.
+    #[serde(skip)]
+    pub over_time: Vec<StackRates>,
 }
 
 impl WorkloadFindings {

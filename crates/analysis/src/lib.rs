@@ -43,7 +43,7 @@ use compare::{baseline, charges, directions, headline, rows};
 use findings::{ProbeReport, WorkloadFindings};
 use gather::{reading::WorkloadView, subject};
 use results::{
-    crowd, durability, identity, imported, limits, published, ratios, slo, sweep, trace,
+    crowd, durability, identity, imported, limits, over_time, published, ratios, slo, sweep, trace,
     verification, warnings,
 };
 use validity::{caveats, conservation, generator, neighbours};
@@ -141,10 +141,14 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Work
         bill
     });
     let is_probe = reading.workload.probe.is_some();
+    let stacks: Vec<&str> = scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
+    let rate_unit = subject::rate_unit(reading.workload);
+    let name = &reading.workload.name;
     let found = WorkloadFindings {
-        name: reading.workload.name.clone(),
+        over_time: over_time::stack_rates(reading.run, name, rate_unit, &stacks),
+        name: name.clone(),
         subject: reading.workload.subject(),
-        rate_unit: subject::rate_unit(reading.workload),
+        rate_unit,
         probe: reading.workload.probe.as_ref().and_then(ProbeReport::from_probe),
         sweep: reading.workload.sweep.clone(),
         ended: ended.map(|(_, reason)| reason.clone()),

@@ -1,6 +1,6 @@
 //! A finished chart: title, legend, body and caption as one SVG that opens alone.
 
-use crate::shapes::{circle, diamond, line, moved, rectangle};
+use crate::shapes::{circle, diamond, moved, rectangle, segment};
 use crate::text::{ChartLabel, drawable, px, text_width};
 use crate::theme::{ChartTheme, line_class, style_sheet};
 use maud::{Markup, PreEscaped, html};
@@ -73,6 +73,24 @@ impl ChartDrawing {
         svg.into_string()
     }
 
+    /// Returns the chart for a page that has [`page_rules`](crate::page_rules) in its style sheet.
+    /// The page has the title as a heading.
+    pub fn to_page(&self) -> Markup {
+        let (legend, top) = draw_legend(&self.legend);
+        let words = drawable(&self.description);
+        let view = format!("0 0 {} {}", px(WIDTH), px(top + self.height));
+        html! {
+            div class="scroll" tabindex="0" {
+                svg class="chart" role="img" viewBox=(view) aria-label=(words) {
+                    title { (words) }
+                    (legend)
+                    (moved((0.0, top), &self.body))
+                }
+            }
+            @for note in &self.notes { p class="soft" { (drawable(note)) } }
+        }
+    }
+
     /// Returns the sentence that describes the chart.
     pub fn description(&self) -> &str {
         &self.description
@@ -105,7 +123,7 @@ fn draw_legend(entries: &[(LegendMark, String)]) -> (Markup, f64) {
 
 impl LegendMark {
     fn draw(&self, x: f64, y: f64) -> Markup {
-        let stroke = |class: &str| line(class, (x, y), (x + 24.0, y));
+        let stroke = |class: &str| segment(class, (x, y), (x + 24.0, y));
         match self {
             LegendMark::Line(number) => stroke(&format!("curve {}", line_class(*number))),
             LegendMark::Plain(class) => stroke(class),

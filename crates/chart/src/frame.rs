@@ -1,7 +1,7 @@
 //! Axes and the frame that they make: the one scale of all charts. Ticks are counted, never
 //! summed up in a loop, so that no value makes their number large.
 
-use crate::shapes::{line, rectangle};
+use crate::shapes::{rectangle, segment};
 use crate::text::{ChartLabel, px, text_width, tick_text};
 use maud::{Markup, html};
 
@@ -164,7 +164,7 @@ impl ChartFrame {
 
     /// Draws a line across the frame at a value.
     pub(crate) fn level(&self, class: &str, value: f64) -> Markup {
-        line(class, (self.left, self.y_of(value)), (self.right(), self.y_of(value)))
+        segment(class, (self.left, self.y_of(value)), (self.right(), self.y_of(value)))
     }
 
     /// Draws the band in which a difference from 0 is negligible.
@@ -193,7 +193,7 @@ impl ChartFrame {
         };
         html! {
             @for (y, text) in kept {
-                (line("grid", (self.left, y), (self.right(), y)))
+                (segment("grid", (self.left, y), (self.right(), y)))
                 (ChartLabel { y: y + 4.0, ..shown }.draw(&text))
             }
         }
@@ -204,7 +204,7 @@ impl ChartFrame {
         let axis = HorizontalTicks { frame: self, label: &label };
         html! {
             @for x in self.x.ticks().iter().map(|tick| self.x_of(*tick)) {
-                (line("grid", (x, self.top), (x, self.bottom())))
+                (segment("grid", (x, self.top), (x, self.bottom())))
             }
             (axis.labels(self.bottom() + 16.0))
         }

@@ -19,10 +19,12 @@ mod theme;
 mod timeline;
 
 pub use drawing::ChartDrawing;
+pub use kinds::bill::bill_chart;
+pub use kinds::overtime::overtime_chart;
 #[cfg(feature = "png")]
 pub use png::{PngError, render_png};
 pub use request::{ChartError, ChartQuantity, ChartRequest, chart, kinds_of_run};
-pub use theme::ChartTheme;
+pub use theme::{ChartTheme, page_rules};
 
 use kinds::{bars, bill, drives, grid, heat, latency, limits, overtime, states, sweep, verdicts};
 

@@ -2,7 +2,7 @@
 
 use crate::drawing::ChartDrawing;
 use crate::{ALL, ChartKind};
-use iotax_analysis::findings::{StackRow, WorkloadFindings};
+use iotax_analysis::findings::{MeasuredFigure, StackRow, WorkloadFindings};
 use iotax_analysis::{Findings, RunData};
 
 /// Figure that a chart is of, where its kind has several.
@@ -58,7 +58,7 @@ fn kind_names(kinds: &[&ChartKind]) -> String {
 /// Returns the kinds that a run has data for, the best one first.
 pub fn kinds_of_run(request: &ChartRequest) -> Vec<&'static ChartKind> {
     let has_data =
-        |kind: &&&ChartKind| kind.has(request.quantity) && (kind.draw)(request).is_some();
+        |kind: &&&ChartKind| kind.offers(request.quantity) && (kind.draw)(request).is_some();
     ALL.iter().filter(has_data).copied().collect()
 }
 
@@ -76,7 +76,7 @@ pub fn chart(
     };
     let kind = ALL.iter().copied().find(|kind| kind.name == name);
     let kind = kind.ok_or_else(|| ChartError::UnknownKind { name: name.to_owned() })?;
-    if !kind.has(request.quantity) {
+    if !kind.offers(request.quantity) {
         let other: Vec<&ChartKind> = ALL.iter().filter(|one| one.has_quantities).copied().collect();
         let other = kind_names(&other).replace(", ", " or ");
         let word = request.quantity.word();
@@ -84,12 +84,14 @@ pub fn chart(
     }
     let drawing = kind.drawing(request).ok_or_else(|| match kinds_of_run(request).as_slice() {
         [] => nothing(request),
-        some => ChartError::NoData { name: kind.name, part: part(request), has: kind_names(some) },
+        some => {
+            ChartError::NoData { name: kind.name, part: asked_part(request), has: kind_names(some) }
+        }
     })?;
     Ok((kind, drawing))
 }
 
-fn part(request: &ChartRequest) -> String {
+fn asked_part(request: &ChartRequest) -> String {
     let load = request.load.map(|load| format!(" with --load {load}")).unwrap_or_default();
     match request.quantity {
         ChartQuantity::Rate => load,
@@ -108,17 +110,17 @@ fn nothing(request: &ChartRequest) -> ChartError {
         }
         _ => format!("it is {}, and nothing that counts was measured", request.findings.run.state),
     };
-    ChartError::Nothing { part: part(request), reason }
+    ChartError::Nothing { part: asked_part(request), reason }
 }
 
 impl ChartKind {
-    fn has(&self, quantity: ChartQuantity) -> bool {
+    fn offers(&self, quantity: ChartQuantity) -> bool {
         self.has_quantities || quantity == ChartQuantity::Rate
     }
 
     /// Draws the chart with a caption; `None` if the run has no data for it.
     fn drawing(&self, request: &ChartRequest) -> Option<ChartDrawing> {
-        if !self.has(request.quantity) {
+        if !self.offers(request.quantity) {
             return None;
         }
         let mut drawing = (self.draw)(request)?;
@@ -163,10 +165,13 @@ impl<'a> ChartRequest<'a> {
     }
 }
 
+/// Returns what the rates of a load count: `IOPS`, or for a probe its own word.
+pub(crate) fn counted_word(load: &WorkloadFindings) -> &str {
+    let probe = load.probe.as_ref().filter(|_| load.rate_unit == "1/s");
+    probe.map_or("IOPS", |probe| probe.head.as_str())
+}
+
 /// Returns the rate of a row in the unit of its load.
-pub(crate) fn rate_of_row<'a>(
-    load: &WorkloadFindings,
-    row: &'a StackRow,
-) -> &'a iotax_analysis::findings::MeasuredFigure {
+pub(crate) fn rate_of_row<'a>(load: &WorkloadFindings, row: &'a StackRow) -> &'a MeasuredFigure {
     if load.rate_unit == "B/s" { &row.bytes_per_s } else { &row.iops }
 }

@@ -3,7 +3,7 @@
 
 use crate::drawing::{MARGIN, WIDTH};
 use crate::frame::{ChartAxis, ChartFrame};
-use crate::shapes::{circle, diamond, line, path, rectangle};
+use crate::shapes::{circle, diamond, path, rectangle, segment};
 use crate::text::{ChartLabel, drawable, px, text_width};
 use maud::{Markup, html};
 
@@ -90,7 +90,7 @@ impl RowChart {
             (self.background(&frame))
             (frame.x_grid(self.tick))
             @if let Some(x) = self.origin.map(|origin| frame.x_of(origin)) {
-                (line("zero", (x, frame.top), (x, frame.bottom())))
+                (segment("zero", (x, frame.top), (x, frame.bottom())))
             }
             (self.all_rows(&frame, row, name_room, figure_room))
             (frame.names(&self.axis_name, ""))
@@ -161,12 +161,12 @@ impl RowPlace<'_> {
                 @if from.min(to) < self.frame.x.begin() { (self.torn(half)) }
                 @if row.is_linked {
                     @let next = self.middle + self.height - half;
-                    (line("step", (x(to), self.middle + half), (x(to), next)))
+                    (segment("step", (x(to), self.middle + half), (x(to), next)))
                 }
             }
             @for (class, x) in row.limits.iter().map(|(class, value)| (class, x(*value))) {
                 @let ends = (self.middle - edge, self.middle + edge);
-                (line(&format!("limit {class}"), (x, ends.0), (x, ends.1)))
+                (segment(&format!("limit {class}"), (x, ends.0), (x, ends.1)))
             }
             (self.interval(row))
             @for value in &row.diamonds { (diamond((x(*value), self.middle))) }
@@ -189,7 +189,7 @@ impl RowPlace<'_> {
         html! {
             @match (ends, row.dot) {
                 (Some((low, high)), Some(_)) => {
-                    (line(&format!("reach {}", row.class), (low, y), (high, y)))
+                    (segment(&format!("reach {}", row.class), (low, y), (high, y)))
                 },
                 (Some((low, high)), None) => {
                     @let (low, top, high) = (px(low), px(y - 4.0), px(high));

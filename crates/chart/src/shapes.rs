@@ -6,7 +6,7 @@ use maud::{Markup, html};
 /// A position in pixels.
 pub(crate) type ChartPoint = (f64, f64);
 
-pub(crate) fn line(class: &str, from: ChartPoint, to: ChartPoint) -> Markup {
+pub(crate) fn segment(class: &str, from: ChartPoint, to: ChartPoint) -> Markup {
     let ([x1, x2], [y1, y2]) = ([from.0, to.0].map(px), [from.1, to.1].map(px));
     html! { line class=(class) x1=(x1) x2=(x2) y1=(y1) y2=(y2) {} }
 }

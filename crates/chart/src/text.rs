@@ -192,6 +192,11 @@ impl AxisUnit {
         let (by, name) = *steps.iter().rev().find(fits).unwrap_or(&steps[0]);
         AxisUnit { by, name }
     }
+
+    /// Returns the name of the unit, with the word for what is counted in place of `IOPS`.
+    pub(crate) fn name_counting(&self, counted: &str) -> String {
+        self.name.replace("IOPS", counted)
+    }
 }
 
 #[cfg(test)]

@@ -63,6 +63,21 @@ pub(crate) fn style_sheet(theme: ChartTheme) -> String {
     format!("{light}@media (prefers-color-scheme:dark){{{dark}}}{rules}")
 }
 
+/// Returns the rules for charts in a page, which decides between light and dark by its colour
+/// scheme.
+pub fn page_rules() -> String {
+    let colours =
+        COLOURS.map(|(name, light, dark)| format!("--{name}:light-dark({light},{dark});"));
+    // As wide as the drawing, so that letters keep their size; the page lets it scroll.
+    let own = format!(".chart{{width:900px;max-width:none;height:auto;{}}}", colours.concat());
+    // A page refers to nothing, not even to a pattern of its own, which only grids have.
+    let rules = RULES.lines().filter(|rule| !rule.contains("url("));
+    let rules = rules.map(|rule| format!(".chart {rule}")).collect::<String>();
+    COLOURS.iter().fold(own + &rules, |rules, (name, ..)| {
+        rules.replace(&format!("${name}$"), &format!("var(--{name})"))
+    })
+}
+
 /// Returns the class of the line with this number: its colour, and its dashes if there are more
 /// lines than colours.
 pub(crate) fn line_class(number: usize) -> String {

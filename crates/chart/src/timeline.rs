@@ -4,15 +4,13 @@ use crate::drawing::{MARGIN, WIDTH};
 use crate::frame::{ChartAxis, ChartFrame};
 use crate::text::{AxisUnit, ChartLabel, tick_text};
 use iotax_analysis::RunData;
-use iotax_analysis::findings::WorkloadFindings;
+use iotax_analysis::findings::{StackRow, WorkloadFindings};
 use iotax_model::record::{Purpose, Slice};
 use maud::{Markup, html};
 
 /// Slices of one stack under one load, with the seconds since the first slice of that load.
 pub(crate) struct StackTimeline<'a> {
     pub(crate) stack: &'a str,
-    /// Index of the stack's row.
-    pub(crate) number: usize,
     pub(crate) slices: Vec<(f64, &'a Slice)>,
 }
 
@@ -26,26 +24,20 @@ pub(crate) fn timelines<'a>(
     };
     let ours: Vec<&Slice> = run.slices.iter().filter(is_ours).collect();
     let begin = ours.iter().map(|slice| slice.start_ns).min().unwrap_or_default();
-    let of_stack = |(number, row): (usize, &'a iotax_analysis::findings::StackRow)| {
+    let of_stack = |row: &'a StackRow| {
         let slices = ours.iter().filter(|slice| slice.stack == row.stack);
         let mut slices: Vec<(f64, &Slice)> =
             slices.map(|slice| ((slice.start_ns - begin) as f64 / 1e9, *slice)).collect();
         slices.sort_by(|a, b| a.0.total_cmp(&b.0));
-        (!slices.is_empty()).then_some(StackTimeline { stack: &row.stack, number, slices })
+        (!slices.is_empty()).then_some(StackTimeline { stack: &row.stack, slices })
     };
-    load.rows.iter().enumerate().filter_map(of_stack).collect()
+    load.rows.iter().filter_map(of_stack).collect()
 }
 
-impl StackTimeline<'_> {
-    /// Returns the rates in the order of time, in the unit of the load.
-    pub(crate) fn rates(&self, rate_unit: &str) -> Vec<(f64, f64)> {
-        self.slices.iter().map(|(at, slice)| (*at, slice_rate(slice, rate_unit))).collect()
-    }
-}
-
-pub(crate) fn slice_rate(slice: &Slice, rate_unit: &str) -> f64 {
-    let ending = if rate_unit == "B/s" { ".bytes" } else { ".ios" };
-    slice.total(ending) / (slice.window_ns as f64 / 1e9)
+/// Returns the end of the last slice in seconds.
+pub(crate) fn end_of(lines: &[StackTimeline]) -> f64 {
+    let ends = lines.iter().filter_map(|line| line.slices.last());
+    ends.map(|(at, slice)| at + slice.window_ns as f64 / 1e9).fold(0.0, f64::max)
 }
 
 /// Strips below each other with one axis of time.
@@ -59,10 +51,7 @@ const NAMES: f64 = 150.0;
 const TICKS: f64 = 66.0;
 
 impl TimeStrips {
-    pub(crate) fn for_timelines(lines: &[StackTimeline]) -> TimeStrips {
-        let ends = lines.iter().filter_map(|line| line.slices.last());
-        let ends = ends.map(|(at, slice)| at + slice.window_ns as f64 / 1e9);
-        let seconds = ends.fold(0.0, f64::max);
+    pub(crate) fn lasting(seconds: f64) -> TimeStrips {
         TimeStrips { seconds, unit: AxisUnit::for_size("s", seconds) }
     }
 
@@ -83,16 +72,16 @@ impl TimeStrips {
     /// index. Returns the last frame too; `None` without stacks.
     pub(crate) fn draw(
         &self,
-        lines: &[StackTimeline],
+        names: &[&str],
         (height, y): (f64, &ChartAxis),
         content: impl Fn(&ChartFrame, usize) -> Markup,
     ) -> Option<(Markup, ChartFrame)> {
         let top = |at: usize| 16.0 + at as f64 * (height + 18.0);
         let frames: Vec<ChartFrame> =
-            (0..lines.len()).map(|at| self.strip(top(at), height, y.clone())).collect();
+            (0..names.len()).map(|at| self.strip(top(at), height, y.clone())).collect();
         let drawn = html! {
-            @for (at, (line, frame)) in lines.iter().zip(&frames).enumerate() {
-                (self.name(frame, line.stack))
+            @for (at, (name, frame)) in names.iter().zip(&frames).enumerate() {
+                (self.name(frame, name))
                 (content(frame, at))
             }
         };

@@ -514,6 +514,16 @@ fn the_page_is_whole_and_asks_nobody() {
 }
 
 #[test]
+fn a_page_draws_the_bill_and_the_course_of_each_load_but_not_of_a_sweep() {
+    let page = render(fixture("bill"), "html", 80);
+    // The bill of both loads, and the course of each.
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 3);
+    assert_eq!(page.matches(">Over time<").count(), 2);
+    assert!(page.contains("what is left") && page.contains("against the baseline"));
+    assert!(!render(fixture("sweep"), "html", 80).contains(">Over time<"));
+}
+
+#[test]
 fn what_has_no_interval_has_no_empty_band_in_a_drawing() {
     let mut found = fixture("three_figures").clone();
     let head = "CPU time per I/O, against";

@@ -8,6 +8,7 @@ pub(crate) mod identity;
 pub(crate) mod imported;
 pub(crate) mod knee;
 pub mod limits;
+pub(crate) mod over_time;
 pub(crate) mod published;
 pub(crate) mod ratios;
 pub mod slo;

@@ -5,7 +5,7 @@ use super::{bar_row, class_of_verdict, largest, verdict_legend};
 use crate::ChartKind;
 use crate::drawing::{ChartDrawing, LegendMark};
 use crate::frame::ChartAxis;
-use crate::request::{ChartRequest, rate_of_row};
+use crate::request::{ChartRequest, counted_word, rate_of_row};
 use crate::rows::{ChartRow, RowChart};
 use crate::shapes::moved;
 use crate::stack_axes::stack_axes;
@@ -42,6 +42,8 @@ pub(super) struct BarGroup<'a> {
     pub(super) head: String,
     /// `1/s`, `B/s`, `ns` or another unit.
     pub(super) unit: &'static str,
+    /// What a rate counts: `IOPS`.
+    pub(super) counted: &'a str,
     pub(super) bars: Vec<BarFigure<'a>>,
 }
 
@@ -59,9 +61,11 @@ impl BarGroup<'_> {
 
 fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
     let groups = all_groups(request);
+    let is_times = groups.iter().all(|group| group.unit == "ns");
+    let what = if is_times { "Times" } else { "Rates" };
     let title = match groups.as_slice() {
-        [group] => format!("Rates: {}", group.head),
-        _ => "Rates side by side".to_owned(),
+        [group] => format!("{what}: {}", group.head),
+        _ => format!("{what} side by side"),
     };
     draw_groups(title, groups)
 }
@@ -86,7 +90,8 @@ fn panels<'a, 'b>(groups: &'b [BarGroup<'a>]) -> Vec<Vec<&'b BarGroup<'a>>> {
     for group in groups {
         let fits = |panel: &&mut Vec<&BarGroup>| {
             let (a, b) = (panel[0].largest(), group.largest());
-            panel[0].unit == group.unit && a.max(b) <= APART * a.min(b)
+            (panel[0].unit, panel[0].counted) == (group.unit, group.counted)
+                && a.max(b) <= APART * a.min(b)
         };
         match panels.iter_mut().find(fits) {
             Some(panel) => panel.push(group),
@@ -134,7 +139,7 @@ fn draw_panel(groups: &[&BarGroup]) -> (Markup, f64) {
     let chart = RowChart {
         rows,
         axis,
-        axis_name: unit.name.to_owned(),
+        axis_name: unit.name_counting(groups[0].counted),
         tick: tick_text,
         zone: None,
         origin: Some(0.0),
@@ -222,7 +227,10 @@ fn load_groups<'a>(findings: &'a Findings, load: &'a WorkloadFindings) -> Vec<Ba
             ceilings: load.efficiency.iter().filter(|one| one.stack == row.stack).collect(),
         }
     };
-    let group = |head: String, bars| BarGroup { head, unit: load.rate_unit, bars };
+    let group = |head: String, bars| {
+        let counted = counted_word(load);
+        BarGroup { head, unit: load.rate_unit, counted, bars }
+    };
     let (base, others): (Vec<_>, Vec<_>) =
         load.rows.iter().enumerate().partition(|(_, row)| row.baseline);
     let names: Vec<(usize, &str)> =
@@ -261,6 +269,7 @@ fn table_groups<'a>(findings: &'a Findings, table: &'a RatioTable) -> Vec<BarGro
         BarGroup {
             head: format!("{name}{} {}{direction}", row.workload, row.metric),
             unit,
+            counted: "IOPS",
             bars: bars.collect(),
         }
     };
@@ -281,7 +290,8 @@ fn imported_group(load: &ImportedWorkload) -> Option<BarGroup<'_>> {
         ceilings: Vec::new(),
     });
     let unit = if has_ios { "1/s" } else { "B/s" };
-    Some(BarGroup { head: load.subject.clone(), unit, bars: bars.collect() })
+    let head = load.subject.clone();
+    Some(BarGroup { head, unit, counted: "IOPS", bars: bars.collect() })
 }
 
 fn unit_of(figure: &MeasuredFigure) -> Option<&'static str> {

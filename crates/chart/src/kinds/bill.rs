@@ -166,8 +166,14 @@ impl Waterfall {
 
 fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
     let (subject, bill) = chosen_bill(request)?;
-    let waterfall = Waterfall::for_bill(request.quantity, bill);
-    let is_rate = request.quantity == ChartQuantity::Rate;
+    bill_chart(bill, subject, request.quantity)
+}
+
+/// Returns the waterfall of a bill; `None` if no line has a figure of this quantity.
+pub fn bill_chart(bill: &Bill, subject: &str, quantity: ChartQuantity) -> Option<ChartDrawing> {
+    bill.lines.iter().find(|line| change_of(quantity, line).value().is_some())?;
+    let waterfall = Waterfall::for_bill(quantity, bill);
+    let is_rate = quantity == ChartQuantity::Rate;
     let baseline = bill.lines.first().map_or("the baseline", |line| line.on.as_str());
     let rows = waterfall.rows(bill, baseline);
     let axis = axis(&rows, is_rate);

@@ -29,5 +29,10 @@ fn group<'a>(load: &'a WorkloadFindings, row: &'a StackRow) -> BarGroup<'a> {
         published: None,
         ceilings: Vec::new(),
     });
-    BarGroup { head: format!("{}, {}", row.stack, load.subject), unit: "1/s", bars: bars.collect() }
+    BarGroup {
+        head: format!("{}, {}", row.stack, load.subject),
+        unit: "1/s",
+        counted: "IOPS",
+        bars: bars.collect(),
+    }
 }

@@ -7,7 +7,7 @@ use crate::drawing::ChartDrawing;
 use crate::frame::{ChartAxis, ChartFrame};
 use crate::request::ChartRequest;
 use crate::text::px;
-use crate::timeline::{StackTimeline, TimeStrips, timelines};
+use crate::timeline::{StackTimeline, TimeStrips, end_of, timelines};
 use iotax_load::histogram::bounds;
 use iotax_model::record::SampleValue;
 use iotax_units::grouped;
@@ -39,17 +39,18 @@ fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
         let most = lines.iter().map(|line| line.slices.len()).max().unwrap_or(0);
         (most > 2 && all.iter().any(|counts| !counts.is_empty())).then_some((lines, all))
     })?;
-    let strips = TimeStrips::for_timelines(&lines);
+    let strips = TimeStrips::lasting(end_of(&lines));
     let y = ChartAxis::log(all.iter().flatten().map(|((_, bucket), _)| middle_ns(*bucket)));
     let height = (600.0 / lines.len() as f64).clamp(44.0, 150.0);
     let cells = cell_counts(&lines);
     let maps: Vec<HeatCells> = all.iter().map(|counts| binned(counts, &y, cells.1)).collect();
     let most = maps.iter().flat_map(BTreeMap::values).copied().max().unwrap_or(1);
-    let (body, last) = strips.draw(&lines, (height, &y), |frame, at| {
+    let names: Vec<&str> = lines.iter().map(|line| line.stack).collect();
+    let (body, last) = strips.draw(&names, (height, &y), |frame, at| {
         let map = draw_map(frame, &maps[at], most, cells, &strips);
         html! { (frame.y_grid(time_text)) (map) }
     })?;
-    let names = some_names(lines.iter().map(|line| line.stack));
+    let names = some_names(names);
     let (subject, most) = (&load.subject, grouped(most as f64));
     Some(ChartDrawing {
         title: format!("Latencies over time: {subject}"),
@@ -76,7 +77,7 @@ fn cell_counts(lines: &[StackTimeline]) -> (usize, usize) {
 
 /// Returns the latencies of each stack, counted column by column.
 fn counts(request: &ChartRequest, lines: &[StackTimeline]) -> Vec<BucketCounts> {
-    let seconds = TimeStrips::for_timelines(lines).seconds.max(1e-9);
+    let seconds = end_of(lines).max(1e-9);
     let (columns, _) = cell_counts(lines);
     let is_latency = |metric: &str| metric == "read.latency" || metric == "write.latency";
     let of_line = |line: &StackTimeline| {

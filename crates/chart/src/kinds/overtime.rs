@@ -5,12 +5,13 @@ use super::some_names;
 use crate::ChartKind;
 use crate::drawing::ChartDrawing;
 use crate::frame::{ChartAxis, ChartFrame};
-use crate::request::ChartRequest;
+use crate::request::{ChartRequest, counted_word};
 use crate::shapes::path;
 use crate::text::{AxisUnit, drawable, px, tick_text};
 use crate::theme::{LINE_COLOURS, line_class};
-use crate::timeline::{StackTimeline, TimeStrips, slice_rate, timelines};
+use crate::timeline::TimeStrips;
 use iotax_analysis::findings::WorkloadFindings;
+use iotax_analysis::findings::over_time::{SliceRate, StackRates};
 use iotax_units::median;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -25,56 +26,140 @@ pub(crate) const KIND: ChartKind = ChartKind {
 /// Most points of a strip, and of all strips together. More are binned.
 const MOST_IN_STRIP: usize = 2000;
 const MOST_POINTS: usize = 4000;
-/// Most points of a running median, and of all of them together.
+/// Most points of a running median.
 const MOST_IN_LINE: usize = 160;
-const MOST_IN_LINES: usize = 2400;
 const RATIO_HEIGHT: f64 = 130.0;
+/// Times the usual distance of two points from which no line leads from one to the other.
+const GAP: f64 = 6.0;
 
 fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
-    let (load, lines) = request.first_load(|load| {
-        let lines = timelines(request.run, load);
-        // Two points are no course.
-        lines.iter().any(|line| line.slices.len() > 2).then_some(lines)
-    })?;
-    let strips = TimeStrips::for_timelines(&lines);
-    let rates: Vec<Vec<(f64, f64)>> = lines.iter().map(|line| line.rates(load.rate_unit)).collect();
-    let most = rates.iter().flatten().map(|point| point.1).fold(0.0, f64::max);
-    let unit = AxisUnit::for_size(load.rate_unit, most);
-    let y = ChartAxis::even(rates.iter().flatten().map(|point| point.1 / unit.by), 3.0);
-    let height = (560.0 / lines.len() as f64).clamp(36.0, 110.0);
-    let budget = (MOST_POINTS / lines.len()).min(MOST_IN_STRIP);
-    let (body, mut last) = strips.draw(&lines, (height, &y), |frame, at| {
-        let points = rates[at].iter().map(|(time, rate)| (time / strips.unit.by, rate / unit.by));
-        let points: Vec<(f64, f64)> = points.collect();
-        html! {
-            (frame.y_grid(tick_text))
-            (cloud(frame, &points, lines[at].number, budget))
-            (running(frame, &points, &lines[at], lines.len()))
-        }
-    })?;
-    let (ratio, below) = ratio_strip(request, load, &lines, &strips, last.bottom() + 34.0).unzip();
-    last = below.unwrap_or(last);
-    let names = some_names(lines.iter().map(|line| line.stack));
-    let (time, subject) = (strips.length(), &load.subject);
-    Some(ChartDrawing {
-        title: format!("Rate over time: {subject}"),
-        description: format!(
-            "Rate of each slice over {time} of {names}, {subject}, with a running median."
-        ),
-        legend: Vec::new(),
-        height: last.bottom() + 44.0,
-        body: html! {
-            (strips.time_axis(&last))
-            (strips.strip(16.0, height, y).names("", unit.name))
-            (body)
-            @if let Some(ratio) = ratio { (ratio) }
-        },
-        notes: vec![note(&rates, budget)],
-    })
+    let zone = request.zone();
+    request.first_load(|load| overtime_chart(load, zone, MOST_POINTS)).map(|(_, drawing)| drawing)
 }
 
-fn note(rates: &[Vec<(f64, f64)>], budget: usize) -> String {
-    match rates.iter().map(Vec::len).max() {
+/// Returns the rates of a load over time with about `most_points` points, which bounds the size of
+/// the drawing; `zone` is in percent. Returns `None` if there are too few slices for a course.
+pub fn overtime_chart(
+    load: &WorkloadFindings,
+    zone: f64,
+    most_points: usize,
+) -> Option<ChartDrawing> {
+    // Two points are no course.
+    load.over_time.iter().find(|rates| rates.slices.len() > 2)?;
+    let slices = || load.over_time.iter().flat_map(|rates| &rates.slices);
+    let end = slices().map(|slice| slice.start_s + slice.window_s).fold(0.0, f64::max);
+    let most = slices().map(|slice| slice.rate).fold(0.0, f64::max);
+    let course = LoadCourse {
+        load,
+        strips: TimeStrips::lasting(end),
+        unit: AxisUnit::for_size(load.rate_unit, most),
+        most_points,
+    };
+    course.draw(zone)
+}
+
+/// A load whose rates are drawn, and the units of the axes.
+struct LoadCourse<'a> {
+    load: &'a WorkloadFindings,
+    strips: TimeStrips,
+    unit: AxisUnit,
+    most_points: usize,
+}
+
+impl LoadCourse<'_> {
+    fn draw(&self, zone: f64) -> Option<ChartDrawing> {
+        let all = &self.load.over_time;
+        let points: Vec<Vec<(f64, f64)>> = all.iter().map(|rates| self.points(rates)).collect();
+        let y = ChartAxis::even(points.iter().flatten().map(|point| point.1), 3.0);
+        let height = (560.0 / all.len() as f64).clamp(36.0, 110.0);
+        let budget = (self.most_points / all.len()).min(MOST_IN_STRIP);
+        let names: Vec<&str> = all.iter().map(|rates| self.name(rates)).collect();
+        let (body, mut last) = self.strips.draw(&names, (height, &y), |frame, at| {
+            html! {
+                (frame.y_grid(tick_text))
+                (cloud(frame, &points[at], all[at].row, budget))
+                (self.running(frame, &points[at], &all[at]))
+            }
+        })?;
+        let (ratio, below) = self.ratio_strip(zone, last.bottom() + 34.0).unzip();
+        last = below.unwrap_or(last);
+        let (time, subject) = (self.strips.length(), &self.load.subject);
+        let (names, counted) = (some_names(names), counted_word(self.load));
+        Some(ChartDrawing {
+            title: format!("Rate over time: {subject}"),
+            description: format!(
+                "Rate of each slice over {time} of {names}, {subject}, with a running median."
+            ),
+            legend: Vec::new(),
+            height: last.bottom() + 44.0,
+            body: html! {
+                (self.strips.time_axis(&last))
+                (self.strips.strip(16.0, height, y).names("", &self.unit.name_counting(counted)))
+                (body)
+                @if let Some(ratio) = ratio { (ratio) }
+            },
+            notes: vec![note(&points, budget)],
+        })
+    }
+
+    fn name(&self, rates: &StackRates) -> &str {
+        self.load.rows.get(rates.row).map_or("", |row| row.stack.as_str())
+    }
+
+    fn points(&self, rates: &StackRates) -> Vec<(f64, f64)> {
+        let scaled =
+            |slice: &SliceRate| (slice.start_s / self.strips.unit.by, slice.rate / self.unit.by);
+        rates.slices.iter().map(scaled).collect()
+    }
+
+    /// Draws the running median.
+    fn running(&self, frame: &ChartFrame, points: &[(f64, f64)], rates: &StackRates) -> Markup {
+        let half = (points.len() / 40).clamp(2, 500);
+        let most = (self.most_points * 3 / 5 / self.load.over_time.len()).clamp(20, MOST_IN_LINE);
+        let near = |at: usize| &points[at.saturating_sub(half)..(at + half + 1).min(points.len())];
+        let middle = |at: usize| median(near(at).iter().map(|point| point.1));
+        let centres = (0..points.len()).step_by(points.len().div_ceil(most).max(1));
+        let line: Vec<(f64, f64)> = centres.map(|at| (points[at].0, middle(at))).collect();
+        let usual = median(line.windows(2).map(|pair| pair[1].0 - pair[0].0));
+        // Other visits lie between.
+        let parts = line.chunk_by(|a, b| b.0 - a.0 <= GAP * usual);
+        let parts: String = parts.map(|part| frame.path(part.iter().copied())).collect();
+        let line = path(&format!("curve {}", line_class(rates.row)), &parts);
+        html! { g { title { (drawable(self.name(rates))) } (line) } }
+    }
+
+    /// Draws the change of each stack against the baseline, round by round; `None` if they share no
+    /// rounds.
+    fn ratio_strip(&self, zone: f64, top: f64) -> Option<(Markup, ChartFrame)> {
+        let all = &self.load.over_time;
+        let base = all.iter().find(|rates| self.load.rows[rates.row].baseline)?;
+        let of_base = rounds(base);
+        let others = all.iter().filter(|rates| rates.row != base.row);
+        let changes: Vec<(&StackRates, Vec<(f64, f64)>)> = others
+            .map(|rates| (rates, changes(rates, &of_base, self.strips.unit.by)))
+            .filter(|(_, points)| points.len() > 2)
+            .collect();
+        let values = changes.iter().flat_map(|(_, points)| points.iter().map(|point| point.1));
+        let y = ChartAxis::even(values.chain([-zone, zone]), 4.0).ending_at(-100.0);
+        let frame = self.strips.strip(top, RATIO_HEIGHT, y);
+        let budget = (self.most_points / 3 / changes.len().max(1)).max(30);
+        let drawn = html! {
+            (frame.zone(zone))
+            (frame.y_grid(tick_text))
+            (frame.level("zero", 0.0))
+            @for (rates, points) in &changes {
+                @if changes.len() <= 3 { (cloud(&frame, points, rates.row, budget)) }
+                (self.running(&frame, points, rates))
+            }
+            (self.strips.name(&frame, "against the baseline"))
+            (frame.names("", &format!("% of change against {}", self.name(base))))
+        };
+        (!changes.is_empty()).then_some((drawn, frame))
+    }
+}
+
+fn note(points: &[Vec<(f64, f64)>], budget: usize) -> String {
+    match points.iter().map(Vec::len).max() {
         Some(most) if most > budget => format!(
             "Bars: least and greatest of neighbouring slices, dots: their median. Lines: running \
              medians of up to {most} slices."
@@ -110,86 +195,29 @@ fn cloud(frame: &ChartFrame, points: &[(f64, f64)], number: usize, budget: usize
     }
 }
 
-/// Draws the running median.
-fn running(
-    frame: &ChartFrame,
-    points: &[(f64, f64)],
-    stack: &StackTimeline,
-    many: usize,
-) -> Markup {
-    let half = (points.len() / 40).clamp(2, 500);
-    let most = (MOST_IN_LINES / many.max(1)).min(MOST_IN_LINE);
-    let step = points.len().div_ceil(most.max(1)).max(1);
-    let centres = (0..points.len()).step_by(step);
-    let line = centres.map(|at| {
-        let near = &points[at.saturating_sub(half)..(at + half + 1).min(points.len())];
-        (points[at].0, median(near.iter().map(|point| point.1)))
-    });
-    let line = path(&format!("curve {}", line_class(stack.number)), &frame.path(line));
-    html! { g { title { (drawable(stack.stack)) } (line) } }
-}
-
-/// Draws the ratio of each stack to the baseline, round by round; `None` if they share no rounds.
-fn ratio_strip(
-    request: &ChartRequest,
-    load: &WorkloadFindings,
-    lines: &[StackTimeline],
-    strips: &TimeStrips,
-    top: f64,
-) -> Option<(Markup, ChartFrame)> {
-    let is_baseline = |line: &&StackTimeline| load.rows[line.number].baseline;
-    let base = lines.iter().find(is_baseline)?;
-    let of_base = rounds(base, load.rate_unit);
-    let ratios: Vec<(&StackTimeline, Vec<(f64, f64)>)> = lines
-        .iter()
-        .filter(|line| line.number != base.number)
-        .map(|line| (line, changes(line, load.rate_unit, &of_base)))
-        .filter(|(_, points)| points.len() > 2)
-        .collect();
-    let values = ratios.iter().flat_map(|(_, points)| points.iter().map(|point| point.1));
-    let zone = request.zone();
-    let y = ChartAxis::even(values.chain([-zone, zone]), 4.0).ending_at(-100.0);
-    let frame = strips.strip(top, RATIO_HEIGHT, y);
-    let scale = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
-        points.iter().map(|(at, change)| (at / strips.unit.by, *change)).collect()
-    };
-    let budget = (1500 / ratios.len().max(1)).max(30);
-    let drawn = html! {
-        (frame.zone(zone))
-        (frame.y_grid(tick_text))
-        (frame.level("zero", 0.0))
-        @for (line, points) in &ratios {
-            @if ratios.len() <= 3 { (cloud(&frame, &scale(points), line.number, budget)) }
-            (running(&frame, &scale(points), line, ratios.len()))
-        }
-        (strips.name(&frame, "against the baseline"))
-        (frame.names("", &format!("% of change against {}", base.stack)))
-    };
-    (!ratios.is_empty()).then_some((drawn, frame))
-}
-
 /// Identifies a round: visit, set and number.
 type RoundKey = (u32, u32, u32);
 
 /// Returns the mean rate of a stack in each of its rounds, and when the round began.
-fn rounds(line: &StackTimeline, rate_unit: &str) -> BTreeMap<RoundKey, (f64, f64)> {
+fn rounds(rates: &StackRates) -> BTreeMap<RoundKey, (f64, f64)> {
     let mut sums: BTreeMap<RoundKey, (f64, f64, f64)> = BTreeMap::new();
-    for (at, slice) in &line.slices {
-        let sum = sums.entry((slice.visit, slice.set, slice.round)).or_insert((*at, 0.0, 0.0));
-        *sum = (sum.0, sum.1 + slice_rate(slice, rate_unit), sum.2 + 1.0);
+    for slice in &rates.slices {
+        let sum = sums.entry(slice.round).or_insert((slice.start_s, 0.0, 0.0));
+        *sum = (sum.0, sum.1 + slice.rate, sum.2 + 1.0);
     }
     sums.into_iter().map(|(key, (at, sum, n))| (key, (at, sum / n))).collect()
 }
 
+/// Returns the times, divided by `unit`, and the changes in percent of the rounds that the baseline
+/// has too.
 fn changes(
-    line: &StackTimeline,
-    rate_unit: &str,
+    rates: &StackRates,
     of_base: &BTreeMap<RoundKey, (f64, f64)>,
+    unit: f64,
 ) -> Vec<(f64, f64)> {
-    let rounds = rounds(line, rate_unit).into_iter();
-    let change = rounds.filter_map(|(key, (at, rate))| {
+    let change = rounds(rates).into_iter().filter_map(|(key, (at, rate))| {
         let (_, base) = of_base.get(&key).filter(|(_, base)| *base > 0.0)?;
-        Some((at, 100.0 * (rate / base - 1.0)))
+        Some((at / unit, 100.0 * (rate / base - 1.0)))
     });
     let mut changes: Vec<(f64, f64)> = change.collect();
     changes.sort_by(|a, b| a.0.total_cmp(&b.0));

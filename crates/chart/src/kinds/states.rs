@@ -42,5 +42,5 @@ fn group<'a>(load: &'a WorkloadFindings, array: &'a ArrayStates) -> BarGroup<'a>
         })
     });
     let head = format!("{}, {}", array.stack, load.subject);
-    BarGroup { head, unit: load.rate_unit, bars: bars.collect() }
+    BarGroup { head, unit: load.rate_unit, counted: "IOPS", bars: bars.collect() }
 }

@@ -103,9 +103,10 @@ fn rows_of_rate(one: &Comparison) -> Vec<ForestRow<'_>> {
         (None, Some(_)) => ", emulated".to_owned(),
         (None, None) => String::new(),
     };
+    let masked = if one.masked.is_some() { " (masked)" } else { "" };
     let named = |words: String| match words.trim() {
-        "" => one.stack.clone(),
-        words => format!("{}, {words}", one.stack),
+        "" => format!("{}{masked}", one.stack),
+        words => format!("{}{masked}, {words}", one.stack),
     };
     let whole = ForestRow {
         name: named(one.write_word().to_owned()),

@@ -23,7 +23,7 @@ impl Document {
         sections.extend(side_by_side(findings));
         sections.extend(read_back(findings));
         sections.extend(requested_tables(findings));
-        sections.extend(findings.joint_bills.iter().map(|joint| joint_bill(findings, joint)));
+        sections.extend(findings.joint_bills.iter().map(joint_bill));
         sections.extend(findings.sweeps.iter().map(|one| sweep_section(findings, one)));
         sections.extend(loads(findings));
         sections.extend(durability_section(findings));
@@ -96,10 +96,10 @@ fn requested_tables(findings: &Findings) -> Option<DocumentSection> {
     Some(section)
 }
 
-fn joint_bill(findings: &Findings, joint: &JointBill) -> DocumentSection {
+fn joint_bill(joint: &JointBill) -> DocumentSection {
     let mut section = DocumentSection::new("The bill");
     section.paragraph(sheet::joint_title(joint));
-    section.bill(&joint.bill, findings.run.zone);
+    section.bill(&joint.bill, &joint.subject);
     section
 }
 

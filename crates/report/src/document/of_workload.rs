@@ -32,7 +32,7 @@ impl DocumentSection {
         section.verdicts(verdicts::workload_sentences(workload));
         if let Some(bill) = sheet::own_bill(findings, workload) {
             section.heading("The bill: each layer against the stack below it; points add up");
-            section.bill(bill, findings.run.zone);
+            section.bill(bill, &workload.subject);
         }
         section.chart(charts::rates(workload, zone));
         section.chart(charts::charges(workload, zone));
@@ -45,6 +45,7 @@ impl DocumentSection {
         section.lines(workload.clusters.iter().map(|one| one.sentence.clone()));
         section.figures(workload, is_first);
         section.latencies(workload);
+        section.chart(charts::over_time(findings, workload));
         section.others(findings, workload);
         section.lines(workload.round_trips.iter().chain(&workload.on_baseline).cloned());
         section.lines(sheet::debts(workload));
@@ -54,10 +55,9 @@ impl DocumentSection {
         section
     }
 
-    /// Adds a bill as a chart and a table, with the reasons for lines without a verdict. `zone` is
-    /// a fraction.
-    pub(super) fn bill(&mut self, bill: &Bill, zone: f64) {
-        self.chart(charts::bill(bill, 100.0 * zone));
+    /// Adds a bill as a chart and a table, with the reasons for lines without a verdict.
+    pub(super) fn bill(&mut self, bill: &Bill, subject: &str) {
+        self.chart(charts::bill(bill, subject));
         let table = DocumentTable::from(sheet::bill(bill));
         self.table(DocumentTable { total: Some(sheet::total_of(bill)), ..table });
         self.lines(sheet::reserves(bill));

@@ -7,14 +7,16 @@ use crate::number::{Shown, change_in_percent};
 use crate::states;
 use crate::typography::typographic;
 use crate::verdicts::class_of;
+use iotax_analysis::Findings;
 use iotax_analysis::findings::history::{HistoryPoint, HistorySeries};
 use iotax_analysis::findings::limits::CourseFinding;
 use iotax_analysis::findings::states::ArrayStates;
 use iotax_analysis::findings::sweep::SweepFindings;
 use iotax_analysis::findings::{
-    Bill, BillLine, ChargeFinding, Charges, Comparison, LatencyFigures, MeasuredFigure, StackRow,
+    Bill, ChargeFinding, Charges, Comparison, LatencyFigures, MeasuredFigure, StackRow,
     WorkloadFindings,
 };
+use iotax_chart::{ChartQuantity, bill_chart, overtime_chart};
 use iotax_stats::Verdict;
 use iotax_units::show_minute;
 use maud::{Markup, html};
@@ -51,7 +53,6 @@ fn history_row(point: &HistoryPoint) -> IntervalRow {
         note: point.run.name.clone().unwrap_or_else(|| point.run.id.clone()),
         mark: drift.or(differs),
         class: verdict.map_or("none", class_of),
-        total: false,
         emulated: false,
         bar: Bar::from_ratio(&point.ratio),
         words: words_of(&point.ratio),
@@ -71,7 +72,6 @@ struct IntervalRow {
     note: String,
     mark: Option<String>,
     class: &'static str,
-    total: bool,
     emulated: bool,
     bar: Option<Bar>,
     words: String,
@@ -85,7 +85,7 @@ fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
     html! {
         div class="plot" {
             @for row in rows {
-                div class=(if row.total { "row total" } else { "row" }) {
+                div class="row" {
                     span {
                         (breakable(&row.name))
                         @if !row.note.is_empty() { " " span class="soft" { (row.note) } }
@@ -121,7 +121,6 @@ fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) ->
             note,
             mark: one.masked.as_ref().map(|masked| format!("masked: {}", masked.short())),
             class: class_of(verdict),
-            total: false,
             emulated: one.emulated.is_some(),
             bar: Bar::from_ratio(ratio),
             words: words_of(ratio),
@@ -159,7 +158,6 @@ fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f6
         note,
         mark: None,
         class: class_of(&charge.verdict),
-        total: false,
         emulated: one.emulated.is_some(),
         bar: Bar::from_ratio(&charge.ratio),
         words: words_of(&charge.ratio),
@@ -181,26 +179,23 @@ fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f6
     }
 }
 
-/// Draws the factor of each layer; `zone` is in percent.
-pub(crate) fn bill(bill: &Bill, zone: f64) -> Markup {
-    let row = |line: &BillLine, total: bool| IntervalRow {
-        name: line.layer.clone(),
-        note: String::new(),
-        mark: match (&line.masked, class_of(&line.verdict)) {
-            (Some(masked), _) => Some(format!("masked: {}", masked.short())),
-            (None, "open") => Some("unresolved".to_owned()),
-            _ => None,
-        },
-        class: class_of(&line.verdict),
-        total,
-        emulated: line.emulated.is_some(),
-        bar: Bar::from_ratio(&line.ratio),
-        words: words_of(&line.ratio),
+/// Draws a bill as a waterfall; `subject` is its load.
+pub(crate) fn bill(bill: &Bill, subject: &str) -> Markup {
+    let drawing = bill_chart(bill, subject, ChartQuantity::Rate);
+    html! { @if let Some(drawing) = drawing { (drawing.to_page()) } }
+}
+
+/// Most points of all charts over time, which bounds the size of the page.
+const MOST_POINTS: usize = 3000;
+
+/// Draws the rates of a load over time. A sweep has too many loads for a chart of each.
+pub(crate) fn over_time(findings: &Findings, workload: &WorkloadFindings) -> Markup {
+    let most_points = MOST_POINTS / findings.workloads.len().max(1);
+    let drawing = match workload.sweep {
+        Some(_) => None,
+        None => overtime_chart(workload, 100.0 * findings.run.zone, most_points),
     };
-    let mut rows: Vec<IntervalRow> = bill.lines.iter().map(|line| row(line, false)).collect();
-    rows.push(row(&bill.total, true));
-    rows.push(row(&bill.unexplained, false));
-    intervals(&rows, zone)
+    html! { @if let Some(drawing) = drawing { h3 { "Over time" } (drawing.to_page()) } }
 }
 
 /// Draws latency by percentile, for each direction.

@@ -83,7 +83,7 @@ pub fn whole_page(title: &str, style: &str, content: &Markup) -> String {
 }
 
 fn page_with(title: &str, style: &str, contents: Option<&Markup>, content: &Markup) -> String {
-    let style = format!("{STYLE}{style}");
+    let style = format!("{STYLE}{}{style}", iotax_chart::page_rules());
     // Nothing is requested, and no other script runs.
     let policy = format!(
         "default-src 'none'; img-src data:; style-src 'sha256-{}'; script-src 'sha256-{}'",

@@ -147,7 +147,7 @@
   });
 
   // Charts: saved with their styles, so that they look the same elsewhere.
-  const styled = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "font", "text-anchor", "dominant-baseline", "paint-order", "display"];
+  const styled = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "font", "text-anchor", "dominant-baseline", "paint-order", "display"];
   const standAlone = (svg) => {
     const box = svg.getBoundingClientRect();
     const clone = svg.cloneNode(true);
