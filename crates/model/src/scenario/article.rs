@@ -272,9 +272,8 @@ const COUNTS: [(&str, f64); 6] =
 
 impl ChoiceWord for TableUnit {
     fn parse_word(word: &str) -> Result<TableUnit, Fault> {
-        let unit = |base, factor, binary| {
-            Ok(TableUnit { written: word.to_owned(), base, factor, binary })
-        };
+        let unit =
+            |base, factor, binary| Ok(TableUnit { written: word.to_owned(), base, factor, binary });
         if let Some((_, factor)) = COUNTS.iter().find(|(name, _)| *name == word) {
             return unit(UnitBase::Counts, *factor, false);
         }
@@ -408,7 +407,9 @@ impl CellChoice {
     pub fn figure_text(&self, value: f64, unit: &TableUnit) -> String {
         let tight = self.tight.unwrap_or(false) || ["k", "M"].contains(&unit.written.as_str());
         let (number, written, tight) = match self.digits {
-            Some(CellDigits::Fio) if matches!(unit.base, UnitBase::Counts | UnitBase::Bytes) => fio_text(value, unit),
+            Some(CellDigits::Fio) if matches!(unit.base, UnitBase::Counts | UnitBase::Bytes) => {
+                fio_text(value, unit)
+            }
             _ => (self.number_text(value / unit.factor, unit), unit.written.clone(), tight),
         };
         let space = if tight || written.is_empty() { "" } else { " " };
@@ -429,7 +430,8 @@ impl CellChoice {
 /// Returns the number and the unit as fio prints a rate: `195`, `22.1k`, `782KiB/s`, `2732MB/s`.
 fn fio_text(value: f64, unit: &TableUnit) -> (String, String, bool) {
     const PREFIXES: [&str; 5] = ["", "k", "M", "G", "T"];
-    let (step, is_bytes) = (if unit.binary { 1024.0 } else { 1000.0 }, unit.base == UnitBase::Bytes);
+    let (step, is_bytes) =
+        (if unit.binary { 1024.0 } else { 1000.0 }, unit.base == UnitBase::Bytes);
     let (mut number, mut prefix) = (value, 0);
     while number.round() >= 10_000.0 && prefix + 1 < PREFIXES.len() {
         number /= step;

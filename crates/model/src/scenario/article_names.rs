@@ -1,9 +1,7 @@
 //! What a text in an axis of a table names: a load, a stack, a metric, an option of a grid, or all
 //! of one kind.
 
-use super::{
-    CellChoice, Fault, ShownFigure, Stack, TableHead, TableMetric, TableNames, distinct,
-};
+use super::{CellChoice, Fault, ShownFigure, Stack, TableHead, TableMetric, TableNames, distinct};
 use crate::stack::LayerSpec;
 
 /// Words for a whole axis, in addition to the options of layers.

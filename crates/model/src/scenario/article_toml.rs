@@ -233,11 +233,7 @@ impl ArticleDraft {
         }
     }
 
-    fn head_of_keys(
-        &self,
-        words: &WordTable,
-        names: &TableNames,
-    ) -> Result<TableHead, InputError> {
+    fn head_of_keys(&self, words: &WordTable, names: &TableNames) -> Result<TableHead, InputError> {
         let mut head = TableHead::new("");
         let mut is_named = false;
         for (key, word) in &words.0 {
@@ -275,9 +271,8 @@ impl ArticleDraft {
                 let is_it = |one: &&(Spanned<String>, _)| one.0.get_ref() == "percent_of";
                 let Some((_, word)) = words.0.iter().find(is_it) else { continue };
                 let named = word.get_ref().single_value().and_then(|name| index_of(name, heads));
-                let named = named.map_err(|fault| {
-                    self.file.error_at_span("percent_of", &word.span(), fault)
-                });
+                let named = named
+                    .map_err(|fault| self.file.error_at_span("percent_of", &word.span(), fault));
                 heads[at].percent_of = Some(named?);
             }
         }

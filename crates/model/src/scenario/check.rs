@@ -1,6 +1,7 @@
 //! Entry points of this folder. Stacks and options of the command line, a scenario file or a job
 //! file become one checked [`Scenario`]. A request that cannot be measured as written is refused.
 
+use super::article_toml::TableNames;
 use super::bdev;
 use super::draft::{Targets, WorkloadDraft, drafts_from_words};
 use super::error::Origin;
@@ -12,7 +13,6 @@ use super::place::{self, PlaceSpec, StackNames};
 use super::ruler::{self, RulerContext};
 use super::stacks::{StackCell, cells_of};
 use super::trims;
-use super::article_toml::TableNames;
 use super::values::{Dialect, parse_engine, parse_extent};
 use super::verify;
 use super::words::JobWords;

@@ -229,11 +229,7 @@ impl OutputTableDraft {
     ///
     /// # Errors
     /// Returns the first entry that is not known, is there twice, or does not fit.
-    fn settled(
-        &self,
-        stacks: &[&Stack],
-        workloads: &[&Workload],
-    ) -> Result<TableSpec, InputError> {
+    fn settled(&self, stacks: &[&Stack], workloads: &[&Workload]) -> Result<TableSpec, InputError> {
         let wire = self.wire.get_ref();
         self.refuse_key_of_articles()?;
         let mut groups = self.groups(stacks)?;
