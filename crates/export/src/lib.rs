@@ -8,6 +8,7 @@ mod slices;
 mod workbook;
 
 pub use exporter::{ExportedRun, Exporter};
+pub use workbook::write_tables;
 
 pub const ALL: &[&Exporter] = &[&slices::EXPORTER, &workbook::EXPORTER];
 

@@ -5,11 +5,12 @@
 //! `html/`) how it looks; `answer/` is the short one of a terminal; `json` and `csv` are for programs.
 //! A file for each kind of section (`verdicts`, `sweep`, `states`, ...) makes its tables and words.
 //! `table` does the layout, `number` the digits, `look` and `ink` signs and colours; `against/`
-//! compares two runs, `history/` follows a stack over many.
+//! compares two runs, `article/` writes tables by name, `history/` follows a stack over many.
 #![forbid(unsafe_code)]
 
 pub mod against;
 pub mod answer;
+pub mod article;
 mod crowd;
 pub mod csv;
 mod disks;

@@ -1,0 +1,1 @@
+//! Tests of the writers of tables in the form of an article.
