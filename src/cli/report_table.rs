@@ -71,3 +71,34 @@ fn named_tables(word: &str, runs: &[ExportedRun]) -> Result<Vec<ArticleTable>> {
     };
     Err(Failed::from(Origin::command_line().error_at_key("--table", fault)).into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_analysis::{findings, twin};
+
+    #[test]
+    fn a_table_has_a_name_in_the_scenario_or_is_in_a_file() {
+        let data = twin::tables();
+        let runs = [ExportedRun { findings: findings(&data), data }];
+        let named = |word: &str| named_tables(word, &runs);
+        assert_eq!(named("backends").unwrap()[0].title.as_deref(), Some("Backends by iSER"));
+        let short = named("NVMe-oF").unwrap();
+        assert_eq!(short[0].columns.len(), 3, "two stacks, and the share of one: {short:?}");
+        let error = named("backend").unwrap_err().to_string();
+        assert!(error.contains("key \"--table\": unknown table \"backend\""), "{error}");
+        assert!(error.contains("did you mean \"backends\"?"), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.toml");
+        std::fs::write(&file, "[table]\nrows = \"loads\"\ncolumns = [\"lvm-isre\"]\n").unwrap();
+        let error = named(file.to_str().unwrap()).unwrap_err().to_string();
+        assert!(error.contains("t.toml:3:12: key \"columns\"") && error.contains("lvm-iser"));
+        std::fs::write(&file, "[table]\nrows = \"loads\"\ncolumns = \"stacks\"\n").unwrap();
+        assert_eq!(named(file.to_str().unwrap()).unwrap()[0].columns.len(), 5);
+        let mut none = twin::bill();
+        none.start.scenario.articles.clear();
+        let runs = [ExportedRun { findings: findings(&none), data: none }];
+        let error = named_tables("x", &runs).unwrap_err().to_string();
+        assert!(error.contains("has no tables") && error.contains("docs/tables.md"), "{error}");
+    }
+}

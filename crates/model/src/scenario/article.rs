@@ -19,6 +19,9 @@ pub struct ArticleTable {
     /// Choice of all cells, unless a row or a column says something else.
     #[serde(default)]
     pub cells: CellChoice,
+    /// How shares are written, unless a row or a column says something else.
+    #[serde(default)]
+    pub shares: CellChoice,
     pub rows: Vec<TableHead>,
     pub columns: Vec<TableHead>,
 }
@@ -94,6 +97,12 @@ cell_choice! {
     show: ShownFigure,
     /// Options of layers that select among the stacks of a grid: `cache=none,num-queues=4`.
     with: String,
+    /// Place at which a stack on a network begins: `host1`.
+    from: String,
+    /// Place at which it ends.
+    to: String,
+    /// Stack of whose figure the cell is a share, whatever its row and column.
+    of_stack: String,
     /// Number of the run on the command line, from 1; `None`: the first one that has the figure.
     run: usize,
     /// Guest or host that loads the stack with others, by its place: `vm0`.
@@ -119,18 +128,25 @@ cell_choice! {
 }
 
 /// Keys that may be set by the row or by the column of a cell, but not by both.
-const SELECTORS: [&str; 7] = ["stack", "load", "metric", "show", "run", "guest", "drive"];
+const SELECTORS: [&str; 10] =
+    ["stack", "load", "metric", "show", "from", "to", "of_stack", "run", "guest", "drive"];
 
 impl ArticleTable {
     /// Returns the choice of a cell: what its row and column say, else what the table says.
     pub fn choice_of(&self, row: &TableHead, column: &TableHead) -> CellChoice {
         let mut choice = column.cells.or_else(&row.cells).or_else(&self.cells);
-        let with = [&row.cells.with, &column.cells.with].into_iter().flatten();
+        let with = [&self.cells.with, &row.cells.with, &column.cells.with].into_iter().flatten();
         let with: Vec<&str> = with.map(String::as_str).collect();
         if !with.is_empty() {
             choice.with = Some(with.join(","));
         }
         choice
+    }
+
+    /// Returns the choice of the figure of which a cell is a share by `of_stack`.
+    pub fn whole_of(choice: &CellChoice) -> Option<CellChoice> {
+        let stack = Some(choice.of_stack.clone()?);
+        Some(CellChoice { stack, with: None, from: None, to: None, ..choice.clone() })
     }
 
     /// Returns a key that is set by a row and by a column, with the indices of these.

@@ -3,6 +3,7 @@
 
 use super::{CellChoice, Fault, ShownFigure, Stack, TableHead, TableMetric, TableNames, distinct};
 use crate::stack::LayerSpec;
+use iotax_facts::place::Place;
 
 /// Words for a whole axis, in addition to the options of layers.
 const AXES: [&str; 5] = ["stacks", "loads", "metrics", "guests", "drives"];
@@ -101,6 +102,12 @@ fn is_or_begins(stack: &Stack, name: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
+/// Returns true if a place is called so, with or without `ssh:`.
+fn is_place(place: &Place, word: &str) -> bool {
+    let name = place.to_string();
+    name.strip_suffix(word).is_some_and(|kind| kind.is_empty() || kind.ends_with(':'))
+}
+
 /// Returns true if an option of the stack's layers has this value. `state` is that of its array.
 fn has_option(stack: &Stack, pair: &str) -> bool {
     let Some((key, value)) = pair.split_once('=') else { return false };
@@ -125,6 +132,10 @@ impl CellChoice {
         let pairs: Vec<&str> = self.with.iter().flat_map(|with| with.split(',')).collect();
         let is_chosen = |stack: &Stack| {
             name.is_none_or(|name| is_or_begins(stack, name))
+                && self.from.as_ref().is_none_or(|from| is_place(&stack.medium.place(), from))
+                && self.to.as_ref().is_none_or(|to| {
+                    stack.medium.far_end().is_some_and(|place| is_place(place, to))
+                })
                 && pairs.iter().all(|pair| has_option(stack, pair.trim()))
         };
         let chosen: Vec<(usize, &Stack)> =
@@ -135,8 +146,8 @@ impl CellChoice {
             (Some((at, _)), _) => Ok(*at),
             (None, [_]) => Ok(chosen[0].0),
             (None, []) => {
-                let what = [name, self.with.as_deref()].into_iter().flatten();
-                let what = what.collect::<Vec<_>>().join(" with ");
+                let what = [name, self.with.as_deref(), self.from.as_deref(), self.to.as_deref()];
+                let what = what.into_iter().flatten().collect::<Vec<_>>().join(", ");
                 let known: Vec<&str> = distinct(stacks.map(|stack| stack.name.as_str()));
                 Err(Fault::unknown("stack", &what, &known))
             }

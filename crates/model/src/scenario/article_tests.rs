@@ -72,6 +72,7 @@ fn a_stored_table_is_the_table_that_was_stored() {
         title: None,
         corner: String::new(),
         cells: choice(&[("metric", "cpu per I/O")]),
+        shares: choice(&[("brackets", "true")]),
         rows: vec![row],
         columns: vec![TableHead::new("a column")],
     };

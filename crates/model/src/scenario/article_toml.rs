@@ -67,7 +67,8 @@ impl<'a> TableNames<'a> {
     fn check_cell(&self, choice: &CellChoice) -> Result<(), (&'static str, Fault)> {
         let load = self.load_of(choice).map_err(|fault| ("load", fault))?;
         if choice.show != Some(ShownFigure::Rated) {
-            let key = if choice.with.is_some() { "with" } else { "stack" };
+            let keys = [("with", choice.with.is_some()), ("from", choice.from.is_some())];
+            let key = keys.into_iter().find(|(_, is_set)| *is_set).map_or("stack", |(key, _)| key);
             choice.stack_among(self.stacks.iter().copied()).map_err(|fault| (key, fault))?;
         }
         if let Some(TableMetric::Figure(metric)) = choice.metric {
@@ -135,10 +136,8 @@ impl ArticleDraft {
                 return Err(self.error_at_name(Fault::hint("a table has no name", hint)));
             }
         };
-        let mut cells = CellChoice::default();
-        for (key, word) in wire.cells.iter().flat_map(|words| &words.0) {
-            self.set_key(&mut cells, key, word, names)?;
-        }
+        let cells = self.choice(wire.cells.as_ref(), names)?;
+        let shares = self.choice(wire.shares.as_ref(), names)?;
         let mut rows = self.axis("rows", wire.rows.as_ref(), names)?;
         let mut columns = self.axis("columns", wire.columns.as_ref(), names)?;
         self.set_shares(&mut rows.0, &mut columns.0)?;
@@ -147,9 +146,21 @@ impl ArticleDraft {
         }
         let ((rows, row_spans), (columns, column_spans)) = (rows, columns);
         let (title, corner) = (wire.title.clone(), wire.corner.clone().unwrap_or_default());
-        let table = ArticleTable { name, title, corner, cells, rows, columns };
+        let table = ArticleTable { name, title, corner, cells, shares, rows, columns };
         self.check_table(&table, names, &row_spans, &column_spans)?;
         Ok(table)
+    }
+
+    fn choice(
+        &self,
+        words: Option<&WordTable>,
+        names: &TableNames,
+    ) -> Result<CellChoice, InputError> {
+        let mut cells = CellChoice::default();
+        for (key, word) in words.into_iter().flat_map(|words| &words.0) {
+            self.set_key(&mut cells, key, word, names)?;
+        }
+        Ok(cells)
     }
 
     fn set_key(
@@ -170,6 +181,7 @@ impl ArticleDraft {
             }
             "load" => names.load_of(cells).map(drop),
             "stack" => names.known_stack(cells.stack.as_deref().unwrap_or_default()),
+            "of_stack" => names.known_stack(cells.of_stack.as_deref().unwrap_or_default()),
             "run" if cells.run.is_none_or(|run| run > names.runs) => Err(Fault::hint(
                 format!("there are {} stored runs", names.runs),
                 "name a run by its number on the command line, in a file for --table",
@@ -303,7 +315,10 @@ impl ArticleDraft {
             return Err(self.file.error_at_span(key, &rows[row], fault));
         }
         let cell = |row: usize, column: usize| {
-            names.check_cell(&table.choice_of(&table.rows[row], &table.columns[column]))
+            let (row, column) = (&table.rows[row], &table.columns[column]);
+            let unit = column.cells.unit.as_ref().or(row.cells.unit.as_ref()).cloned();
+            // A unit of the whole table is of the metrics that have it.
+            names.check_cell(&CellChoice { unit, ..table.choice_of(row, column) })
         };
         let (height, width) = (table.rows.len(), table.columns.len());
         for (row, span) in rows.iter().enumerate() {

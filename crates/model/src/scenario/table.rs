@@ -83,6 +83,7 @@ impl TableSpec {
             title: group.name.clone(),
             corner: "load".to_owned(),
             cells: Default::default(),
+            shares: Default::default(),
             rows,
             columns: heads.into_iter().chain(shares).collect(),
         };
@@ -102,6 +103,7 @@ pub(super) struct OutputTable {
     pub(super) corner: Option<String>,
     pub(super) swap: Option<bool>,
     pub(super) cells: Option<WordTable>,
+    pub(super) shares: Option<WordTable>,
     pub(super) columns: Option<Spanned<Word>>,
     pub(super) rows: Option<Spanned<Word>>,
     pub(super) percent_of: Option<Spanned<String>>,
@@ -276,6 +278,7 @@ impl OutputTableDraft {
             ("corner", wire.corner.is_some()),
             ("swap", wire.swap.is_some()),
             ("cells", wire.cells.is_some()),
+            ("shares", wire.shares.is_some()),
         ];
         match foreign.into_iter().find(|(_, is_set)| *is_set) {
             None => Ok(()),

@@ -5,20 +5,22 @@ use crate::article::{ArticleReport, article_legend, article_table};
 use crate::look::TerminalLook;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::article::ArticleFindings;
+use iotax_units::harmless::escape_line;
 
 impl Document {
     pub(crate) fn from_articles(report: &ArticleReport, look: TerminalLook) -> Document {
         let section = |table: &ArticleFindings| {
-            let mut section = DocumentSection::new(table.title.as_str());
+            let mut section = DocumentSection::new(escape_line(&table.title));
             add_article(&mut section, table, look);
             section
         };
-        let titles: Vec<&str> = report.tables.iter().map(|table| table.title.as_str()).collect();
+        let titles: Vec<String> =
+            report.tables.iter().map(|table| escape_line(&table.title)).collect();
         Document {
             title: titles.join(", "),
             head: DocumentHead {
-                identity: report.identity.clone(),
-                alarms: report.alarms.clone(),
+                identity: escape_line(&report.identity),
+                alarms: report.alarms.iter().map(|line| escape_line(line)).collect(),
                 answer: None,
                 headline: Err(None),
                 ruler: None,
@@ -30,7 +32,7 @@ impl Document {
 
 fn add_article(section: &mut DocumentSection, table: &ArticleFindings, look: TerminalLook) {
     section.table(DocumentTable::from(article_table(table, look)).in_parts());
-    section.lines(table.notes.iter().cloned());
+    section.lines(table.notes.iter().map(|note| escape_line(note)));
     if let Some(legend) = article_legend(table, look) {
         section.note(legend);
     }
@@ -45,9 +47,9 @@ pub(super) fn named_tables(findings: &Findings) -> Vec<DocumentSection> {
     let section = |audience| DocumentSection::new("Tables by name").for_audience(audience);
     let (mut text, mut page) = (section(SectionAudience::Text), section(SectionAudience::Page));
     let one = |table: &ArticleFindings| format!("--table {}: {}", table.name, table.title);
-    text.lines(findings.articles.iter().map(one));
+    text.lines(findings.articles.iter().map(one).map(|line| escape_line(&line)));
     for table in &findings.articles {
-        page.fold(table.title.as_str(), |inner| {
+        page.fold(escape_line(&table.title), |inner| {
             add_article(inner, table, TerminalLook::default());
         });
     }

@@ -60,9 +60,11 @@ impl<'a> TableCells<'a> {
 
     /// Returns the text of a head. It has the unit of its cells if these have none.
     fn head_text(&self, head: &TableHead) -> String {
-        let is_bare = head.cells.bare.or(self.table.cells.bare);
-        let cells = CellChoice { bare: is_bare, ..head.cells.clone() };
-        match self.bare_unit(&cells, &head.name).filter(|_| head.percent_of.is_none()) {
+        let own = &head.cells;
+        let is_about_units = own.bare.is_some() || own.metric.is_some() || own.unit.is_some();
+        let cells = own.or_else(&self.table.cells);
+        let is_named = is_about_units && head.percent_of.is_none();
+        match self.bare_unit(&cells, &head.name).filter(|_| is_named) {
             Some(unit) => format!("{}, {unit}", head.name),
             None => head.name.clone(),
         }
@@ -78,21 +80,28 @@ impl<'a> TableCells<'a> {
     }
 
     fn cell(&self, row: &TableHead, column: &TableHead) -> ArticleCell {
-        let choice = self.table.choice_of(row, column);
-        let of = match (column.percent_of, row.percent_of) {
-            (Some(at), _) => Some((row, &self.table.columns[at], &column.cells)),
-            (None, Some(at)) => Some((&self.table.rows[at], column, &row.cells)),
-            (None, None) => None,
-        };
+        let (table, choice) = (self.table, self.table.choice_of(row, column));
         let own = self.chosen(&choice);
-        let Some((base_row, base_column, style)) = of else {
+        let of = match (ArticleTable::whole_of(&choice), column.percent_of, row.percent_of) {
+            (Some(whole), ..) => Some((whole, column.cells.or_else(&row.cells))),
+            (None, Some(at), _) => {
+                Some((table.choice_of(row, &table.columns[at]), column.cells.clone()))
+            }
+            (None, None, Some(at)) => {
+                Some((table.choice_of(&table.rows[at], column), row.cells.clone()))
+            }
+            (None, None, None) => None,
+        };
+        let Some((base, style)) = of else {
             return written::figure_cell(&choice, own, None);
         };
-        let base = self.chosen(&self.table.choice_of(base_row, base_column));
-        let shared = share_of(&own, &base, choice.loss.unwrap_or(false));
+        let shared = share_of(&own, &self.chosen(&base), choice.loss.unwrap_or(false));
         match choice.also.as_ref().is_some_and(|unit| unit.base() == "1") {
-            true => written::figure_cell(&choice, own, Some(shared.figure)),
-            false => written::share_cell(&style.or_else(&self.table.cells), shared, &own),
+            true => written::figure_cell(&choice, own, Some((shared.figure, &table.shares))),
+            false => {
+                let style = style.or_else(&table.shares).or_else(&table.cells);
+                written::share_cell(&style, shared, &own)
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use iotax_units::distinct;
 pub fn figure_cell(
     choice: &CellChoice,
     own: ChosenFigure,
-    share: Option<MeasuredFigure>,
+    share: Option<(MeasuredFigure, &CellChoice)>,
 ) -> ArticleCell {
     let base = match &own.figure {
         MeasuredFigure::Known { unit, .. } => unit,
@@ -23,9 +23,9 @@ pub fn figure_cell(
         None => figure_text(choice, value, &unit, &own.figure),
     });
     let second = match (&choice.also, share) {
-        (Some(_), Some(share)) => share.value().map(|share| {
-            let plain = CellChoice { unit: None, bare: None, ..choice.clone() };
-            let digits = CellChoice { digits: SHARE_DIGITS, tight: Some(true), ..plain };
+        (Some(_), Some((share, style))) => share.value().map(|share| {
+            let usual = CellChoice { digits: SHARE_DIGITS, tight: Some(true), ..style.clone() };
+            let digits = style.or_else(&usual);
             digits.figure_text(share, &digits.unit_of("1"))
         }),
         (Some(unit), None) => own.figure.value().map(|value| choice.figure_text(value, unit)),
