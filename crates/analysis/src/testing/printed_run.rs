@@ -76,8 +76,9 @@ fn samples_of(scenario: &Scenario, load: &Workload, stack: &str) -> Option<Vec<S
     };
     let job = load.jobs.first();
     let bs = job.map_or(4096.0, |job| job.bs as f64);
-    let both = |ios: Option<f64>, bytes: Option<f64>| {
-        Some((ios.or(Some(bytes? / bs))?, bytes.or(Some(ios? * bs))?))
+    let both = |ios: Option<f64>, bytes: Option<f64>| match (ios, bytes) {
+        (Some(ios), bytes) => Some((ios, bytes.unwrap_or(ios * bs))),
+        (None, bytes) => bytes.map(|bytes| (bytes / bs, bytes)),
     };
     let (reads, writes) = job.map_or((true, false), |job| (job.rw.reads(), job.rw.writes()));
     let whole = || {

@@ -1,5 +1,5 @@
-//! Sheets of tables in the form of an article, one for each: numbers in the units of the article, and
-//! below them every figure with its interval.
+//! Sheets of tables in the form of an article, one for each: numbers in the units of the article,
+//! and below them every figure with its interval.
 
 use super::cells::{BookCell, BookTable, CellForm, REMARKS, RowCells};
 use super::pen::SheetPen;

@@ -1,9 +1,10 @@
-//! `[[table]]` with rows and columns: every entry of an axis is a text that names a load, a stack, a
-//! metric or a figure, or a table of keys. All names are resolved before anything is measured.
+//! `[[table]]` with rows and columns: every entry of an axis is a text that names a load, a stack,
+//! a metric or a figure, or a table of keys. All names are resolved before anything is measured.
 
 use super::article::{ArticleTable, CellChoice, ShownFigure, TableHead, TableMetric};
 use super::error::{Fault, InputError, Located};
-use super::table::{ONLY_TABLE, OutputTable, TableSpec};
+use super::table::TableSpec;
+use super::table_wires::{ONLY_TABLE, OutputTable};
 use super::toml::{Word, WordTable};
 use super::{Scenario, Workload};
 use crate::stack::Stack;
@@ -109,7 +110,7 @@ pub(super) struct ArticleDraft {
 }
 
 /// The heads of an axis, and where each is written.
-type Axis = (Vec<TableHead>, Vec<Range<usize>>);
+type WrittenAxis = (Vec<TableHead>, Vec<Range<usize>>);
 
 impl ArticleDraft {
     pub(super) fn new(wire: Spanned<OutputTable>, file: Located, is_alone: bool) -> ArticleDraft {
@@ -196,7 +197,7 @@ impl ArticleDraft {
         key: &str,
         written: Option<&Spanned<Word>>,
         names: &TableNames,
-    ) -> Result<Axis, InputError> {
+    ) -> Result<WrittenAxis, InputError> {
         let refuse = |span: &Range<usize>, fault| Err(self.file.error_at_span(key, span, fault));
         let Some(written) = written else {
             let hint = format!("write {key} = [...], or {key} = \"stacks\" or \"loads\"");

@@ -18,7 +18,7 @@ use super::verify;
 use super::words::JobWords;
 use super::{
     Consent, DurabilitySpec, Engine, Scenario, Workload, durability, grammar, jobfile, measure,
-    names, operator, probes, profile, published, remote, slo, states, sweep, table, toml,
+    names, operator, probes, profile, published, remote, slo, states, sweep, table_wires, toml,
 };
 use crate::stack::LayerRole;
 use crate::stack::{Medium, Stack};
@@ -283,7 +283,7 @@ pub(super) struct ScenarioParts {
     sweeps: TakenNames,
     pub measure_origins: BTreeMap<String, Origin>,
     pub published: Option<published::PublishedDraft>,
-    pub tables: table::TableDrafts,
+    pub tables: table_wires::TableDrafts,
     /// Engine of workloads that name none.
     pub engine: Option<Engine>,
 }

@@ -3,6 +3,7 @@
 
 pub mod article;
 mod article_toml;
+mod article_units;
 pub mod ast;
 pub mod bdev;
 pub mod check;
@@ -31,6 +32,7 @@ pub mod stacks;
 pub mod states;
 pub mod sweep;
 pub mod table;
+mod table_wires;
 pub mod toml;
 pub mod tools;
 mod trims;

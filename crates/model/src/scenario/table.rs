@@ -1,19 +1,17 @@
 //! `[table]` with stacks: the table in which the figures of a comparison are printed, in the form
 //! that articles use. It has a row per load and a column per system, and each figure also as a
 //! percentage of one column. Each group of stacks has such a table. Unknown names are refused.
-//! Tables with rows and columns of their own are in `article_toml.rs`.
+//! Tables with rows and columns of their own are read in `article_toml.rs`.
 
 use super::Workload;
 use super::article::{ArticleTable, TableHead, TableMetric};
-use super::article_toml::{ArticleDraft, TableNames};
 use super::error::{Fault, InputError, Located};
 use super::published::{Metric, PublishedDirection};
-use super::toml::{Word, WordTable};
+use super::table_wires::{ONLY_TABLE, OutputTable};
+use super::toml::Word;
 use crate::stack::Stack;
 use ::toml::Spanned;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::{Deserialize, Deserializer, Serialize, de};
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableSpec {
@@ -92,125 +90,9 @@ impl TableSpec {
     }
 }
 
-/// Name of a table that has none.
-pub(super) const ONLY_TABLE: &str = "table";
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct OutputTable {
-    pub(super) name: Option<Spanned<String>>,
-    pub(super) title: Option<String>,
-    pub(super) corner: Option<String>,
-    pub(super) swap: Option<bool>,
-    pub(super) cells: Option<WordTable>,
-    pub(super) shares: Option<WordTable>,
-    pub(super) columns: Option<Spanned<Word>>,
-    pub(super) rows: Option<Spanned<Word>>,
-    pub(super) percent_of: Option<Spanned<String>>,
-    metric: Option<Spanned<String>>,
-    stacks: Option<Spanned<Vec<Spanned<String>>>>,
-    #[serde(default)]
-    group: Vec<Spanned<GroupWire>>,
-}
-
-/// `[table]`, or `[[table]]` for several.
-pub(super) enum TableWires {
-    One(Box<OutputTable>),
-    Several(Vec<Spanned<OutputTable>>),
-}
-
-impl<'de> Deserialize<'de> for TableWires {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(TableVisitor)
-    }
-}
-
-struct TableVisitor;
-
-impl<'de> de::Visitor<'de> for TableVisitor {
-    type Value = TableWires;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a table")
-    }
-
-    fn visit_map<M: de::MapAccess<'de>>(self, map: M) -> Result<TableWires, M::Error> {
-        let one = OutputTable::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(TableWires::One(Box::new(one)))
-    }
-
-    fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<TableWires, A::Error> {
-        Deserialize::deserialize(SeqAccessDeserializer::new(seq)).map(TableWires::Several)
-    }
-}
-
-/// All tables as they are in the file, before the names of stacks and workloads are resolved.
-#[derive(Default)]
-pub struct TableDrafts {
-    short: Option<OutputTableDraft>,
-    articles: Vec<ArticleDraft>,
-}
-
-impl TableDrafts {
-    /// # Errors
-    /// There are two tables of the short form.
-    pub(super) fn new(
-        wires: Spanned<TableWires>,
-        file: &dyn Fn() -> Located,
-    ) -> Result<TableDrafts, InputError> {
-        let span = wires.span();
-        let wires = match wires.into_inner() {
-            TableWires::One(one) => vec![Spanned::new(span, *one)],
-            TableWires::Several(several) => several,
-        };
-        let mut drafts = TableDrafts::default();
-        let is_alone = wires.len() == 1;
-        for wire in wires {
-            let table = wire.get_ref();
-            let has_axes = table.columns.is_some() || table.rows.is_some();
-            let is_short = table.stacks.is_some() || !table.group.is_empty() || !has_axes;
-            if is_short && drafts.short.is_some() {
-                let hint = "write [[table.group]] for each, or give it rows and columns";
-                let fault = Fault::hint("there is a table of stacks already", hint);
-                return Err(file().error_at_span("table", &wire.span(), fault));
-            }
-            match is_short {
-                true => drafts.short = Some(OutputTableDraft { wire, file: file() }),
-                false => drafts.articles.push(ArticleDraft::new(wire, file(), is_alone)),
-            }
-        }
-        Ok(drafts)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.short.is_none() && self.articles.is_empty()
-    }
-
-    /// Resolves every name against those of the scenario.
-    ///
-    /// # Errors
-    /// Returns the first entry that is not known, is there twice, or does not fit.
-    pub(super) fn settled(
-        &self,
-        names: &TableNames,
-    ) -> Result<(Option<TableSpec>, Vec<ArticleTable>), InputError> {
-        let short = self.short.as_ref().map(|draft| draft.settled(&names.stacks, &names.loads));
-        let mut articles: Vec<ArticleTable> = Vec::new();
-        for draft in &self.articles {
-            let table = draft.settled(names)?;
-            if articles.iter().any(|one| one.name == table.name) {
-                let why = format!("there is a table \"{}\" already", table.name);
-                return Err(draft.error_at_name(Fault::hint(why, "give it another name")));
-            }
-            articles.push(table);
-        }
-        Ok((short.transpose()?, articles))
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GroupWire {
+pub(super) struct GroupWire {
     name: Spanned<String>,
     stacks: Spanned<Vec<Spanned<String>>>,
     metric: Option<Spanned<String>>,
@@ -221,9 +103,9 @@ struct GroupWire {
 const NONE: &str = "-";
 
 /// `[table]` as it is in the file, before the names of stacks and workloads are resolved.
-struct OutputTableDraft {
-    wire: Spanned<OutputTable>,
-    file: Located,
+pub(super) struct OutputTableDraft {
+    pub(super) wire: Spanned<OutputTable>,
+    pub(super) file: Located,
 }
 
 impl OutputTableDraft {
@@ -231,7 +113,11 @@ impl OutputTableDraft {
     ///
     /// # Errors
     /// Returns the first entry that is not known, is there twice, or does not fit.
-    fn settled(&self, stacks: &[&Stack], workloads: &[&Workload]) -> Result<TableSpec, InputError> {
+    pub(super) fn settled(
+        &self,
+        stacks: &[&Stack],
+        workloads: &[&Workload],
+    ) -> Result<TableSpec, InputError> {
         let wire = self.wire.get_ref();
         self.refuse_key_of_articles()?;
         let mut groups = self.groups(stacks)?;

@@ -17,7 +17,7 @@ use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
     DurabilitySpec, Engine, Rating, durability, grammar, jobfile, measure, names, operator, place,
-    probes, profile, published, rating, slo, table, tools,
+    probes, profile, published, rating, slo, table, table_wires, tools,
 };
 use crate::stack::{Medium, Stack};
 use crate::state::AskedState;
@@ -77,7 +77,7 @@ pub(super) fn read_tables(
 ) -> Result<(Option<table::TableSpec>, Vec<ArticleTable>), InputError> {
     #[derive(Deserialize)]
     struct TableFile {
-        table: Option<Spanned<table::TableWires>>,
+        table: Option<Spanned<table_wires::TableWires>>,
     }
     let file = path.display().to_string();
     let whole = |why, hint: &str| InputError::new(&file, Fault::hint(why, hint));
@@ -90,7 +90,7 @@ pub(super) fn read_tables(
     let wires = wire.table.ok_or_else(|| {
         whole("there is no table in it".to_owned(), "write [[table]] with rows and columns")
     })?;
-    table::TableDrafts::new(wires, &|| Located::new(&file, &text))?.settled(names)
+    table_wires::TableDrafts::new(wires, &|| Located::new(&file, &text))?.settled(names)
 }
 
 #[derive(Deserialize)]
@@ -116,7 +116,7 @@ struct ScenarioTable {
     durability: Option<WordTable>,
     published: Option<published::PublishedTable>,
     rating: Option<Spanned<WordTable>>,
-    table: Option<Spanned<table::TableWires>>,
+    table: Option<Spanned<table_wires::TableWires>>,
     #[serde(default)]
     states: Vec<Spanned<String>>,
     #[serde(default)]
@@ -267,7 +267,7 @@ impl TomlSource<'_> {
         parts.published =
             wire.published.map(|wire| published::PublishedDraft::new(wire, file(), baseline));
         if let Some(wires) = wire.table {
-            parts.tables = table::TableDrafts::new(wires, &file)?;
+            parts.tables = table_wires::TableDrafts::new(wires, &file)?;
         }
         let rating = wire.rating.map(|words| self.rating(&words)).transpose()?;
         parts.scenario.rating = rating.map(Box::new);

@@ -1,5 +1,5 @@
-//! A table of an article as columns of text: figures as the article prints them, with the marks that
-//! figures have everywhere in a report.
+//! A table of an article as columns of text: figures as the article prints them, with the marks
+//! that figures have everywhere in a report.
 
 use crate::look::TerminalLook;
 use crate::number::UNRESOLVED;

@@ -1,5 +1,5 @@
-//! The figure that a choice means in a run: measured, published, rated, or a share of what the drives
-//! allow.
+//! The figure that a choice means in a run: measured, published, rated, or a share of what the
+//! drives allow.
 
 use super::ArticleRun;
 use crate::compare::ratio;

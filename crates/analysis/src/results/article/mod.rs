@@ -1,5 +1,5 @@
-//! Tables in the form of an article, from one run or several: each cell is chosen by its row and its
-//! column, and has the figure of the first run that has such a stack and load.
+//! Tables in the form of an article, from one run or several: each cell is chosen by its row and
+//! its column, and has the figure of the first run that has such a stack and load.
 
 mod chosen;
 mod shares;
