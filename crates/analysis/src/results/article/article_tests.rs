@@ -20,9 +20,28 @@ fn scenario(file: &str) -> Scenario {
     from_path(&shipped(file), &ScenarioRequest::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// A table as its article prints it.
+struct PrintedBlock {
+    name: &'static str,
+    /// Files of scenarios, and of tables.
+    files: Vec<&'static str>,
+    rows: Vec<&'static str>,
+}
+
+fn printed_blocks() -> Vec<PrintedBlock> {
+    let block = |text: &'static str| {
+        let mut lines = text.lines().filter(|line| !line.is_empty());
+        let mut head = lines.next().unwrap().split(" = ");
+        let (name, files) = (head.next().unwrap(), head.next().unwrap());
+        PrintedBlock { name, files: files.split(' ').collect(), rows: lines.collect() }
+    };
+    PRINTED.split("\n= ").skip(1).map(block).collect()
+}
+
 /// Returns a table of runs of these scenarios, from a file of tables or from the first scenario.
-/// The runs measured what the scenarios publish, and what `rows` prints besides.
-fn table_of(name: &str, files: &[&str], rows: &[&str]) -> ArticleFindings {
+/// The runs measured what the scenarios publish, and what is printed besides.
+fn table_of(name: &str, files: &[&str], printed: &[PrintedBlock]) -> ArticleFindings {
+    let files_of_all = files;
     let (tables, files): (Vec<&str>, Vec<&str>) =
         files.iter().partition(|file| file.starts_with("tables/"));
     let mut scenarios: Vec<Scenario> = files.iter().map(|file| scenario(file)).collect();
@@ -31,9 +50,14 @@ fn table_of(name: &str, files: &[&str], rows: &[&str]) -> ArticleFindings {
         Some(file) => read_tables(&shipped(file), &TableNames::of_runs(&names)).unwrap(),
         None => names[0].articles.clone(),
     };
-    let table = known.iter().find(|table| table.name == name);
-    let table = table.unwrap_or_else(|| panic!("no {name} in {files:?}")).clone();
-    add_unpublished(&mut scenarios[0], &table, rows);
+    let named = |name: &str| known.iter().find(|table| table.name == name);
+    // Tables of one scenario are of one run.
+    for block in printed.iter().filter(|block| block.files == files_of_all) {
+        if let Some(table) = named(block.name) {
+            add_unpublished(&mut scenarios[0], table, &block.rows);
+        }
+    }
+    let table = named(name).unwrap_or_else(|| panic!("no {name} in {files:?}")).clone();
     let runs: Vec<RunData> = scenarios.into_iter().map(twin::of_published).collect();
     let found: Vec<_> = runs.iter().map(findings).collect();
     let both: Vec<_> = runs.iter().zip(&found).collect();
@@ -59,10 +83,11 @@ fn add_unpublished(scenario: &mut Scenario, table: &ArticleTable, rows: &[&str])
             let is_known = known
                 .any(|one| (&one.workload, &one.stack, one.metric) == (&load.name, stack, metric));
             let article = printed.split(" => ").next().unwrap_or_default();
+            let article = article.replace(" МБ/с", "MB/s");
             let unit = choice.unit.as_ref().filter(|_| metric.unit() == "B/s");
             let text = match unit.filter(|_| !article.contains("/s")) {
                 Some(unit) => format!("{article}{unit}"),
-                None => article.replace(" МБ/с", "MB/s"),
+                None => article,
             };
             let figure = PublishedFigure::from_printed(&load.name, metric, stack, &text);
             if let (false, Ok(figure), Some(all)) = (is_known, figure, &mut scenario.published) {
@@ -75,12 +100,9 @@ fn add_unpublished(scenario: &mut Scenario, table: &ArticleTable, rows: &[&str])
 #[test]
 fn the_tables_of_the_five_articles_come_out_as_they_are_printed() {
     let (mut wrong, mut cells, mut others) = (Vec::new(), 0, 0);
-    for block in PRINTED.split("\n= ").skip(1) {
-        let mut lines = block.lines().filter(|line| !line.is_empty());
-        let mut head = lines.next().unwrap().split(" = ");
-        let (name, files) = (head.next().unwrap(), head.next().unwrap());
-        let rows: Vec<&str> = lines.collect();
-        let found = table_of(name, &files.split(' ').collect::<Vec<_>>(), &rows);
+    let blocks = printed_blocks();
+    for PrintedBlock { name, files, rows } in &blocks {
+        let found = table_of(name, files, &blocks);
         assert_eq!(rows.len(), found.rows.len(), "{name}");
         for (line, row) in rows.iter().zip(&found.rows) {
             let printed: Vec<&str> = line.split(" | ").collect();
