@@ -24,6 +24,7 @@ mod plan;
 mod progress;
 mod ratings;
 mod report;
+mod report_table;
 mod resume;
 mod rm;
 mod run;

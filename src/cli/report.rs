@@ -3,6 +3,7 @@
 
 use super::output::{page, say_aside, say_bytes, say_in_colour, typed};
 use super::ratings;
+use super::report_table::print_tables;
 use anyhow::{Context, Result};
 use iotax_analysis::{self as bill, Findings, RunData};
 use iotax_export::{self as export, ExportedRun};
@@ -25,6 +26,10 @@ pub struct Args {
     /// Runs: ids or parts of them, names, folders, packed files (x.iotax), `last` or `last~1`
     #[arg(value_name = "RUN", default_value = "last")]
     run: Vec<String>,
+    /// Only a table: one of the scenario by its name, or those of a TOML file (docs/tables.md).
+    /// Several runs give one table its figures
+    #[arg(long, value_name = "NAME|FILE")]
+    table: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -35,6 +40,7 @@ const EXAMPLES: &str = "\
 Examples:
   iotax report last~1 -v
   iotax report nightly -o nightly.html
+  iotax report last --table e0 -o table.md
   iotax report last -o carried.iotax       the run itself, in one file for another machine
   iotax report carried.iotax";
 
@@ -124,6 +130,10 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         .map(|name| Ok(store::open_run(runs, name).map_err(Failed::from)?))
         .collect::<Result<_>>()?;
     args.output.check_destination()?;
+    if let Some(word) = &args.table {
+        print_tables(word, &opened, &args.output, &args.given)?;
+        return Ok(DONE);
+    }
     if args.output.format() == PACKED {
         check_packable(&opened, &args.given)?;
         if args.output.to.file().is_none() && std::io::stdout().is_terminal() {
@@ -173,7 +183,7 @@ pub fn print(dir: &Path, output: &OutputArgs) -> Result<()> {
 impl OutputArgs {
     /// Returns the name of the format: the given one, else the one that the output file's extension
     /// means, else `terminal`.
-    fn format(&self) -> &str {
+    pub fn format(&self) -> &str {
         self.format.as_deref().or_else(|| self.to.format()).unwrap_or("terminal")
     }
 
@@ -200,14 +210,38 @@ impl OutputArgs {
             let stored = stored(&dirs, given)?;
             return self.to.write_bytes(&|out| (exporter.write)(&stored, out));
         }
-        // A file is read later and by others, and is not a terminal.
-        let look = TerminalLook { colour: false, ..page.look };
-        let of_file = PageContext { look, ..*page };
-        let page = if self.to.file().is_some() { &of_file } else { page };
+        let page = &self.fitting_page(page);
         self.to.write_text(&match self.is_brief() {
             true => brief(runs, page, given)?,
             false => render_runs(&dirs, self.format(), page, given)?,
         })
+    }
+
+    /// Returns the properties of the destination: a file is read later and by others, and is not
+    /// a terminal.
+    fn fitting_page(&self, page: &PageContext) -> PageContext {
+        let look = TerminalLook { colour: false, ..page.look };
+        if self.to.file().is_some() { PageContext { look, ..*page } } else { *page }
+    }
+
+    /// Prints a text made for the destination, or writes it to the file that was named.
+    ///
+    /// # Errors
+    /// The file or standard output cannot be written.
+    pub fn write_page(
+        &self,
+        page: &PageContext,
+        render: &dyn Fn(&PageContext) -> String,
+    ) -> Result<()> {
+        self.to.write_text(&render(&self.fitting_page(page)))
+    }
+
+    /// Writes bytes to the file that was named, or to standard output.
+    ///
+    /// # Errors
+    /// The file or standard output cannot be written.
+    pub fn write_bytes(&self, fill: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+        self.to.write_bytes(fill)
     }
 
     pub fn check_destination(&self) -> Result<()> {
@@ -373,6 +407,15 @@ fn stored(dirs: &[PathBuf], given: &ReportArgs) -> Result<Vec<ExportedRun>> {
         Ok(ExportedRun { data, findings })
     };
     dirs.iter().map(one).collect()
+}
+
+/// Returns opened runs with their findings.
+///
+/// # Errors
+/// Fails as [`findings`] does.
+pub fn stored_runs(opened: &[OpenedRun], given: &ReportArgs) -> Result<Vec<ExportedRun>> {
+    let dirs: Vec<PathBuf> = opened.iter().map(|run| run.folder().to_owned()).collect();
+    stored(&dirs, given)
 }
 
 /// Renders the runs in these folders in one format.

@@ -2,6 +2,7 @@
 //! [`MeasuredFigure`] has a unit, n and an interval, or it is Failed or Missing with the reason.
 
 pub mod against;
+pub mod article;
 pub mod ceiling;
 mod charge;
 pub mod clusters;
@@ -29,6 +30,7 @@ pub mod trace;
 pub mod traffic;
 pub mod verification;
 
+use article::ArticleFindings;
 use ceiling::MaskingCeiling;
 pub use charge::ChargeFinding;
 use clusters::ClusterFindings;
@@ -98,6 +100,8 @@ pub struct Findings {
     pub published: Option<PublishedFindings>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<RatioTable>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub articles: Vec<ArticleFindings>,
     pub places: Vec<PlaceReport>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerReport>,

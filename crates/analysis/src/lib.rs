@@ -40,8 +40,11 @@ use bill::{layers, lines};
 use ceilings::efficiency;
 use compare::judged::{self, JudgedPairs, WorkloadEstimates};
 use compare::{baseline, charges, directions, headline, rows};
+use findings::article::ArticleFindings;
 use findings::{ProbeReport, WorkloadFindings};
 use gather::{reading::WorkloadView, subject};
+use iotax_model::scenario::ArticleTable;
+use results::article::{self, ArticleRun};
 use results::{
     crowd, durability, identity, imported, limits, over_time, published, ratios, slo, sweep, trace,
     verification, warnings,
@@ -119,8 +122,26 @@ pub fn findings(run: &RunData) -> Findings {
         sweeps: sweep::sweeps(&readings, &workloads),
         published: published::published(run, &readings, &workloads),
         tables: ratios::tables(run, &readings, &workloads),
+        articles: article::articles(
+            &[ArticleRun { run, readings: &readings, workloads: &workloads }],
+            &run.start.scenario.articles,
+        ),
         workloads,
     }
+}
+
+/// Returns tables in the form of an article with the figures of several runs.
+pub fn article_tables(
+    runs: &[(&RunData, &Findings)],
+    tables: &[ArticleTable],
+) -> Vec<ArticleFindings> {
+    let readings: Vec<Vec<WorkloadView>> =
+        runs.iter().map(|(run, _)| WorkloadView::all_of_run(run)).collect();
+    let all = runs.iter().zip(&readings);
+    let runs: Vec<ArticleRun> = all
+        .map(|((run, found), readings)| ArticleRun { run, readings, workloads: &found.workloads })
+        .collect();
+    article::articles(&runs, tables)
 }
 
 fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, WorkloadEstimates) {

@@ -23,6 +23,7 @@ mod tracked_figure;
 mod workbook;
 
 pub use exporter::{ExportedRun, Exporter};
+pub use workbook::write_tables;
 
 use iotax_report::against::ComparisonRenderer;
 

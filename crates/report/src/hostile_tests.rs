@@ -1,7 +1,8 @@
 //! Runs whose names and texts were written by somebody who means ill: nothing of them acts in any
 //! form of any report.
 
-use super::{ALL, PageContext, against};
+use super::article::ArticleReport;
+use super::{ALL, PageContext, against, article};
 use iotax_analysis::against::compare_runs as held_against;
 use iotax_analysis::findings::against::RegressionLimits;
 use iotax_analysis::{Findings, RunData, findings, twin};
@@ -221,6 +222,17 @@ fn hostile_texts_do_nothing_in_any_form() {
     let found: Vec<Findings> =
         TWINS.iter().map(|make| findings(&of_hostile_texts(make()))).collect();
     check_every_form(&found);
+}
+
+#[test]
+fn hostile_texts_do_nothing_in_tables_of_articles() {
+    for make in [of_hostile_names, of_hostile_texts] {
+        let found = findings(&make(twin::tables()));
+        let report = ArticleReport::of_runs(&[&found], found.articles.clone());
+        for renderer in article::ALL {
+            check(renderer.name, &(renderer.render)(&report, &PageContext::of_width(80)));
+        }
+    }
 }
 
 #[test]

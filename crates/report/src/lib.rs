@@ -6,11 +6,12 @@
 //! `json` and `csv` are for programs.
 //! A file for each kind of section (`verdicts`, `sweep`, `states`, ...) makes its tables and words.
 //! `table` does the layout, `number` the digits, `look` and `ink` signs and colours; `against/`
-//! compares two runs, `history/` follows a stack over many.
+//! compares two runs, `article/` writes tables by name, `history/` follows a stack over many.
 #![forbid(unsafe_code)]
 
 pub mod against;
 pub mod answer;
+pub mod article;
 mod ci_summary;
 mod crowd;
 pub mod csv;

@@ -35,10 +35,22 @@ pub fn direction_ratio(
     if let Some(reason) = absent_direction(reading, pair, way, &reading.sides) {
         return AddedPerIo::from_refusal(&reason);
     }
+    amount_ratio(reading, pair, paired, Some(way), which, reading.basis().by_bytes)
+}
+
+/// Returns the bytes or I/Os per second of the second stack over those of the first, of one
+/// direction or, for `None`, of all.
+pub fn amount_ratio(
+    reading: &WorkloadView,
+    pair: [usize; 2],
+    paired: &PairedUnits,
+    way: Option<IoDirection>,
+    which: Quantity,
+    by_bytes: bool,
+) -> AddedPerIo {
     let [a, b] = pair.map(|at| &reading.sides[at]);
-    let by_bytes = reading.basis().by_bytes;
     AddedPerIo::between_stacks(a, b, paired, |round| {
-        let (ios, bytes) = round.amounts(Some(way));
+        let (ios, bytes) = round.amounts(way);
         Some(Total {
             sum: if by_bytes { bytes } else { ios },
             items: ratio::time(round, which).ok()?,

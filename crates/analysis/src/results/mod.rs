@@ -1,6 +1,7 @@
 //! Other results of a run: sweeps, service levels, durability, limits, verification, published
 //! and imported figures, and the warnings.
 
+pub(crate) mod article;
 pub(crate) mod course;
 pub(crate) mod crowd;
 pub mod durability;

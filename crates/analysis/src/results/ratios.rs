@@ -13,6 +13,7 @@ use crate::gather::reading::WorkloadView;
 use crate::gather::subject;
 use crate::gather::subject::Quantity;
 use iotax_model::scenario::{Metric, PublishedFigure, TableGroup, TableSpec};
+use iotax_stats::Verdict;
 use iotax_store::RunData;
 use iotax_units::distinct;
 
@@ -89,58 +90,19 @@ impl TableGroupCells<'_> {
 
     fn cell(&self, reading: &WorkloadView, metric: Metric, column: usize) -> RatioCell {
         let absent = || MeasuredFigure::missing("the table has no such stack");
-        let quantity = if metric.is_durable() { Quantity::Durable } else { Quantity::Acknowledged };
         let stack = self.column_stack(column);
-        let way = directions::of_metric(reading, metric);
-        let of_stack = |at: usize| match metric {
-            Metric::Rate { .. } => rows::stack_rate(reading, at, metric.unit(), quantity, way),
-            Metric::Latency { .. } if reading.sides[at].rounds.is_empty() => reading.absence(at),
-            Metric::Latency { .. } => {
-                let batches = reading.sides[at].of_way(directions::of_latency(reading, metric));
-                rows::latency_at(batches, metric.quantile())
-            }
-        };
-        let value = stack.map_or_else(absent, of_stack);
+        let value = stack.map_or_else(absent, |at| metric_figure(reading, metric, at));
         let base = self
             .spec
             .percent_of
             .filter(|base| *base != column)
             .and_then(|base| self.column_stack(base));
-        let mut cell =
-            RatioCell { value, share: None, verdict: None, masked: None, published: None };
-        let Some((base, at)) = base.zip(stack) else { return cell };
-        if let Some(reason) = reading.incomparable([base, at]) {
-            cell.share = Some(MeasuredFigure::missing(reason));
-        } else if let Metric::Latency { .. } = metric {
-            let way = directions::of_latency(reading, metric);
-            cell.share = Some(tails::latency_ratio(reading, [base, at], way, metric.quantile()));
-        } else {
-            let paired = reading.pair(&reading.sides[base], &reading.sides[at]);
-            let found = RateComparison::estimate(
-                reading,
-                [base, at],
-                &paired,
-                RoundBasis { quantity, ..reading.basis() },
-            );
-            let (share, verdict) = match way {
-                None => (found.rate_ratio_figure(), found.verdict),
-                Some(way) => {
-                    let taken =
-                        directions::direction_ratio(reading, [base, at], &paired, way, quantity);
-                    (
-                        taken.ratio_figure(),
-                        directions::conclude_direction(reading, &taken, Some(&found.verdict)),
-                    )
-                }
-            };
-            let verdict = reading.writes.verdict(verdict, quantity, [base, at]);
-            cell.share = Some(share);
-            cell.masked =
-                masking::of_pair(reading, [base, at], &verdict).map(|masked| masked.words);
-            cell.verdict = Some(verdict);
-        }
-        cell.published = self.published(&reading.workload.name, metric, [base, at]);
-        cell
+        let Some((base, at)) = base.zip(stack) else {
+            return RatioCell { value, share: None, verdict: None, masked: None, published: None };
+        };
+        let MetricShare { share, verdict, masked } = metric_share(reading, metric, [base, at]);
+        let published = self.published(&reading.workload.name, metric, [base, at]);
+        RatioCell { value, share: Some(share), verdict, masked, published }
     }
 
     /// Returns the share from two printed figures. If the rate was not printed in the unit of
@@ -180,6 +142,63 @@ impl TableGroupCells<'_> {
             interval,
         ))
     }
+}
+
+/// Returns the figure of a stack in this metric.
+pub fn metric_figure(reading: &WorkloadView, metric: Metric, at: usize) -> MeasuredFigure {
+    let quantity = if metric.is_durable() { Quantity::Durable } else { Quantity::Acknowledged };
+    let way = directions::of_metric(reading, metric);
+    match metric {
+        Metric::Rate { .. } => rows::stack_rate(reading, at, metric.unit(), quantity, way),
+        Metric::Latency { .. } if reading.sides[at].rounds.is_empty() => reading.absence(at),
+        Metric::Latency { .. } => {
+            let batches = reading.sides[at].of_way(directions::of_latency(reading, metric));
+            rows::latency_at(batches, metric.quantile())
+        }
+    }
+}
+
+/// The figure of one stack over that of another.
+pub struct MetricShare {
+    pub share: MeasuredFigure,
+    /// Conclusion from the share by itself; `None` for latencies.
+    pub verdict: Option<Verdict>,
+    /// Limit that both sides reached.
+    pub masked: Option<String>,
+}
+
+/// Returns the figure of stack `pair[1]` over that of stack `pair[0]`.
+pub fn metric_share(reading: &WorkloadView, metric: Metric, pair: [usize; 2]) -> MetricShare {
+    let quantity = if metric.is_durable() { Quantity::Durable } else { Quantity::Acknowledged };
+    let alone = |share| MetricShare { share, verdict: None, masked: None };
+    if let Some(reason) = reading.incomparable(pair) {
+        return alone(MeasuredFigure::missing(reason));
+    }
+    if let Metric::Latency { .. } = metric {
+        let way = directions::of_latency(reading, metric);
+        return alone(tails::latency_ratio(reading, pair, way, metric.quantile()));
+    }
+    let paired = reading.pair(&reading.sides[pair[0]], &reading.sides[pair[1]]);
+    let basis = RoundBasis { quantity, ..reading.basis() };
+    let found = RateComparison::estimate(reading, pair, &paired, basis);
+    let is_of_bytes = metric.unit() == "B/s";
+    let (share, verdict) = match directions::of_metric(reading, metric) {
+        None if is_of_bytes == basis.by_bytes => (found.rate_ratio_figure(), found.verdict),
+        // The same ratio unless I/Os differ in size.
+        None => {
+            let taken =
+                directions::amount_ratio(reading, pair, &paired, None, quantity, is_of_bytes);
+            (taken.ratio_figure(), found.verdict)
+        }
+        Some(way) => {
+            let taken = directions::direction_ratio(reading, pair, &paired, way, quantity);
+            let verdict = directions::conclude_direction(reading, &taken, Some(&found.verdict));
+            (taken.ratio_figure(), verdict)
+        }
+    };
+    let verdict = reading.writes.verdict(verdict, quantity, pair);
+    let masked = masking::of_pair(reading, pair, &verdict).map(|masked| masked.words);
+    MetricShare { share, verdict: Some(verdict), masked }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use iotax_model::record::verification::Verification;
 use iotax_model::record::{
     Better, DeviceCounts, DeviceReading, DeviceTraffic, IssuedIo, LayerUp, PlaceTraffic,
 };
+use iotax_model::scenario::article::{ArticleTable, TableHead};
 use iotax_model::scenario::{Kill, LimitSearch, Rating, TableGroup, TableSpec, rating};
 use iotax_model::stack::InState;
 use iotax_model::state::AskedState;
@@ -411,7 +412,33 @@ pub fn tables() -> RunData {
             group("NVMe-oF", [Some("lvm-nvmeof"), Some("mdadm-nvmeof"), None]),
         ],
     }));
+    scenario.articles = vec![article_of_iser(scenario)];
     run
+}
+
+/// The figures of two stacks, the share of the second one, and a published figure, for each load.
+fn article_of_iser(scenario: &Scenario) -> ArticleTable {
+    let head = |name: &str, keys: &[(&str, &str)]| {
+        let mut head = TableHead::new(name);
+        keys.iter().for_each(|(key, word)| drop(head.cells.set_key(key, word)));
+        head
+    };
+    let loads = scenario.workloads.iter();
+    let columns = vec![
+        head("LVM", &[("stack", "lvm-iser")]),
+        head("ZFS", &[("stack", "zfs-iser")]),
+        TableHead { percent_of: Some(0), ..head("% of LVM", &[("stack", "zfs-iser")]) },
+        head("page", &[("stack", "zfs-iser"), ("show", "published")]),
+    ];
+    ArticleTable {
+        name: "backends".into(),
+        title: Some("Backends by iSER".into()),
+        corner: "load".into(),
+        cells: head("", &[("metric", "iops"), ("unit", "kIOPS"), ("digits", "2")]).cells,
+        shares: head("", &[("digits", "1"), ("tight", "true")]).cells,
+        rows: loads.map(|load| head(&load.name, &[("load", &load.name)])).collect(),
+        columns,
+    }
 }
 
 /// A run in which I/Os on the loop layer failed.

@@ -20,9 +20,11 @@ use iotax_store::RunData;
 use std::collections::BTreeMap;
 
 mod fixtures;
+mod printed_run;
 
 pub use fixtures::*;
 pub use iotax_model::testing::{drives, layer};
+pub use printed_run::of_published;
 
 /// Simulated stack with known costs.
 pub struct TwinStack {

@@ -101,6 +101,8 @@ pub enum BookCell {
     Number(f64),
     /// A number that a reader may change.
     Input(f64),
+    /// A number with a format of its own.
+    Formed(f64, String),
     /// A formula and its result; `None` for an empty text.
     Formula(String, Option<f64>),
 }
@@ -117,7 +119,9 @@ impl BookCell {
     /// Returns the number, or the result of the formula.
     pub fn value(&self) -> Option<f64> {
         match self {
-            BookCell::Number(value) | BookCell::Input(value) => Some(*value),
+            BookCell::Number(value) | BookCell::Input(value) | BookCell::Formed(value, _) => {
+                Some(*value)
+            }
             BookCell::Formula(_, result) => *result,
             BookCell::Empty | BookCell::Text(_) => None,
         }

@@ -157,6 +157,10 @@ impl SheetPen {
                 let format = format.set_background_color(INPUT_COLOR);
                 self.sheet.write_number_with_format(row, col, *value, &format)?;
             }
+            BookCell::Formed(value, form) => {
+                let format = Format::new().set_num_format(form);
+                self.sheet.write_number_with_format(row, col, *value, &format)?;
+            }
             BookCell::Formula(text, result) => {
                 let result = result.map(|value| value.to_string()).unwrap_or_default();
                 let formula = Formula::new(text).set_result(result);
@@ -270,6 +274,7 @@ fn cell_width(cell: &BookCell, form: CellForm) -> usize {
     match cell {
         BookCell::Empty | BookCell::Formula(_, None) => 0,
         BookCell::Text(text) => text.chars().count() + 2,
+        BookCell::Formed(value, form) => format!("{value:.0}").len() + form.chars().count(),
         BookCell::Number(value) | BookCell::Input(value) | BookCell::Formula(_, Some(value)) => {
             let whole = format!("{:.0}", value.abs());
             whole.len() + whole.len() / 3 + number_tail(form)

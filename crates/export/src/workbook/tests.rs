@@ -98,6 +98,35 @@ fn the_summary_has_the_figures_of_the_findings_with_their_intervals() {
 }
 
 #[test]
+fn every_table_of_an_article_is_a_sheet_with_numbers_in_its_units() {
+    let run = exported(twin::tables());
+    let tables = run.findings.articles.clone();
+    let mut alone = Vec::new();
+    write_tables(&tables, &mut alone).unwrap();
+    let alone: Xlsx<_> = calamine::open_workbook_from_rs(Cursor::new(alone)).unwrap();
+    let whole = ReadBook::from_runs(std::slice::from_ref(&run)).0;
+    assert_eq!(alone.sheet_names(), ["backends"]);
+    assert_eq!(whole.sheet_names().last().map(String::as_str), Some("backends"));
+    for book in [alone, whole] {
+        let mut book = ReadBook(book);
+        let rows = book.rows("backends", "LVM");
+        assert_eq!(rows.len(), tables[0].rows.len());
+        for (cells, row) in rows.iter().zip(&tables[0].rows) {
+            assert_eq!(cells["load"], row.name.as_str());
+            let iops = row.cells[0].figure.value().unwrap();
+            assert!((number(&cells["LVM"]).unwrap() - iops / 1e3).abs() < 1e-9);
+            assert_eq!(number(&cells["% of LVM"]), row.cells[2].figure.value());
+        }
+        assert_eq!(rows[1]["page"], Data::Empty, "not published, and not zero");
+        let figures = book.rows("backends", "as printed");
+        assert_eq!(figures.len(), 8);
+        assert_eq!(figures[3]["as printed"], "33.73 kIOPS");
+        assert!(figures[0]["figure low"] != Data::Empty, "{figures:?}");
+        assert_eq!(figures[7]["remarks"], "figure: not published");
+    }
+}
+
+#[test]
 fn a_failed_figure_is_empty_with_its_reason() {
     let rows = ReadBook::from_runs(&[exported(twin::failed())]).rows("Summary", "stack");
     let failed = rows.iter().find(|row| row["stack"] == "loop").unwrap();

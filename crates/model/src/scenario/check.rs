@@ -1,6 +1,7 @@
 //! Entry points of this folder. Stacks and options of the command line, a scenario file or a job
 //! file become one checked [`Scenario`]. A request that cannot be measured as written is refused.
 
+use super::article_toml::TableNames;
 use super::bdev;
 use super::draft::{Targets, WorkloadDraft, drafts_from_words};
 use super::error::Origin;
@@ -17,7 +18,7 @@ use super::verify;
 use super::words::JobWords;
 use super::{
     Consent, DurabilitySpec, Engine, Scenario, Workload, durability, grammar, jobfile, measure,
-    names, operator, probes, profile, published, remote, slo, states, sweep, table, toml,
+    names, operator, probes, profile, published, remote, slo, states, sweep, table_wires, toml,
 };
 use crate::stack::LayerRole;
 use crate::stack::{Medium, Stack};
@@ -282,7 +283,7 @@ pub(super) struct ScenarioParts {
     sweeps: TakenNames,
     pub measure_origins: BTreeMap<String, Origin>,
     pub published: Option<published::PublishedDraft>,
-    pub table: Option<table::OutputTableDraft>,
+    pub tables: table_wires::TableDrafts,
     /// Engine of workloads that name none.
     pub engine: Option<Engine>,
 }
@@ -415,7 +416,7 @@ impl ScenarioParts {
         self.baseline = self.baseline.take().filter(|(_, name)| !is_of_all(name));
         self.scenario.stacks.retain(is_kept);
         let of_all = [
-            ("[table]", self.table.take().is_some()),
+            ("[table]", !std::mem::take(&mut self.tables).is_empty()),
             ("[published]", self.published.take().is_some()),
         ];
         for (what, _) in of_all.into_iter().filter(|(_, is_there)| *is_there) {
@@ -554,11 +555,8 @@ impl ScenarioParts {
         let published =
             self.published.as_ref().map(|draft| draft.settled(&self.scenario.stacks, &workloads));
         let published = published.transpose()?;
-        let table = self
-            .table
-            .as_ref()
-            .map(|draft| draft.settled(&self.scenario.stacks, &workloads))
-            .transpose()?;
+        let names = TableNames::of_scenario(&self.scenario.stacks, &workloads);
+        let (table, articles) = self.tables.settled(&names)?;
         let writes = self.scenario.durability.is_some() || workloads.iter().any(Workload::writes);
         self.check_measure(&workloads, writes)?;
         let steady = self.scenario.measure.regime == super::Regime::Steady
@@ -579,6 +577,7 @@ impl ScenarioParts {
             workloads,
             published: published.map(Box::new),
             table: table.map(Box::new),
+            articles,
             ..self.scenario
         })
     }

@@ -1,6 +1,9 @@
 //! The user's request: the one-line stack grammar, TOML scenarios and fio job files, all checked
 //! into one [`Scenario`]. Nothing here touches the machine, except to read the named files.
 
+pub mod article;
+mod article_toml;
+mod article_units;
 pub mod ast;
 pub mod bdev;
 pub mod check;
@@ -29,6 +32,7 @@ pub mod stacks;
 pub mod states;
 pub mod sweep;
 pub mod table;
+mod table_wires;
 pub mod toml;
 pub mod tools;
 mod trims;
@@ -36,6 +40,8 @@ pub mod values;
 mod verify;
 pub mod words;
 
+pub use article::ArticleTable;
+pub use article_toml::{TableNames, read_tables};
 pub use check::BILL_DEPTHS;
 pub use durability::{DurabilitySpec, Kill};
 use error::COMMAND_LINE;
@@ -105,6 +111,9 @@ pub struct Scenario {
     pub rating: Option<Box<Rating>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Box<TableSpec>>,
+    /// Tables with rows and columns of their own, which are shown when they are asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub articles: Vec<ArticleTable>,
     /// Guests with emulated drives in which stacks are built, by the names of their places.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labs: BTreeMap<Place, LabSpec>,

@@ -182,9 +182,11 @@ impl Metric {
     }
 
     /// Returns the metric as it applies to a workload. If the workload has one direction, a latency
-    /// is of that direction, and a rate of that direction is the rate of all I/O. Fails if the
-    /// workload lacks the direction, or if a latency of a mix names none.
-    pub(super) fn on_workload(self, workload: &Workload) -> Result<Metric, Fault> {
+    /// is of that direction, and a rate of that direction is the rate of all I/O.
+    ///
+    /// # Errors
+    /// The workload lacks the direction, or a latency of a mix names none.
+    pub fn on_workload(self, workload: &Workload) -> Result<Metric, Fault> {
         let (reads, writes) =
             (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes_data());
         let lacks =

@@ -1,10 +1,14 @@
-//! `[table]`: the table in which the figures of a comparison are printed, in the form that articles
-//! use. It has a row per load and a column per system, and each figure also as a percentage of one
-//! column. Each group of stacks has such a table. Unknown names are refused.
+//! `[table]` with stacks: the table in which the figures of a comparison are printed, in the form
+//! that articles use. It has a row per load and a column per system, and each figure also as a
+//! percentage of one column. Each group of stacks has such a table. Unknown names are refused.
+//! Tables with rows and columns of their own are read in `article_toml.rs`.
 
 use super::Workload;
+use super::article::{ArticleTable, TableHead, TableMetric};
 use super::error::{Fault, InputError, Located};
 use super::published::{Metric, PublishedDirection};
+use super::table_wires::{ONLY_TABLE, OutputTable};
+use super::toml::Word;
 use crate::stack::Stack;
 use ::toml::Spanned;
 use serde::{Deserialize, Serialize};
@@ -38,21 +42,57 @@ pub struct TableGroup {
     pub stacks: Vec<Option<String>>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct OutputTable {
-    columns: Option<Spanned<Vec<Spanned<String>>>>,
-    percent_of: Option<Spanned<String>>,
-    rows: Option<Vec<Spanned<String>>>,
-    metric: Option<Spanned<String>>,
-    stacks: Option<Spanned<Vec<Spanned<String>>>>,
-    #[serde(default)]
-    group: Vec<Spanned<GroupWire>>,
+impl TableSpec {
+    /// Returns the tables as they are requested by name, with the shares as further columns.
+    pub fn articles(&self) -> impl Iterator<Item = ArticleTable> {
+        self.groups.iter().map(|group| self.article_of(group))
+    }
+
+    fn article_of(&self, group: &TableGroup) -> ArticleTable {
+        let mut heads = Vec::new();
+        let (mut base, percent_of) = (None, self.percent_of);
+        for (at, (name, stack)) in self.columns.iter().zip(&group.stacks).enumerate() {
+            if stack.is_none() {
+                continue;
+            }
+            base = base.or((percent_of == Some(at)).then_some(heads.len()));
+            let mut head = TableHead::new(name);
+            head.cells.stack.clone_from(stack);
+            heads.push(head);
+        }
+        let shares = base.into_iter().flat_map(|at| {
+            let of = &heads[at].name;
+            let others = heads.iter().enumerate().filter(move |(other, _)| *other != at);
+            others.map(move |(_, head)| TableHead {
+                name: format!("{}, % of {of}", head.name),
+                percent_of: Some(at),
+                ..head.clone()
+            })
+        });
+        let shares: Vec<TableHead> = shares.collect();
+        let mut rows: Vec<TableHead> = Vec::new();
+        for load in group.rows.as_ref().unwrap_or(&self.rows) {
+            let mut head = TableHead::new(load);
+            head.cells.load = Some(load.clone());
+            rows.push(head);
+        }
+        let mut table = ArticleTable {
+            name: group.name.clone().unwrap_or_else(|| ONLY_TABLE.to_owned()),
+            title: group.name.clone(),
+            corner: "load".to_owned(),
+            cells: Default::default(),
+            shares: Default::default(),
+            rows,
+            columns: heads.into_iter().chain(shares).collect(),
+        };
+        table.cells.metric = group.metric.or(self.metric).map(TableMetric::Figure);
+        table
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct GroupWire {
+pub(super) struct GroupWire {
     name: Spanned<String>,
     stacks: Spanned<Vec<Spanned<String>>>,
     metric: Option<Spanned<String>>,
@@ -64,25 +104,22 @@ const NONE: &str = "-";
 
 /// `[table]` as it is in the file, before the names of stacks and workloads are resolved.
 pub(super) struct OutputTableDraft {
-    wire: Spanned<OutputTable>,
-    file: Located,
+    pub(super) wire: Spanned<OutputTable>,
+    pub(super) file: Located,
 }
 
 impl OutputTableDraft {
-    pub(super) fn new(wire: Spanned<OutputTable>, file: Located) -> OutputTableDraft {
-        OutputTableDraft { wire, file }
-    }
-
     /// Resolves every name against those of the scenario.
     ///
     /// # Errors
     /// Returns the first entry that is not known, is there twice, or does not fit.
     pub(super) fn settled(
         &self,
-        stacks: &[Stack],
-        workloads: &[Workload],
+        stacks: &[&Stack],
+        workloads: &[&Workload],
     ) -> Result<TableSpec, InputError> {
         let wire = self.wire.get_ref();
+        self.refuse_key_of_articles()?;
         let mut groups = self.groups(stacks)?;
         let columns = self.columns(&groups)?;
         for (group, written) in groups.iter().zip(self.written_stack_lists()) {
@@ -92,9 +129,10 @@ impl OutputTableDraft {
                 return Err(self.file.error_at_span("stacks", &written.span(), fault));
             }
         }
-        let rows = self.rows(wire.rows.as_ref(), workloads)?;
+        let written = wire.rows.as_ref().map(|rows| self.texts("rows", rows)).transpose()?;
+        let rows = self.rows(written.as_ref(), workloads)?;
         let of = |rows: &[String]| -> Vec<&Workload> {
-            workloads.iter().filter(|workload| rows.contains(&workload.name)).collect()
+            workloads.iter().copied().filter(|workload| rows.contains(&workload.name)).collect()
         };
         for (group, written) in groups.iter_mut().zip(&wire.group) {
             let written = written.get_ref();
@@ -118,13 +156,46 @@ impl OutputTableDraft {
         })
     }
 
+    /// Refuses keys that only tables with rows and columns of their own have.
+    fn refuse_key_of_articles(&self) -> Result<(), InputError> {
+        let wire = self.wire.get_ref();
+        let foreign = [
+            ("title", wire.title.is_some()),
+            ("corner", wire.corner.is_some()),
+            ("swap", wire.swap.is_some()),
+            ("cells", wire.cells.is_some()),
+            ("shares", wire.shares.is_some()),
+        ];
+        match foreign.into_iter().find(|(_, is_set)| *is_set) {
+            None => Ok(()),
+            Some((key, _)) => {
+                let hint = "leave out stacks and [[table.group]], and write rows and columns";
+                let fault = Fault::hint("a table of stacks has no such key", hint);
+                Err(self.file.error_at_span(key, &self.wire.span(), fault))
+            }
+        }
+    }
+
+    /// Returns the entries of a list of texts.
+    fn texts(&self, key: &str, list: &Spanned<Word>) -> Result<Vec<Spanned<String>>, InputError> {
+        let Word::Many(items) = list.get_ref() else {
+            let fault = Fault::hint("a list of texts is expected", "write [\"...\", \"...\"]");
+            return Err(self.file.error_at_span(key, &list.span(), fault));
+        };
+        let text = |item: &Spanned<Word>| match item.get_ref().single_value() {
+            Ok(word) => Ok(Spanned::new(item.span(), word.to_owned())),
+            Err(fault) => Err(self.file.error_at_span(key, &item.span(), fault)),
+        };
+        items.iter().map(text).collect()
+    }
+
     /// Returns the lists of stacks as they are in the file.
     fn written_stack_lists(&self) -> Vec<&Spanned<Vec<Spanned<String>>>> {
         let wire = self.wire.get_ref();
         wire.stacks.iter().chain(wire.group.iter().map(|group| &group.get_ref().stacks)).collect()
     }
 
-    fn groups(&self, known: &[Stack]) -> Result<Vec<TableGroup>, InputError> {
+    fn groups(&self, known: &[&Stack]) -> Result<Vec<TableGroup>, InputError> {
         let wire = self.wire.get_ref();
         let hint = "write stacks = [...] for one table, or [[table.group]] with name and stacks for several";
         let fault = match (&wire.stacks, wire.group.first()) {
@@ -162,7 +233,7 @@ impl OutputTableDraft {
     fn stacks(
         &self,
         names: &[Spanned<String>],
-        known: &[Stack],
+        known: &[&Stack],
     ) -> Result<Vec<Option<String>>, InputError> {
         let mut found: Vec<Option<String>> = Vec::new();
         for name in names {
@@ -200,7 +271,7 @@ impl OutputTableDraft {
             };
         };
         let mut heads: Vec<String> = Vec::new();
-        for head in columns.get_ref() {
+        for head in self.texts("columns", columns)? {
             if heads.contains(head.get_ref()) {
                 let fault = Fault::new(format!("column \"{}\" is listed twice", head.get_ref()));
                 return Err(self.file.error_at_span("columns", &head.span(), fault));
@@ -238,7 +309,7 @@ impl OutputTableDraft {
     fn rows(
         &self,
         written: Option<&Vec<Spanned<String>>>,
-        workloads: &[Workload],
+        workloads: &[&Workload],
     ) -> Result<Vec<String>, InputError> {
         let known: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
         let Some(rows) = written else {

@@ -3,6 +3,8 @@
 
 mod places;
 
+use super::article::ArticleTable;
+use super::article_toml::TableNames;
 use super::ast::BaseExpr;
 use super::check::{ScenarioParts, parse_consent};
 use super::draft::WorkloadDraft;
@@ -15,7 +17,7 @@ use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
     DurabilitySpec, Engine, Rating, durability, grammar, jobfile, measure, names, operator, place,
-    probes, profile, published, rating, slo, table, tools,
+    probes, profile, published, rating, slo, table, table_wires, tools,
 };
 use crate::stack::{Medium, Stack};
 use crate::state::AskedState;
@@ -65,6 +67,32 @@ pub(super) fn read_tools(
     source.add_tools(&wire.tool, names)
 }
 
+/// Reads the tables of a file. Its other keys are those of a scenario, and are not looked at.
+///
+/// # Errors
+/// A file that cannot be read, or the first key or value at fault.
+pub(super) fn read_tables(
+    path: &Path,
+    names: &TableNames,
+) -> Result<(Option<table::TableSpec>, Vec<ArticleTable>), InputError> {
+    #[derive(Deserialize)]
+    struct TableFile {
+        table: Option<Spanned<table_wires::TableWires>>,
+    }
+    let file = path.display().to_string();
+    let whole = |why, hint: &str| InputError::new(&file, Fault::hint(why, hint));
+    let text = read_text(path).map_err(|error| {
+        whole(format!("cannot read the tables: {error}"), "name a file with [[table]] in it")
+    })?;
+    let (lines, folder) = (LineStarts::from_text(&text), Path::new(""));
+    let source = TomlSource { file: file.clone(), text: &text, lines, folder };
+    let wire: TableFile = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
+    let wires = wire.table.ok_or_else(|| {
+        whole("there is no table in it".to_owned(), "write [[table]] with rows and columns")
+    })?;
+    table_wires::TableDrafts::new(wires, &|| Located::new(&file, &text))?.settled(names)
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScenarioTable {
@@ -88,7 +116,7 @@ struct ScenarioTable {
     durability: Option<WordTable>,
     published: Option<published::PublishedTable>,
     rating: Option<Spanned<WordTable>>,
-    table: Option<Spanned<table::OutputTable>>,
+    table: Option<Spanned<table_wires::TableWires>>,
     #[serde(default)]
     states: Vec<Spanned<String>>,
     #[serde(default)]
@@ -122,7 +150,7 @@ struct StackWire {
 /// A table whose keys are listed elsewhere ([`WORDS`](super::words::WORDS),
 /// [`KEYS`](measure::KEYS)), in the order of the file.
 #[derive(Default)]
-struct WordTable(Vec<(Spanned<String>, Spanned<Word>)>);
+pub(super) struct WordTable(pub(super) Vec<(Spanned<String>, Spanned<Word>)>);
 
 impl<'de> Deserialize<'de> for WordTable {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -158,14 +186,14 @@ impl WordTable {
 
 /// A value that may be written as a text, a whole number, or true or false; or a list or a table of
 /// these.
-enum Word {
+pub(super) enum Word {
     One(String),
     Many(Vec<Spanned<Word>>),
     Table(WordTable),
 }
 
 impl Word {
-    fn single_value(&self) -> Result<&str, Fault> {
+    pub(super) fn single_value(&self) -> Result<&str, Fault> {
         match self {
             Word::One(word) => Ok(word),
             Word::Many(_) => {
@@ -238,7 +266,9 @@ impl TomlSource<'_> {
         let file = || Located::new(&self.file, self.text);
         parts.published =
             wire.published.map(|wire| published::PublishedDraft::new(wire, file(), baseline));
-        parts.table = wire.table.map(|wire| table::OutputTableDraft::new(wire, file()));
+        if let Some(wires) = wire.table {
+            parts.tables = table_wires::TableDrafts::new(wires, &file)?;
+        }
         let rating = wire.rating.map(|words| self.rating(&words)).transpose()?;
         parts.scenario.rating = rating.map(Box::new);
         parts.baseline = wire.baseline.map(|name| (self.origin(&name.span()), name.into_inner()));
@@ -773,7 +803,7 @@ fn wire_fault(message: &str, key: &str) -> Fault {
             "there is one",
             "write [published], with one bracket, and [[published.figures]]",
         ),
-        [..] if ["rating", "table"].contains(&key) && message.starts_with("invalid type") => {
+        [..] if key == "rating" && message.starts_with("invalid type") => {
             Fault::hint("there is one", format!("write [{key}], with one bracket"))
         }
         [..] if key == "printed" && message.starts_with("invalid type") => Fault::hint(

@@ -371,7 +371,6 @@ fn refused_tables() {
         format!("[table]\n{groups}"),
         format!("[table]\ncolumns = [\"A\", \"B\"]\n{groups}{groups}"),
         "[table]\ncolumns = [\"A\", \"B\"]\npercent_of = \"A\"\n[[table.group]]\nname = \"y\"\nstacks = [\"-\", \"a\"]\n".to_owned(),
-        "[[table]]\nstacks = [\"a\", \"b\"]\n".to_owned(),
     ];
     let mut table = String::new();
     texts.iter().for_each(|text| report(text, &with_tables(text), &mut table));

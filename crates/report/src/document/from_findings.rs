@@ -1,6 +1,7 @@
 //! The sections of a run's report in the order in which they are read: data that was wrong, tables
 //! that were asked for, the bill, every load, what others measured, doubts, and how to repeat it.
 
+use super::from_articles::named_tables;
 use super::{Document, DocumentHead, DocumentSection, DocumentTable, SectionAudience};
 use crate::html::charts;
 use crate::sheet;
@@ -30,6 +31,7 @@ impl Document {
         sections.extend(limit_section(findings));
         sections.extend(imported_sections(findings));
         sections.extend(published_section(findings));
+        sections.extend(named_tables(findings));
         sections.extend(doubts(findings));
         sections.push(reproduce(findings));
         sections.push(method(findings));

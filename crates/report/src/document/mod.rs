@@ -2,10 +2,13 @@
 //! The builder (`from_findings`, `of_workload`) says what belongs into a report; a writer for each
 //! form (`terminal`, `markdown`, `html`) says how it looks.
 
+mod from_articles;
 mod from_comparison;
 mod from_findings;
 mod from_history;
 mod of_workload;
+
+pub(super) use from_findings::identity;
 
 use super::table::TextTable;
 use super::verdicts::VerdictSentence;
