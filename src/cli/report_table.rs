@@ -1,5 +1,5 @@
-//! `iotax report --table`: a table in the form of an article, by its name in the scenario of a run or
-//! from a file, with the figures of one stored run or several.
+//! `iotax report --table`: a table in the form of an article, by its name in the scenario of a run
+//! or from a file, with the figures of one stored run or several.
 
 use super::output::page;
 use super::report::{OutputArgs, ReportArgs, stored_runs};

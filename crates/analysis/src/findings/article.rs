@@ -45,7 +45,7 @@ pub struct ArticleCell {
     pub emulated: Option<String>,
 }
 
-/// What a cell's figure is.
+/// Kinds of a cell's figure: measured, a share, or given by others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CellOrigin {

@@ -9,7 +9,7 @@ use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArticleTable {
-    /// Name for `--table`.
+    /// Name by which `--table` finds it.
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -19,7 +19,7 @@ pub struct ArticleTable {
     /// Choice of all cells, unless a row or a column says something else.
     #[serde(default)]
     pub cells: CellChoice,
-    /// How shares are written, unless a row or a column says something else.
+    /// Style of shares, unless a row or a column says something else.
     #[serde(default)]
     pub shares: CellChoice,
     pub rows: Vec<TableHead>,
@@ -51,8 +51,8 @@ pub(super) trait ChoiceWord: Sized {
 
 macro_rules! cell_choice {
     ($($(#[$about:meta])* $key:ident: $type:ty,)*) => {
-        /// What a cell shows and how it is written. A table, its rows and its columns each set
-        /// some of the keys.
+        /// Keys that say what a cell shows and how it is written. A table, its rows and its
+        /// columns each set some of them.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         pub struct CellChoice {
             $($(#[$about])* #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -197,7 +197,8 @@ impl OutputTableDraft {
 
     fn groups(&self, known: &[&Stack]) -> Result<Vec<TableGroup>, InputError> {
         let wire = self.wire.get_ref();
-        let hint = "write stacks = [...] for one table, or [[table.group]] with name and stacks for several";
+        let hint = "write stacks = [...] for one table, or [[table.group]] with name and stacks \
+                    for several";
         let fault = match (&wire.stacks, wire.group.first()) {
             (Some(stacks), Some(_)) => {
                 Some((stacks.span(), Fault::hint("cannot be combined with [[table.group]]", hint)))
@@ -264,7 +265,8 @@ impl OutputTableDraft {
                     .map(|name| name.clone().unwrap_or_else(|| NONE.to_owned()))
                     .collect()),
                 _ => {
-                    let hint = "write columns = [...]: a head for the first stack of every group, for the second, and so on";
+                    let hint = "write columns = [...]: a head for the first stack of every group, \
+                                for the second, and so on";
                     let fault = Fault::hint("groups have no heads of columns", hint);
                     Err(self.file.error_at_span("columns", &self.wire.span(), fault))
                 }
