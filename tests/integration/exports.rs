@@ -19,7 +19,10 @@ impl ExportedRun {
         let rig = Rig::new();
         let file = rig.file("x.img", 16);
         let delayed = format!("{file} | delay(us=50)");
-        rig.expect(0, &["run", &file, &delayed, "--slice", "20ms", "--min-time", "1s", "--budget", "4s"]);
+        rig.expect(
+            0,
+            &["run", &file, &delayed, "--slice", "20ms", "--min-time", "1s", "--budget", "4s"],
+        );
         let report: Value = rig.json(&["report", "last"]);
         let row = &report["runs"][0]["workloads"][0]["rows"][0];
         let iops = row["iops"]["value"].as_f64().unwrap();
