@@ -108,7 +108,10 @@ fn nothing(request: &ChartRequest) -> ChartError {
                 numbered.map(|(at, one)| format!("{} {}", at + 1, one.name)).collect();
             format!("its loads are {}", names.join(", "))
         }
-        _ => format!("it is {}, and nothing that counts was measured", request.findings.run.state),
+        _ => format!(
+            "it is {}, and has no figure that a chart shows; hint: iotax report has all of it",
+            request.findings.run.state
+        ),
     };
     ChartError::Nothing { part: asked_part(request), reason }
 }

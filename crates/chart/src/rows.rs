@@ -109,12 +109,13 @@ impl RowChart {
 
     fn all_rows(&self, frame: &ChartFrame, height: f64, names: f64, figures: f64) -> Markup {
         let mut top = frame.top;
+        let middles = self.rows.iter().map(|row| {
+            top += row.height(height);
+            (row, top - row.height(height) / 2.0)
+        });
         html! {
-            @for row in &self.rows {
-                @let middle = top + row.height(height) / 2.0;
-                @let place = RowPlace { frame, middle, height, names, figures };
-                (place.draw(row))
-                @let _ = { top += row.height(height); };
+            @for (row, middle) in middles {
+                (RowPlace { frame, middle, height, names, figures }.draw(row))
             }
         }
     }
