@@ -258,10 +258,10 @@ fn lacking_part(summary: &str, width: usize) -> String {
 
 /// Returns a command for the user's own disk, if there is one, and the path of the page.
 fn closing(command: &Result<String, String>, page: &Path) -> String {
-    let next = command.iter().map(|command| {
-        format!("\nNext, with a folder on your own disk in the path:\n    {command}\n")
+    let next = command.as_ref().map_or(String::new(), |command| {
+        format!("Next, with a folder on your own disk in the path:\n    {command}\n")
     });
-    next.collect::<String>() + &format!("\nThe report: {}\n", page.display())
+    format!("\n{next}The report: {}\n", page.display())
 }
 
 fn part_heading(text: &str) -> String {

@@ -8,6 +8,7 @@
 
 mod benchmark_json;
 mod benchstat;
+mod ci_summary;
 mod exporter;
 mod junit;
 mod openmetrics;
@@ -34,6 +35,7 @@ pub const ALL: &[&Exporter] = &[
     &sqlite::EXPORTER,
     &postgres::EXPORTER,
     &junit::EXPORTER,
+    &ci_summary::EXPORTER,
     &benchmark_json::BIGGER,
     &benchmark_json::SMALLER,
     &benchmark_json::BENCHER,

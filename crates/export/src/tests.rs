@@ -204,3 +204,15 @@ fn metrics_have_value_and_bounds_in_base_units() {
         assert!(text.contains(&format!("bound=\"{bound}\"}}")), "{bound}");
     }
 }
+
+#[test]
+fn a_summary_has_the_answer_and_all_stacks() {
+    let runs = [exported(twin::bill())];
+    let text = text("ci-summary", &runs);
+    let answer = iotax_report::short_answer(&runs[0].findings).unwrap();
+    assert!(text.starts_with("### ") && text.contains(answer.split(' ').next_back().unwrap()));
+    for row in &runs[0].findings.workloads[0].bill.as_ref().unwrap().lines {
+        assert!(text.contains(&row.layer), "{text}");
+    }
+    assert!(text.lines().all(|line| line.starts_with("###") || line.chars().count() <= 100));
+}

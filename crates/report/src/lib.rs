@@ -2,8 +2,7 @@
 //! Renderers compute only layout and rounding; all report the same findings.
 //!
 //! Modules: `document/` says what a report has, and a file for each form (`terminal`, `markdown`,
-//! `html/`) how it looks; `answer/` is the short one of a terminal, and `ci_summary` has it for a CI job;
-//! `json` and `csv` are for programs.
+//! `html/`) how it looks; `answer/` is the short one of a terminal; `json` and `csv` are for programs.
 //! A file for each kind of section (`verdicts`, `sweep`, `states`, ...) makes its tables and words.
 //! `table` does the layout, `number` the digits, `look` and `ink` signs and colours; `against/`
 //! compares two runs, `article/` writes tables by name, `history/` follows a stack over many.
@@ -12,7 +11,6 @@
 pub mod against;
 pub mod answer;
 pub mod article;
-mod ci_summary;
 mod crowd;
 pub mod csv;
 mod disks;
@@ -57,14 +55,13 @@ pub use renderer::{PageContext, ReportRenderer};
 pub use run_answer::{RunAnswer, VERDICTS, run_answer};
 pub use table::wrap_words;
 
-pub const ALL: &[&ReportRenderer] = &[
-    &terminal::RENDERER,
-    &markdown::RENDERER,
-    &html::RENDERER,
-    &json::RENDERER,
-    &csv::RENDERER,
-    &ci_summary::RENDERER,
-];
+pub const ALL: &[&ReportRenderer] =
+    &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &json::RENDERER, &csv::RENDERER];
+
+/// Returns the answer in about a dozen words; `None` if nothing is resolved.
+pub fn short_answer(findings: &iotax_analysis::Findings) -> Option<String> {
+    headline::short_headline(findings).map(|answer| answer.text)
+}
 
 pub fn by_name(name: &str) -> Option<&'static ReportRenderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)
