@@ -67,7 +67,7 @@ pub fn best_break(levels: &[f64]) -> Option<usize> {
 
 /// Divides a series into stretches of one level each, in order.
 pub fn stretches(values: &[f64]) -> Vec<Range<usize>> {
-    let Some(step) = best_break(values) else { return vec![0..values.len()] };
+    let Some(step) = best_break(values) else { return std::iter::once(0..values.len()).collect() };
     let (one, two) = values.split_at(step);
     let later = stretches(two).into_iter().map(|range| range.start + step..range.end + step);
     stretches(one).into_iter().chain(later).collect()
