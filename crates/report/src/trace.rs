@@ -15,7 +15,8 @@ pub(super) const NOTE: &str = "the load ran without a pause; a level ends where 
 pub(super) fn level_table(trace: &TraceFinding) -> TextTable {
     let mut table = TextTable::default();
     let cells = |cell: &dyn Fn(&TraceLevel) -> String| trace.levels.iter().map(cell).collect();
-    let seconds = |seconds: f64| show_ns(seconds * 1e9);
+    let seconds =
+        |seconds: f64| if seconds > 0.0 { show_ns(seconds * 1e9) } else { "start".to_owned() };
     table.push("from", 0, cells(&|level| seconds(level.from_s)));
     table.push("for", 0, cells(&|level| seconds(level.to_s - level.from_s)));
     table.push("after", 1, cells(&|level| show_bytes(level.after_bytes as u64)));

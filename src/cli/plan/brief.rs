@@ -94,7 +94,8 @@ fn manual_steps(view: &View, scenario: &Scenario) -> String {
 /// Describes what the write caches on the path do to the figures of writes. Empty if nothing is
 /// written.
 fn cache_words(view: &View, scenario: &Scenario, caches: &[WriteCache]) -> String {
-    if !scenario.writes() || scenario.durability.is_some() {
+    let compares = scenario.durability.is_none() && scenario.measure.trace_ns.is_none();
+    if !scenario.writes() || !compares {
         return String::new();
     }
     let known: Vec<String> = caches

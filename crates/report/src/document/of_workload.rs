@@ -24,7 +24,6 @@ impl DocumentSection {
         }
         if let Some(found) = &workload.trace {
             section.heading("Rate over time");
-            section.paragraph(found.sentence.clone());
             section.table(trace::level_table(found));
             section.note(trace::NOTE);
         }
