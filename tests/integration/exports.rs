@@ -24,7 +24,7 @@ impl ExportedRun {
             &["run", &file, &delayed, "--slice", "20ms", "--min-time", "1s", "--budget", "4s"],
         );
         let report: Value = rig.json(&["report", "last"]);
-        let row = &report["runs"][0]["workloads"][0]["rows"][0];
+        let row = &report["workloads"][0]["rows"][0];
         let iops = row["iops"]["value"].as_f64().unwrap();
         ExportedRun { id: rig.last_id(), rig, iops }
     }
@@ -144,7 +144,7 @@ query = '''SELECT sum(value) / (SELECT sum(window_s)
     WHERE purpose = 'plain' AND stack NOT LIKE '%delay%')) FROM s
     WHERE purpose = 'plain' AND stack NOT LIKE '%delay%' AND metric LIKE '%.ios\' '''
 duckdb.sql(f\"CREATE VIEW s AS SELECT * FROM '{sys.argv[1]}'\")
-print(duckdb.sql(query).fetchone()[0])";
+print(duckdb.sql(query).fetchall()[0][0])";
     let Some(text) = python("duckdb", code, &run.export("x.parquet")) else { return };
     run.has_rate(&text);
 }

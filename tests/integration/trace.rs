@@ -34,7 +34,7 @@ fn what_a_trace_has_no_use_for_is_refused() {
     let null = format!("{file} | null");
     rig.complains(2, &["plan", &file, &null, "--trace", "2s"], &["key \"trace\"", "2 stacks"]);
     rig.complains(
-        3,
+        2,
         &["plan", &file, "--trace", "2s", "--budget", "9s"],
         &["budget has no effect"],
     );
