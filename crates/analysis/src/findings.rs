@@ -111,6 +111,21 @@ pub struct Findings {
     pub not_excluded: Vec<String>,
 }
 
+impl Findings {
+    /// Returns the published figure of a stack under a load, if there is one.
+    pub fn published_figure(
+        &self,
+        load: &str,
+        stack: &str,
+        metric: &str,
+    ) -> Option<&MeasuredFigure> {
+        let mut figures = self.published.iter().flat_map(|found| &found.figures);
+        figures
+            .find(|one| one.workload == load && one.stack == stack && one.metric == metric)
+            .map(|one| &one.published)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunIdentity {
     pub id: String,

@@ -3,6 +3,8 @@
 //! form of rows (`rows`).
 #![forbid(unsafe_code)]
 
+mod chart_kind;
+mod choice;
 mod drawing;
 mod frame;
 mod kinds;
@@ -18,28 +20,17 @@ mod text;
 mod theme;
 mod timeline;
 
+pub use chart_kind::ChartKind;
+pub use choice::{ChartError, chart, kinds_of_run};
 pub use drawing::ChartDrawing;
 pub use kinds::bill::bill_chart;
 pub use kinds::overtime::overtime_chart;
 #[cfg(feature = "png")]
 pub use png::{PngError, render_png};
-pub use request::{ChartError, ChartQuantity, ChartRequest, chart, kinds_of_run};
+pub use request::{ChartQuantity, ChartRequest};
 pub use theme::{ChartTheme, page_rules};
 
 use kinds::{bars, bill, drives, grid, heat, latency, limits, overtime, states, sweep, verdicts};
-
-/// One kind of chart.
-#[derive(Debug)]
-pub struct ChartKind {
-    /// Word for `--kind`.
-    pub name: &'static str,
-    /// What the chart shows, for lists of the kinds.
-    pub about: &'static str,
-    /// True if the chart can be of latencies and CPU times instead of rates.
-    pub has_quantities: bool,
-    /// Draws the chart; `None` if the run has no data for it.
-    draw: fn(&ChartRequest) -> Option<ChartDrawing>,
-}
 
 /// All kinds of charts. The first one that a run has data for is its best one.
 pub const ALL: &[&ChartKind] = &[

@@ -3,6 +3,7 @@
 use super::look::TerminalLook;
 use super::number::Shown;
 use super::table::TextTable;
+use iotax_analysis::findings::WorkloadFindings;
 use iotax_analysis::findings::trace::{TraceFinding, TraceLevel};
 use iotax_units::{median, show_bytes, show_ns};
 
@@ -32,12 +33,10 @@ pub(super) fn level_table(trace: &TraceFinding) -> TextTable {
 }
 
 /// Returns the course of the rate in one line, each sign the median of a part of the time.
-pub(super) fn course_line(trace: &TraceFinding, look: TerminalLook) -> String {
-    let part = trace.points.len().div_ceil(LINE).max(1);
-    let rates: Vec<f64> = trace
-        .points
-        .chunks(part)
-        .map(|points| median(points.iter().map(|(_, rate)| *rate)))
-        .collect();
+pub(super) fn course_line(load: &WorkloadFindings, look: TerminalLook) -> String {
+    let slices: Vec<f64> =
+        load.over_time.iter().flat_map(|stack| &stack.slices).map(|slice| slice.rate).collect();
+    let part = slices.len().div_ceil(LINE).max(1);
+    let rates: Vec<f64> = slices.chunks(part).map(|part| median(part.iter().copied())).collect();
     look.sparkline(rates.iter().copied())
 }

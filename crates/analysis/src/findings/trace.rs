@@ -12,9 +12,6 @@ pub struct TraceFinding {
     pub levels: Vec<TraceLevel>,
     /// True if the last level holds by SNIA's two bounds on a steady window.
     pub is_steady: bool,
-    /// `(seconds, rate)` of each slice, at its end.
-    #[serde(skip)]
-    pub points: Vec<(f64, f64)>,
     pub sentence: String,
 }
 

@@ -2,7 +2,7 @@
 //! the published figures beside.
 
 use super::{bar_row, class_of_verdict, largest, verdict_legend};
-use crate::ChartKind;
+use crate::chart_kind::ChartKind;
 use crate::drawing::{ChartDrawing, LegendMark};
 use crate::frame::ChartAxis;
 use crate::request::{ChartRequest, counted_word, rate_of_row};
@@ -223,7 +223,7 @@ fn load_groups<'a>(findings: &'a Findings, load: &'a WorkloadFindings) -> Vec<Ba
             name: row.stack.clone(),
             class: verdict.map_or("level", |one| class_of_verdict(&one.rate.verdict)),
             figure: rate_of_row(load, row),
-            published: published(findings, &load.name, &row.stack, metric),
+            published: findings.published_figure(&load.name, &row.stack, metric),
             ceilings: load.efficiency.iter().filter(|one| one.stack == row.stack).collect(),
         }
     };
@@ -261,7 +261,7 @@ fn table_groups<'a>(findings: &'a Findings, table: &'a RatioTable) -> Vec<BarGro
                 class: cell.verdict.as_ref().map_or("level", class_of_verdict),
                 figure: &cell.value,
                 published: stack
-                    .and_then(|stack| published(findings, &row.workload, stack, &row.metric)),
+                    .and_then(|stack| findings.published_figure(&row.workload, stack, &row.metric)),
                 ceilings: Vec::new(),
             }
         });
@@ -299,17 +299,4 @@ fn unit_of(figure: &MeasuredFigure) -> Option<&'static str> {
         MeasuredFigure::Known { unit, .. } => Some(unit),
         _ => None,
     }
-}
-
-/// Returns the published figure of a stack under a load.
-fn published<'a>(
-    findings: &'a Findings,
-    load: &str,
-    stack: &str,
-    metric: &str,
-) -> Option<&'a MeasuredFigure> {
-    let mut figures = findings.published.iter().flat_map(|found| &found.figures);
-    figures
-        .find(|one| one.workload == load && one.stack == stack && one.metric == metric)
-        .map(|one| &one.published)
 }

@@ -1,7 +1,7 @@
 //! The bill as a waterfall: from the baseline down to what is left, a drop for each layer.
 
 use super::{class_of_verdict, classes_of, verdict_legend};
-use crate::ChartKind;
+use crate::chart_kind::ChartKind;
 use crate::drawing::{ChartDrawing, LegendMark};
 use crate::frame::ChartAxis;
 use crate::request::{ChartQuantity, ChartRequest};

@@ -1,7 +1,7 @@
 //! Each target of a stack by itself: the drives of an `each`, or the disks of a guest.
 
 use super::bars::{BarFigure, BarGroup, draw_groups};
-use crate::ChartKind;
+use crate::chart_kind::ChartKind;
 use crate::drawing::ChartDrawing;
 use crate::request::ChartRequest;
 use iotax_analysis::findings::{StackRow, WorkloadFindings};

@@ -2,7 +2,7 @@
 //! the scenario, or a sweep over two parameters. Cells without a conclusion are hatched.
 
 use super::class_of_verdict;
-use crate::ChartKind;
+use crate::chart_kind::ChartKind;
 use crate::drawing::{ChartDrawing, LegendMark, MARGIN, WIDTH};
 use crate::request::{ChartRequest, rate_of_row};
 use crate::stack_axes::stack_axes;

@@ -2,7 +2,7 @@
 
 use super::latency::time_text;
 use super::some_names;
-use crate::ChartKind;
+use crate::chart_kind::ChartKind;
 use crate::drawing::ChartDrawing;
 use crate::frame::{ChartAxis, ChartFrame};
 use crate::request::ChartRequest;

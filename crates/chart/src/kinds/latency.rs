@@ -1,7 +1,7 @@
 //! Latency by percentile: a curve for each stack, quantiles in nines, latencies logarithmic.
 
 use super::some_names;
-use crate::ChartKind;
+use crate::chart_kind::ChartKind;
 use crate::drawing::{ChartDrawing, LegendMark, MARGIN, WIDTH};
 use crate::frame::{ChartAxis, ChartFrame};
 use crate::request::ChartRequest;

@@ -1,7 +1,7 @@
 //! A search for limits: the rate over the time of each course, and the limit that it shows.
 
 use super::some_of;
-use crate::ChartKind;
+use crate::chart_kind::ChartKind;
 use crate::drawing::{ChartDrawing, LegendMark, MARGIN, WIDTH};
 use crate::frame::{ChartAxis, ChartFrame};
 use crate::request::ChartRequest;

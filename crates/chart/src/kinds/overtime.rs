@@ -2,7 +2,7 @@
 //! baseline, which is flat where both wander together.
 
 use super::some_names;
-use crate::ChartKind;
+use crate::chart_kind::ChartKind;
 use crate::drawing::ChartDrawing;
 use crate::frame::{ChartAxis, ChartFrame};
 use crate::request::{ChartRequest, counted_word};

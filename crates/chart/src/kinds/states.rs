@@ -2,7 +2,7 @@
 
 use super::bars::{BarFigure, BarGroup, draw_groups};
 use super::class_of_verdict;
-use crate::ChartKind;
+use crate::chart_kind::ChartKind;
 use crate::drawing::ChartDrawing;
 use crate::request::{ChartRequest, rate_of_row};
 use crate::text::typeset;

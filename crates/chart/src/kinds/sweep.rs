@@ -2,7 +2,7 @@
 //! ringed.
 
 use super::{some_names, some_of};
-use crate::ChartKind;
+use crate::chart_kind::ChartKind;
 use crate::drawing::{ChartDrawing, LegendMark, MARGIN, WIDTH};
 use crate::frame::{ChartAxis, ChartFrame};
 use crate::request::ChartRequest;

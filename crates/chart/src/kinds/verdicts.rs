@@ -2,7 +2,7 @@
 //! negligible differences.
 
 use super::{class_of_verdict, classes_of, some_of, verdict_legend};
-use crate::ChartKind;
+use crate::chart_kind::ChartKind;
 use crate::drawing::{ChartDrawing, LegendMark};
 use crate::frame::ChartAxis;
 use crate::request::{ChartQuantity, ChartRequest};

@@ -6,7 +6,6 @@ use super::cells::{BookTable, CellForm, REMARKS, RowCells};
 use super::charts::{PlottedColumn, bars, hollow_bars, new_chart};
 use super::pen::SheetPen;
 use crate::exporter::ExportedRun;
-use iotax_analysis::findings::published::PublishedFinding;
 use iotax_analysis::findings::ratios::{RatioRow, RatioTable};
 use iotax_analysis::findings::{Findings, MeasuredFigure, StackRow, WorkloadFindings};
 use iotax_units::distinct;
@@ -100,7 +99,8 @@ fn cell_below<'a>(
     let found = table.columns.iter().zip(&row.cells).find(|(column, _)| column.head == head);
     let Some((column, cell)) = found else { return (None, None) };
     let stack = column.stack.as_deref().filter(|_| row.direction.is_none());
-    let other = stack.and_then(|stack| published(findings, &row.workload, stack, &row.metric));
+    let other =
+        stack.and_then(|stack| findings.published_figure(&row.workload, stack, &row.metric));
     (Some(&cell.value), other)
 }
 
@@ -124,7 +124,7 @@ fn loads_block<'a>(findings: &'a Findings, unit: &str, metric: &str) -> Option<G
     let cluster = |load: &&'a WorkloadFindings| {
         let cell = |row: &'a StackRow| {
             let figure = if unit == "B/s" { &row.bytes_per_s } else { &row.iops };
-            (Some(figure), published(findings, &load.name, &row.stack, metric))
+            (Some(figure), findings.published_figure(&load.name, &row.stack, metric))
         };
         (load.name.clone(), load.rows.iter().map(cell).collect())
     };
@@ -135,20 +135,6 @@ fn loads_block<'a>(findings: &'a Findings, unit: &str, metric: &str) -> Option<G
         categories: first.rows.iter().map(|row| row.stack.as_str()).collect(),
         clusters: loads.iter().map(cluster).collect(),
     })
-}
-
-/// Returns the published figure of a stack under a load.
-fn published<'a>(
-    findings: &'a Findings,
-    load: &str,
-    stack: &str,
-    metric: &str,
-) -> Option<&'a MeasuredFigure> {
-    let mut figures = findings.published.iter().flat_map(|found| &found.figures);
-    let is_it = |one: &&PublishedFinding| {
-        one.workload == load && one.stack == stack && one.metric == metric
-    };
-    figures.find(is_it).map(|one| &one.published)
 }
 
 fn draw_block(pen: &mut SheetPen, block: &GridBlock, title: &str) -> Result<(), XlsxError> {

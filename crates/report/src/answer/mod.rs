@@ -248,7 +248,7 @@ impl OneTable {
     }
 
     fn of_trace(load: &WorkloadFindings, trace: &TraceFinding, look: TerminalLook) -> OneTable {
-        let title = vec![load.subject.clone(), format!("  {}", trace::course_line(trace, look))];
+        let title = vec![load.subject.clone(), format!("  {}", trace::course_line(load, look))];
         OneTable { title, ..OneTable::of_table(trace::level_table(trace)) }
     }
 
