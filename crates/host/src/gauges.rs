@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Nanoseconds of one tick of /proc/stat: USER_HZ is 100 on all architectures that we build for.
-const TICK_NS: u64 = 10_000_000;
+pub(crate) const TICK_NS: u64 = 10_000_000;
 
 /// Reader of a machine's gauges. Create it once: it remembers which devices are below a path.
 #[derive(Clone, Debug)]
