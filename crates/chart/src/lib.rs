@@ -24,7 +24,10 @@ pub use chart_kind::ChartKind;
 pub use choice::{ChartError, chart, kinds_of_run};
 pub use drawing::ChartDrawing;
 pub use kinds::bill::bill_chart;
+pub use kinds::latency::latency_chart;
+pub use kinds::limits::courses_chart;
 pub use kinds::overtime::overtime_chart;
+pub use kinds::sweep::sweep_chart;
 #[cfg(feature = "png")]
 pub use png::{PngError, render_png};
 pub use request::{ChartQuantity, ChartRequest};

@@ -514,13 +514,16 @@ fn the_page_is_whole_and_asks_nobody() {
 }
 
 #[test]
-fn a_page_draws_the_bill_and_the_course_of_each_load_but_not_of_a_sweep() {
+fn a_page_draws_bill_course_latencies_sweeps_and_limits() {
     let page = render(fixture("bill"), "html", 80);
-    // The bill of both loads, and the course of each.
-    assert_eq!(page.matches("<svg class=\"chart\"").count(), 3);
+    // The bill of both loads, and the course and the latencies of each.
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 5);
+    assert_eq!(page.matches(">Latency by percentile<").count(), 2);
     assert_eq!(page.matches(">Over time<").count(), 2);
     assert!(page.contains("what is left") && page.contains("against the baseline"));
-    assert!(!render(fixture("sweep"), "html", 80).contains(">Over time<"));
+    let sweep = render(fixture("sweep"), "html", 80);
+    assert!(sweep.contains("class=\"ring ") && !sweep.contains(">Over time<"));
+    assert!(render(fixture("limits"), "html", 80).contains("class=\"limit rated\""));
 }
 
 #[test]

@@ -8,9 +8,7 @@ use crate::request::ChartRequest;
 use crate::shapes::{path, upright};
 use crate::text::{drawable, typeset};
 use crate::theme::line_class;
-use iotax_analysis::RunData;
-use iotax_analysis::findings::{LatencyFigures, WorkloadFindings, percentile_name};
-use iotax_model::record::{Purpose, Slice};
+use iotax_analysis::findings::{LatencyFigures, StackRow, WorkloadFindings, percentile_name};
 use iotax_units::show_ns;
 use maud::{Markup, html};
 
@@ -21,26 +19,27 @@ pub(crate) const KIND: ChartKind = ChartKind {
     draw,
 };
 
-/// Least number of I/Os beyond a quantile for which its latency is sure enough for a whole line.
-const LEAST_BEYOND: f64 = 10.0;
 const HEIGHT: f64 = 320.0;
 /// Most curves whose intervals can be told from each other.
 const MOST_WITH_BANDS: usize = 12;
 
-/// A curve with the number of the I/Os that it is of.
 struct LatencyCurve<'a> {
     stack: &'a str,
     number: usize,
     figures: &'a LatencyFigures,
-    ios: f64,
 }
 
 fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
-    let (load, curves) = request.first_load(|load| {
-        let ways = ["read", "write"].map(|way| curves(request.run, load, way));
-        let ways: Vec<_> = ways.into_iter().filter(|curves| !curves.is_empty()).collect();
-        (!ways.is_empty()).then_some(ways)
-    })?;
+    request.first_load(latency_chart).map(|(_, drawing)| drawing)
+}
+
+/// Draws the latencies of a load, reads and writes apart; `None` if no stack has a curve.
+pub fn latency_chart(load: &WorkloadFindings) -> Option<ChartDrawing> {
+    let curves = ["read", "write"].map(|way| curves(load, way));
+    let curves: Vec<_> = curves.into_iter().filter(|curves| !curves.is_empty()).collect();
+    if curves.is_empty() {
+        return None;
+    }
     let (mut body, mut top) = (Vec::new(), 16.0);
     for way in &curves {
         let name = format!("latency of {}s, logarithmic", way[0].figures.direction);
@@ -52,7 +51,6 @@ fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
     names.sort_unstable();
     names.dedup();
     let legend = names.iter().map(|(at, name)| (LegendMark::Line(*at), (*name).to_owned()));
-    let rare = (LegendMark::Plain("curve sparse s0"), "fewer than 10 I/Os beyond".to_owned());
     Some(ChartDrawing {
         title: format!("Latency by percentile: {}", load.subject),
         description: format!(
@@ -61,7 +59,7 @@ fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
             load.subject,
             some_names(medians(&curves).iter().map(String::as_str))
         ),
-        legend: legend.chain([rare]).collect(),
+        legend: legend.collect(),
         height: top - 28.0,
         body: html! { @for part in &body { (part) } },
         notes: vec!["Bars at percentiles: 95 % intervals.".to_owned()],
@@ -75,18 +73,11 @@ fn medians(curves: &[Vec<LatencyCurve>]) -> Vec<String> {
     curves.iter().flatten().filter_map(median).collect()
 }
 
-fn curves<'a>(run: &RunData, load: &'a WorkloadFindings, way: &str) -> Vec<LatencyCurve<'a>> {
+fn curves<'a>(load: &'a WorkloadFindings, way: &str) -> Vec<LatencyCurve<'a>> {
     let has_curve = |one: &&LatencyFigures| one.direction == way && one.curve.len() > 1;
-    let curve = |(number, row): (usize, &'a iotax_analysis::findings::StackRow)| {
+    let curve = |(number, row): (usize, &'a StackRow)| {
         let figures = row.latency.iter().find(has_curve)?;
-        let ios = format!("{way}.ios");
-        let is_it = |slice: &&Slice| {
-            slice.purpose == Purpose::Plain
-                && slice.workload == load.name
-                && slice.stack == row.stack
-        };
-        let counted = run.slices.iter().filter(is_it).filter_map(|slice| slice.figure(&ios));
-        Some(LatencyCurve { stack: &row.stack, number, figures, ios: counted.sum() })
+        Some(LatencyCurve { stack: &row.stack, number, figures })
     };
     load.rows.iter().enumerate().filter_map(curve).collect()
 }
@@ -126,23 +117,19 @@ fn draw_way(curves: &[LatencyCurve], top: f64, name: &str) -> Markup {
 }
 
 fn draw_curve(frame: &ChartFrame, curve: &LatencyCurve, many: usize) -> Markup {
-    let is_sure = |at: f64| curve.ios * (1.0 - at) >= LEAST_BEYOND;
     let points: Vec<(f64, f64)> =
         curve.figures.curve.iter().map(|(at, ns)| (*at, *ns as f64)).collect();
-    let sure = points.iter().take_while(|(at, _)| is_sure(*at)).count();
     let class = line_class(curve.number);
     // Neighbours' bars would hide each other.
     let aside = |number: usize| (number % 5) as f64 * 5.0 - 5.0 * (many.min(5) - 1) as f64 / 2.0;
     let colour = class.split(' ').next().unwrap_or_default();
     let bands =
         bands(curve.figures).filter(|(at, ..)| points.last().is_some_and(|last| *at <= last.0));
-    let rest = points.iter().skip(sure.saturating_sub(1)).copied();
     let colour = format!("curve {colour}");
     html! {
         g {
             title { (drawable(curve.stack)) }
-            (path(&format!("curve {class}"), &frame.path(points.iter().take(sure).copied())))
-            @if sure < points.len() { (path(&format!("{colour} sparse"), &frame.path(rest))) }
+            (path(&format!("curve {class}"), &frame.path(points.iter().copied())))
             @for (at, low, high) in bands.filter(|_| many <= MOST_WITH_BANDS) {
                 @let x = frame.x_of(at) + aside(curve.number);
                 (upright(&colour, x, (frame.y_of(low), frame.y_of(high))))

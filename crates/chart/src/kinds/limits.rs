@@ -24,15 +24,20 @@ const HEIGHT: f64 = 170.0;
 
 fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
     let found = request.findings.limits.as_ref()?;
-    let courses: Vec<&CourseFinding> =
-        request.asked(&found.courses).filter(|course| course.points.len() > 2).collect();
+    let courses: Vec<&CourseFinding> = request.asked(&found.courses).collect();
+    let title = format!("Limits of {}", found.stack);
+    courses_chart(&courses).map(|drawing| ChartDrawing { title, ..drawing })
+}
+
+/// Draws the rate over the time of each course; `None` if there is no course with points.
+pub fn courses_chart(courses: &[&CourseFinding]) -> Option<ChartDrawing> {
     let (mut body, mut top) = (Vec::new(), 40.0);
-    for course in &courses {
+    for course in courses.iter().filter(|course| course.points.len() > 2) {
         body.push(draw_course(course, top));
         top += HEIGHT + 84.0;
     }
-    (!courses.is_empty()).then(|| ChartDrawing {
-        title: format!("Limits of {}", found.stack),
+    (!body.is_empty()).then(|| ChartDrawing {
+        title: "Limits".to_owned(),
         description: format!(
             "Rates over time: {}.",
             some_of(courses.iter().map(|course| course.sentence.as_str()), "; ")

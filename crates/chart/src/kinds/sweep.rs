@@ -48,14 +48,19 @@ struct SweepPanel {
 }
 
 fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
-    let mut sweeps = request.asked(&request.findings.sweeps);
-    let (sweep, panels) = sweeps.find_map(|sweep| {
-        let panels = panels(sweep);
-        (!panels.is_empty()).then_some((sweep, panels))
-    })?;
+    request.asked(&request.findings.sweeps).find_map(|sweep| sweep_chart(sweep, request.zone()))
+}
+
+/// Draws the rates and the changes of a sweep; `zone` is the largest negligible difference in
+/// percent. `None` if no point has a figure.
+pub fn sweep_chart(sweep: &SweepFindings, zone: f64) -> Option<ChartDrawing> {
+    let panels = panels(sweep);
+    if panels.is_empty() {
+        return None;
+    }
     let (mut body, mut top) = (Vec::new(), 30.0);
     for panel in &panels {
-        body.push(panel.draw(sweep, top, request.zone()));
+        body.push(panel.draw(sweep, top, zone));
         top += HEIGHT + 72.0;
     }
     let lines = panels.iter().flat_map(|panel| &panel.lines);

@@ -3,7 +3,6 @@
 
 use super::from_articles::named_tables;
 use super::{Document, DocumentHead, DocumentSection, DocumentTable, SectionAudience};
-use crate::html::charts;
 use crate::sheet;
 use crate::table::capital;
 use crate::{
@@ -112,7 +111,8 @@ fn sweep_section(findings: &Findings, one: &SweepFindings) -> DocumentSection {
     for curve in &one.curves {
         section.lines(sweep::curve_sentences(curve).map(str::to_owned));
     }
-    section.chart(charts::sweep_drawings(one, 100.0 * findings.run.zone));
+    let chart = iotax_chart::sweep_chart(one, 100.0 * findings.run.zone);
+    section.headed_chart("Rate, and rate against the baseline", chart);
     for curve in &one.curves {
         for stack in &curve.stacks {
             section.heading(sweep::curve_stack_name(one, curve, stack));
@@ -162,7 +162,8 @@ fn limit_section(findings: &Findings) -> Option<DocumentSection> {
     let table = limits::course_table(findings)?;
     let mut section = DocumentSection::new("Limits");
     section.verdicts(limits::course_sentences(findings, ""));
-    limits::courses(findings).iter().for_each(|one| section.chart(charts::course(one)));
+    let courses: Vec<_> = limits::courses(findings).iter().collect();
+    section.headed_chart("Rate over time", iotax_chart::courses_chart(&courses));
     section.table(table);
     section.note(limits::LEGEND);
     Some(section)

@@ -3,7 +3,7 @@
 
 use super::{Document, DocumentHead, DocumentSection, SectionAudience};
 use crate::history::{drift_sentences, history_title, sheet, table};
-use crate::html::charts;
+use crate::html::forest;
 use crate::number::SPREADS;
 use iotax_analysis::findings::history::{HistorySeries, StackHistory};
 
@@ -39,7 +39,7 @@ fn series_section(series: &HistorySeries, audience: SectionAudience) -> Document
     let mut section = DocumentSection::new(heading).for_audience(audience);
     if audience == SectionAudience::Page {
         section.note(format!("rate against {} of the same run", sheet::against(series)));
-        section.chart(charts::history(series));
+        section.chart(forest::history(series));
         section.table(table::figure_table(series));
     } else {
         section.table(table::history_table(series));

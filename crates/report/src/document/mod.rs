@@ -12,7 +12,8 @@ pub(super) use from_findings::identity;
 
 use super::table::TextTable;
 use super::verdicts::VerdictSentence;
-use maud::Markup;
+use iotax_chart::ChartDrawing;
+use maud::{Markup, html};
 
 /// The report of one run.
 pub(super) struct Document {
@@ -152,6 +153,13 @@ impl DocumentSection {
 
     fn chart(&mut self, chart: Markup) {
         self.blocks.push(Block::Chart(chart));
+    }
+
+    /// Adds a chart below a heading; nothing if there is no data for it.
+    fn headed_chart(&mut self, heading: &str, chart: Option<ChartDrawing>) {
+        if let Some(chart) = chart {
+            self.chart(html! { h3 { (heading) } (chart.to_page()) });
+        }
     }
 
     fn fold(&mut self, summary: impl Into<String>, fill: impl FnOnce(&mut DocumentSection)) {

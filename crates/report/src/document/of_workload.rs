@@ -1,13 +1,14 @@
 //! The section of one load: verdicts, the bill, figures and latencies.
 
 use super::{DocumentSection, DocumentTable, TableFit};
-use crate::html::charts;
+use crate::html::forest;
 use crate::number::SPREADS;
 use crate::table::{TextTable, capital};
 use crate::{crowd, efficiency, generator, grouped, probes, sheet, states, trace, verdicts};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::states::ArrayStates;
 use iotax_analysis::findings::{Bill, WorkloadFindings};
+use iotax_chart::{ChartQuantity, bill_chart, latency_chart, overtime_chart};
 
 impl DocumentSection {
     /// Returns the section of a load; the marks of its figures are explained if it is the first.
@@ -33,8 +34,8 @@ impl DocumentSection {
             section.heading("The bill: each layer against the stack below it; points add up");
             section.bill(bill, &workload.subject);
         }
-        section.chart(charts::rates(workload, zone));
-        section.chart(charts::charges(workload, zone));
+        section.chart(forest::rates(workload, zone));
+        section.chart(forest::charges(workload, zone));
         if let Some(table) = verdicts::three_figures_table(workload) {
             section.heading("Comparison");
             section.three_figures(table);
@@ -44,7 +45,7 @@ impl DocumentSection {
         section.lines(workload.clusters.iter().map(|one| one.sentence.clone()));
         section.figures(workload, is_first);
         section.latencies(workload);
-        section.chart(charts::over_time(findings, workload));
+        section.over_time(findings, workload);
         section.others(findings, workload);
         section.lines(workload.round_trips.iter().chain(&workload.on_baseline).cloned());
         section.lines(sheet::debts(workload));
@@ -56,7 +57,8 @@ impl DocumentSection {
 
     /// Adds a bill as a chart and a table, with the reasons for lines without a verdict.
     pub(super) fn bill(&mut self, bill: &Bill, subject: &str) {
-        self.chart(charts::bill(bill, subject));
+        let chart = bill_chart(bill, subject, ChartQuantity::Rate);
+        chart.into_iter().for_each(|chart| self.chart(chart.to_page()));
         let table = DocumentTable::from(sheet::bill(bill));
         self.table(DocumentTable { total: Some(sheet::total_of(bill)), ..table });
         self.lines(sheet::reserves(bill));
@@ -75,7 +77,7 @@ impl DocumentSection {
         self.heading(format!("{} in its states", array.stack));
         self.paragraph(array.sentence.clone());
         self.verdicts(states::state_sentences(array));
-        self.chart(charts::states(array, zone));
+        self.chart(forest::states(array, zone));
         if let Some(table) = states::state_table(array) {
             self.three_figures(table);
         }
@@ -100,7 +102,7 @@ impl DocumentSection {
     }
 
     fn latencies(&mut self, workload: &WorkloadFindings) {
-        self.chart(charts::latencies(workload));
+        self.headed_chart("Latency by percentile", latency_chart(workload));
         if let Some(table) = sheet::latency_ratios(&workload.comparisons) {
             self.heading(sheet::LATENCY_CHANGES);
             self.table(table);
@@ -109,6 +111,15 @@ impl DocumentSection {
         if let Some(matched) = &workload.matched {
             self.heading(format!("Latency: {}", verdicts::matched_title(matched)));
             self.table(verdicts::matched_table(matched));
+        }
+    }
+
+    /// Adds the rates over time. A sweep has too many loads for a chart of each.
+    fn over_time(&mut self, findings: &Findings, workload: &WorkloadFindings) {
+        if workload.sweep.is_none() {
+            let most_points = MOST_POINTS / findings.workloads.len().max(1);
+            let chart = overtime_chart(workload, 100.0 * findings.run.zone, most_points);
+            self.headed_chart("Over time", chart);
         }
     }
 
@@ -146,6 +157,9 @@ impl DocumentSection {
         }
     }
 }
+
+/// Most points of all charts over time, which bounds the size of the page.
+const MOST_POINTS: usize = 3000;
 
 const FIGURES: &str = "latencies from merged histograms; CPU/IO: user and system time of the \
     whole place, with its host's if that is a guest; n: whole rounds";

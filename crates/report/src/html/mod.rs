@@ -1,10 +1,7 @@
 //! One self-contained page without fonts or requests, from the document of each run. It is
 //! readable in light, dark, on a phone and on paper, and without its script.
 
-pub(crate) mod charts;
-mod plot;
-mod sweep;
-mod sweep_chart;
+pub(crate) mod forest;
 
 use super::document::{
     Block, Document, DocumentHead, DocumentSection, DocumentTable, SectionAudience,
@@ -24,8 +21,6 @@ pub const RENDERER: ReportRenderer =
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
-/// Number of line styles in the style sheet.
-const STYLES: usize = 6;
 
 fn render(findings: &[Findings], _page: &PageContext) -> String {
     let documents: Vec<Document> = findings.iter().map(Document::from_findings).collect();

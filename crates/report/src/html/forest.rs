@@ -1,22 +1,17 @@
-//! Drawings of the page, with what each shows in words.
+//! Forests of the page: the intervals of ratios to a baseline, a row each. They are HTML with small
+//! drawings whose positions are percentages, so that a phone shows them without scrolling. All
+//! other charts are those of the crate `chart`.
 
-use super::plot::{self, Bar, Curve, Scale};
-use super::sweep;
-use super::{STYLES, breakable};
+use super::breakable;
 use crate::number::{Shown, change_in_percent};
 use crate::states;
 use crate::typography::typographic;
 use crate::verdicts::class_of;
-use iotax_analysis::Findings;
 use iotax_analysis::findings::history::{HistoryPoint, HistorySeries};
-use iotax_analysis::findings::limits::CourseFinding;
 use iotax_analysis::findings::states::ArrayStates;
-use iotax_analysis::findings::sweep::SweepFindings;
 use iotax_analysis::findings::{
-    Bill, ChargeFinding, Charges, Comparison, LatencyFigures, MeasuredFigure, StackRow,
-    WorkloadFindings,
+    ChargeFinding, Charges, Comparison, MeasuredFigure, WorkloadFindings,
 };
-use iotax_chart::{ChartQuantity, bill_chart, overtime_chart};
 use iotax_stats::Verdict;
 use iotax_units::show_minute;
 use maud::{Markup, html};
@@ -59,14 +54,6 @@ fn history_row(point: &HistoryPoint) -> IntervalRow {
     }
 }
 
-pub(crate) fn sweep_drawings(one: &SweepFindings, zone: f64) -> Markup {
-    sweep::drawings(one, zone)
-}
-
-pub(crate) fn course(one: &CourseFinding) -> Markup {
-    html! { h3 { (crate::table::capital(&one.load)) } (plot::course(one)) }
-}
-
 struct IntervalRow {
     name: String,
     note: String,
@@ -92,13 +79,13 @@ fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
                         @if row.emulated && !all_emulated { " " span class="tag warn" { "emulated" } }
                         @if let Some(mark) = &row.mark { " " span class="tag" { (mark) } }
                     }
-                    (plot::interval(row.bar, scale, zone, row.class, &format!("{} {}", row.name, row.words)))
+                    (interval(row.bar, scale, zone, row.class, &format!("{} {}", row.name, row.words)))
                     span { (row.words) }
                 }
             }
             div class="row axis" {
                 span { @if all_emulated { span class="tag warn" { "all emulated" } } }
-                (plot::axis(scale))
+                (axis(scale))
                 span {}
             }
         }
@@ -179,65 +166,133 @@ fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f6
     }
 }
 
-/// Draws a bill as a waterfall; `subject` is its load.
-pub(crate) fn bill(bill: &Bill, subject: &str) -> Markup {
-    let drawing = bill_chart(bill, subject, ChartQuantity::Rate);
-    html! { @if let Some(drawing) = drawing { (drawing.to_page()) } }
+/// Interval of a ratio, drawn as its change in percent of the baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bar {
+    low: f64,
+    middle: f64,
+    high: f64,
 }
 
-/// Most points of all charts over time, which bounds the size of the page.
-const MOST_POINTS: usize = 3000;
-
-/// Draws the rates of a load over time. A sweep has too many loads for a chart of each.
-pub(crate) fn over_time(findings: &Findings, workload: &WorkloadFindings) -> Markup {
-    let most_points = MOST_POINTS / findings.workloads.len().max(1);
-    let drawing = match workload.sweep {
-        Some(_) => None,
-        None => overtime_chart(workload, 100.0 * findings.run.zone, most_points),
-    };
-    html! { @if let Some(drawing) = drawing { h3 { "Over time" } (drawing.to_page()) } }
+impl Bar {
+    fn from_ratio(ratio: &MeasuredFigure) -> Option<Bar> {
+        let (low, high) = ratio.bounds()?;
+        let change = |ratio: f64| 100.0 * (ratio - 1.0);
+        Some(Bar { low: change(low), middle: change(ratio.value()?), high: change(high) })
+    }
 }
 
-/// Draws latency by percentile, for each direction.
-pub(crate) fn latencies(workload: &WorkloadFindings) -> Markup {
-    let directions: Vec<&'static str> = ["read", "write"]
+/// Axis that several bars share, in percent of the baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Scale {
+    from: f64,
+    to: f64,
+    step: f64,
+}
+
+/// Limit of bars in percent; longer ones are cut off with the axis.
+const FARTHEST: f64 = 1e4;
+
+impl Scale {
+    fn holding_bars(bars: &[Bar], zone: f64) -> Scale {
+        let low = bars.iter().map(|bar| bar.low).fold(-zone * 1.5, f64::min).max(-100.0);
+        let high = bars.iter().map(|bar| bar.high).fold(zone * 1.5, f64::max).min(FARTHEST);
+        let step = nice_step((high - low) / 4.0);
+        Scale { from: (low / step).floor() * step, to: (high / step).ceil() * step, step }
+    }
+
+    fn left_percent(&self, value: f64) -> String {
+        let share = 100.0 * (value - self.from) / (self.to - self.from);
+        format!("{:.2}%", share.clamp(0.0, 100.0))
+    }
+
+    /// Returns the class of a tick: every other one has no room for its label on a phone, but zero
+    /// keeps it.
+    fn class(&self, tick: f64) -> &'static str {
+        if (tick / self.step).round() as i64 % 2 == 0 { "even" } else { "odd" }
+    }
+
+    fn ticks(&self) -> Vec<f64> {
+        let count = ((self.to - self.from) / self.step).round() as i32;
+        (0..=count).map(|tick| self.from + f64::from(tick) * self.step).collect()
+    }
+}
+
+/// Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `rough`.
+fn nice_step(rough: f64) -> f64 {
+    let power = 10f64.powf(rough.max(1e-3).log10().floor());
+    [1.0, 2.0, 5.0]
         .into_iter()
-        .filter(|way| !curves(&workload.rows, way).is_empty())
-        .collect();
-    html! { @for direction in directions { (latency_chart(workload, direction)) } }
+        .map(|step| step * power)
+        .find(|step| *step >= rough)
+        .unwrap_or(10.0 * power)
 }
 
-/// Returns the stacks with a curve of a direction, each with the line style of its row.
-fn curves<'a>(rows: &'a [StackRow], direction: &str) -> Vec<(&'a StackRow, Curve<'a>)> {
-    let of =
-        |latency: &&'a LatencyFigures| latency.direction == direction && latency.curve.len() > 1;
-    let curve = |(at, row): (usize, &'a StackRow)| {
-        let latency = row.latency.iter().find(of)?;
-        Some((row, Curve { points: &latency.curve, class: format!("c{}", at % STYLES) }))
-    };
-    rows.iter().enumerate().filter_map(curve).collect()
-}
-
-fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
-    let (rows, curves): (Vec<&StackRow>, Vec<Curve>) =
-        curves(&workload.rows, direction).into_iter().unzip();
-    let names: Vec<&str> = rows.iter().map(|row| row.stack.as_str()).collect();
-    let words = format!(
-        "{direction} latency by percentile of {}; the tables have the figures",
-        names.join(", ")
-    );
+/// Draws one interval on the shared axis, as high as the name next to it.
+fn interval(bar: Option<Bar>, scale: Scale, zone: f64, class: &str, words: &str) -> Markup {
     html! {
-        h3 {
-            @match workload.probe {
-                Some(_) => "Latency by percentile",
-                None => { "Latency of " (direction) "s by percentile, at the stated depth" }
+        div class="lane" {
+            svg class=(class) role="img" aria-label=(words) {
+                title { (words) }
+                (zone_of(scale, zone))
+                @for tick in scale.ticks() {
+                    line class="grid" x1=(scale.left_percent(tick)) x2=(scale.left_percent(tick)) y1="0" y2="100%" {}
+                }
+                line class="zero" x1=(scale.left_percent(0.0)) x2=(scale.left_percent(0.0)) y1="0" y2="100%" {}
+                @if let Some(bar) = bar {
+                    line class="whisker" x1=(scale.left_percent(bar.low)) x2=(scale.left_percent(bar.high)) y1="50%" y2="50%" {}
+                    circle class="dot" cx=(scale.left_percent(bar.middle)) cy="50%" r="5.5" {}
+                }
             }
         }
-        ul class="legend" {
-            @for (name, curve) in names.iter().zip(&curves) {
-                li { svg height="8" aria-hidden="true" { line class={ "curve " (curve.class) } x1="0" x2="28" y1="4" y2="4" {} } (name) }
+    }
+}
+
+fn zone_of(scale: Scale, zone: f64) -> Markup {
+    let width = 100.0 * 2.0 * zone / (scale.to - scale.from);
+    html! { rect class="zone" x=(scale.left_percent(-zone)) width={ (format!("{width:.2}")) "%" } y="0" height="100%" {} }
+}
+
+fn axis(scale: Scale) -> Markup {
+    let decimals = usize::from(scale.step < 1.0);
+    html! {
+        svg height="20" aria-hidden="true" {
+            @for tick in scale.ticks() {
+                text class=(scale.class(tick)) x=(scale.left_percent(tick)) y="14" text-anchor=(anchor(tick, scale)) {
+                    @if tick.abs() < 1e-9 { "0 %" } @else { (format!("{tick:+.decimals$} %").replace('-', "\u{2212}")) }
+                }
             }
         }
-        (plot::latencies(&curves, &words))
+    }
+}
+
+/// Returns the anchor of a tick's label, which keeps the outer labels inside the drawing.
+fn anchor(tick: f64, scale: Scale) -> &'static str {
+    match () {
+        () if tick <= scale.from => "start",
+        () if tick >= scale.to - scale.step / 2.0 => "end",
+        () => "middle",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axis_holds_bars_zero_and_zone() {
+        let bars = [
+            Bar { low: -16.2, middle: -15.7, high: -15.1 },
+            Bar { low: -3.0, middle: -1.0, high: 1.0 },
+        ];
+        let scale = Scale::holding_bars(&bars, 2.0);
+        assert_eq!(scale, Scale { from: -20.0, to: 5.0, step: 5.0 });
+        assert_eq!(
+            (scale.left_percent(-20.0), scale.left_percent(0.0)),
+            ("0.00%".into(), "80.00%".into())
+        );
+        let none = Scale::holding_bars(&[], 2.0);
+        assert!(none.from < -2.0 && none.to > 2.0);
+        assert!(none.ticks().iter().any(|tick| tick.abs() < 1e-9));
     }
 }
