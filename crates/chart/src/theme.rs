@@ -69,7 +69,7 @@ pub fn page_rules() -> String {
     let colours =
         COLOURS.map(|(name, light, dark)| format!("--{name}:light-dark({light},{dark});"));
     // As wide as the drawing, so that letters keep their size; the page lets it scroll.
-    let own = format!(".chart{{width:900px;max-width:none;height:auto;{}}}", colours.concat());
+    let own = format!(".chart{{width:100%;min-width:900px;height:auto;{}}}", colours.concat());
     // A page refers to nothing, not even to a pattern of its own, which only grids have.
     let rules = RULES.lines().filter(|rule| !rule.contains("url("));
     let rules = rules.map(|rule| format!(".chart {rule}")).collect::<String>();
