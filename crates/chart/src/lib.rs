@@ -6,6 +6,7 @@
 mod chart_kind;
 mod choice;
 mod drawing;
+mod drawn_rows;
 mod frame;
 mod kinds;
 #[cfg(feature = "png")]
@@ -23,6 +24,7 @@ mod timeline;
 pub use chart_kind::ChartKind;
 pub use choice::{ChartError, chart, kinds_of_run};
 pub use drawing::ChartDrawing;
+pub use drawn_rows::DrawnRows;
 pub use kinds::bill::bill_chart;
 pub use kinds::latency::latency_chart;
 pub use kinds::limits::courses_chart;

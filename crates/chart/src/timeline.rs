@@ -1,6 +1,7 @@
 //! The slices of one load in the order of time, and the strips in which they are drawn.
 
 use crate::drawing::{MARGIN, WIDTH};
+use crate::drawn_rows::DrawnRows;
 use crate::frame::{ChartAxis, ChartFrame};
 use crate::text::{AxisUnit, ChartLabel, tick_text};
 use iotax_analysis::RunData;
@@ -14,10 +15,14 @@ pub(crate) struct StackTimeline<'a> {
     pub(crate) slices: Vec<(f64, &'a Slice)>,
 }
 
-/// Returns the slices of the comparison itself, stack by stack; stacks without any are left out.
+/// Most stacks with a strip.
+pub(crate) const MOST_STRIPS: usize = 16;
+
+/// Returns the slices of the comparison itself, by stack; stacks without any are left out.
 pub(crate) fn timelines<'a>(
     run: &'a RunData,
     load: &'a WorkloadFindings,
+    drawn: &DrawnRows,
 ) -> Vec<StackTimeline<'a>> {
     let is_ours = |slice: &&Slice| {
         slice.workload == load.name && slice.purpose == Purpose::Plain && slice.window_ns > 0
@@ -31,7 +36,8 @@ pub(crate) fn timelines<'a>(
         slices.sort_by(|a, b| a.0.total_cmp(&b.0));
         (!slices.is_empty()).then_some(StackTimeline { stack: &row.stack, slices })
     };
-    load.rows.iter().filter_map(of_stack).collect()
+    let rows = load.rows.iter().enumerate().filter(|(row, _)| drawn.has(*row));
+    rows.filter_map(|(_, row)| of_stack(row)).collect()
 }
 
 /// Returns the end of the last slice in seconds.

@@ -251,3 +251,37 @@ fn hostile_names_do_nothing_where_runs_are_held_against_each_other() {
         }
     }
 }
+
+/// The same run with other names of its stacks, which `named` returns for each name.
+fn renamed(mut run: RunData, named: impl Fn(&str) -> String) -> RunData {
+    let of_stacks = run.start.scenario.stacks.iter_mut().map(|stack| &mut stack.name);
+    for name in of_stacks.chain(run.slices.iter_mut().map(|slice| &mut slice.stack)) {
+        *name = named(name);
+    }
+    run
+}
+
+/// With `IOTAX_PAGES=FOLDER` the pages are left there, for a look with a browser.
+#[test]
+fn pages_of_crowds_and_of_strange_names_stay_below_a_megabyte() {
+    const MOST_BYTES: usize = 1_000_000;
+    let kept = std::env::var_os("IOTAX_PAGES").map(std::path::PathBuf::from);
+    let runs = [
+        ("stacks-300", twin::many(300, 1)),
+        ("loads-40", twin::many(4, 40)),
+        ("long-names", renamed(twin::bill(), |name| format!("{name} {}", "long_".repeat(60)))),
+        (
+            "right-to-left",
+            renamed(twin::bill(), |name| format!("\u{5d3}\u{5d9}\u{5e1}\u{5e7} {name}")),
+        ),
+        ("hostile", of_hostile_names(twin::bill())),
+    ];
+    for (name, run) in runs {
+        let render = super::by_name("html").expect("a page").render;
+        let page = render(&[findings(&run)], &PageContext::of_width(80));
+        if let Some(folder) = &kept {
+            std::fs::write(folder.join(format!("{name}.html")), &page).unwrap();
+        }
+        assert!(page.len() < MOST_BYTES, "{name}: {} bytes", page.len());
+    }
+}

@@ -4,10 +4,11 @@ use super::latency::time_text;
 use super::some_names;
 use crate::chart_kind::ChartKind;
 use crate::drawing::ChartDrawing;
+use crate::drawn_rows::DrawnRows;
 use crate::frame::{ChartAxis, ChartFrame};
 use crate::request::ChartRequest;
 use crate::text::px;
-use crate::timeline::{StackTimeline, TimeStrips, end_of, timelines};
+use crate::timeline::{MOST_STRIPS, StackTimeline, TimeStrips, end_of, timelines};
 use iotax_load::histogram::bounds;
 use iotax_model::record::SampleValue;
 use iotax_units::grouped;
@@ -33,11 +34,12 @@ type HeatCells = BTreeMap<(usize, usize), u64>;
 type BucketCounts = BTreeMap<(usize, u32), u64>;
 
 fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
-    let (load, (lines, all)) = request.first_load(|load| {
-        let lines = timelines(request.run, load);
+    let (load, (rows, lines, all)) = request.first_load(|load| {
+        let rows = DrawnRows::farthest(load, MOST_STRIPS);
+        let lines = timelines(request.run, load, &rows);
         let all = counts(request, &lines);
         let most = lines.iter().map(|line| line.slices.len()).max().unwrap_or(0);
-        (most > 2 && all.iter().any(|counts| !counts.is_empty())).then_some((lines, all))
+        (most > 2 && all.iter().any(|counts| !counts.is_empty())).then_some((rows, lines, all))
     })?;
     let strips = TimeStrips::lasting(end_of(&lines));
     let y = ChartAxis::log(all.iter().flatten().map(|((_, bucket), _)| middle_ns(*bucket)));
@@ -60,9 +62,11 @@ fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
         legend: Vec::new(),
         height: last.bottom() + 44.0,
         body: html! { (strips.time_axis(&last)) (body) },
-        notes: vec![format!(
+        notes: std::iter::once(format!(
             "Darker: more I/Os, in equal ratios from 1 to {most} a cell. Latency is logarithmic."
-        )],
+        ))
+        .chain(rows.note())
+        .collect(),
     })
 }
 

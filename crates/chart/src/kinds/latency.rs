@@ -3,6 +3,7 @@
 use super::some_names;
 use crate::chart_kind::ChartKind;
 use crate::drawing::{ChartDrawing, LegendMark, MARGIN, WIDTH};
+use crate::drawn_rows::DrawnRows;
 use crate::frame::{ChartAxis, ChartFrame};
 use crate::request::ChartRequest;
 use crate::shapes::{path, upright};
@@ -20,6 +21,9 @@ pub(crate) const KIND: ChartKind = ChartKind {
 };
 
 const HEIGHT: f64 = 320.0;
+const INTERVALS: &str = "Bars at percentiles: 95 % intervals.";
+/// Most curves of one chart.
+const MOST_CURVES: usize = 16;
 /// Most curves whose intervals can be told from each other.
 const MOST_WITH_BANDS: usize = 12;
 
@@ -35,7 +39,8 @@ fn draw(request: &ChartRequest) -> Option<ChartDrawing> {
 
 /// Draws the latencies of a load, reads and writes apart; `None` if no stack has a curve.
 pub fn latency_chart(load: &WorkloadFindings) -> Option<ChartDrawing> {
-    let curves = ["read", "write"].map(|way| curves(load, way));
+    let drawn = DrawnRows::farthest(load, MOST_CURVES);
+    let curves = ["read", "write"].map(|way| curves(load, &drawn, way));
     let curves: Vec<_> = curves.into_iter().filter(|curves| !curves.is_empty()).collect();
     if curves.is_empty() {
         return None;
@@ -62,7 +67,7 @@ pub fn latency_chart(load: &WorkloadFindings) -> Option<ChartDrawing> {
         legend: legend.collect(),
         height: top - 28.0,
         body: html! { @for part in &body { (part) } },
-        notes: vec!["Bars at percentiles: 95 % intervals.".to_owned()],
+        notes: std::iter::once(INTERVALS.to_owned()).chain(drawn.note()).collect(),
     })
 }
 
@@ -73,13 +78,13 @@ fn medians(curves: &[Vec<LatencyCurve>]) -> Vec<String> {
     curves.iter().flatten().filter_map(median).collect()
 }
 
-fn curves<'a>(load: &'a WorkloadFindings, way: &str) -> Vec<LatencyCurve<'a>> {
+fn curves<'a>(load: &'a WorkloadFindings, drawn: &DrawnRows, way: &str) -> Vec<LatencyCurve<'a>> {
     let has_curve = |one: &&LatencyFigures| one.direction == way && one.curve.len() > 1;
     let curve = |(number, row): (usize, &'a StackRow)| {
         let figures = row.latency.iter().find(has_curve)?;
         Some(LatencyCurve { stack: &row.stack, number, figures })
     };
-    load.rows.iter().enumerate().filter_map(curve).collect()
+    load.rows.iter().enumerate().filter(|(row, _)| drawn.has(*row)).filter_map(curve).collect()
 }
 
 /// Percentiles that may have an interval.

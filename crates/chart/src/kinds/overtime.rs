@@ -4,12 +4,13 @@
 use super::some_names;
 use crate::chart_kind::ChartKind;
 use crate::drawing::ChartDrawing;
+use crate::drawn_rows::DrawnRows;
 use crate::frame::{ChartAxis, ChartFrame};
 use crate::request::{ChartRequest, counted_word};
 use crate::shapes::path;
 use crate::text::{AxisUnit, drawable, px, tick_text};
 use crate::theme::{LINE_COLOURS, line_class};
-use crate::timeline::TimeStrips;
+use crate::timeline::{MOST_STRIPS, TimeStrips};
 use iotax_analysis::findings::WorkloadFindings;
 use iotax_analysis::findings::over_time::{SliceRate, StackRates};
 use iotax_units::median;
@@ -46,7 +47,10 @@ pub fn overtime_chart(
 ) -> Option<ChartDrawing> {
     // Two points are no course.
     load.over_time.iter().find(|rates| rates.slices.len() > 2)?;
-    let slices = || load.over_time.iter().flat_map(|rates| &rates.slices);
+    let rows = DrawnRows::farthest(load, MOST_STRIPS);
+    let drawn: Vec<&StackRates> =
+        load.over_time.iter().filter(|rates| rows.has(rates.row)).collect();
+    let slices = || drawn.iter().flat_map(|rates| &rates.slices);
     let end = slices().map(|slice| slice.start_s + slice.window_s).fold(0.0, f64::max);
     let most = slices().map(|slice| slice.rate).fold(0.0, f64::max);
     let course = LoadCourse {
@@ -54,8 +58,11 @@ pub fn overtime_chart(
         strips: TimeStrips::lasting(end),
         unit: AxisUnit::for_size(load.rate_unit, most),
         most_points,
+        drawn,
     };
-    course.draw(zone)
+    let mut drawing = course.draw(zone)?;
+    drawing.notes.extend(rows.note());
+    Some(drawing)
 }
 
 /// A load whose rates are drawn, and the units of the axes.
@@ -64,11 +71,12 @@ struct LoadCourse<'a> {
     strips: TimeStrips,
     unit: AxisUnit,
     most_points: usize,
+    drawn: Vec<&'a StackRates>,
 }
 
 impl LoadCourse<'_> {
     fn draw(&self, zone: f64) -> Option<ChartDrawing> {
-        let all = &self.load.over_time;
+        let all = &self.drawn;
         let points: Vec<Vec<(f64, f64)>> = all.iter().map(|rates| self.points(rates)).collect();
         let y = ChartAxis::even(points.iter().flatten().map(|point| point.1), 3.0);
         let height = (560.0 / all.len() as f64).clamp(36.0, 110.0);
@@ -78,7 +86,7 @@ impl LoadCourse<'_> {
             html! {
                 (frame.y_grid(tick_text))
                 (cloud(frame, &points[at], all[at].row, budget))
-                (self.running(frame, &points[at], &all[at]))
+                (self.running(frame, &points[at], all[at]))
             }
         })?;
         let (ratio, below) = self.ratio_strip(zone, last.bottom() + 34.0).unzip();
@@ -115,7 +123,7 @@ impl LoadCourse<'_> {
     /// Draws the running median.
     fn running(&self, frame: &ChartFrame, points: &[(f64, f64)], rates: &StackRates) -> Markup {
         let half = (points.len() / 40).clamp(2, 500);
-        let most = (self.most_points * 3 / 5 / self.load.over_time.len()).clamp(20, MOST_IN_LINE);
+        let most = (self.most_points * 3 / 5 / self.drawn.len()).clamp(20, MOST_IN_LINE);
         let near = |at: usize| &points[at.saturating_sub(half)..(at + half + 1).min(points.len())];
         let middle = |at: usize| median(near(at).iter().map(|point| point.1));
         let centres = (0..points.len()).step_by(points.len().div_ceil(most).max(1));
@@ -131,10 +139,10 @@ impl LoadCourse<'_> {
     /// Draws the change of each stack against the baseline, round by round; `None` if they share no
     /// rounds.
     fn ratio_strip(&self, zone: f64, top: f64) -> Option<(Markup, ChartFrame)> {
-        let all = &self.load.over_time;
+        let all = &self.drawn;
         let base = all.iter().find(|rates| self.load.rows[rates.row].baseline)?;
         let of_base = rounds(base);
-        let others = all.iter().filter(|rates| rates.row != base.row);
+        let others = all.iter().copied().filter(|rates| rates.row != base.row);
         let changes: Vec<(&StackRates, Vec<(f64, f64)>)> = others
             .map(|rates| (rates, changes(rates, &of_base, self.strips.unit.by)))
             .filter(|(_, points)| points.len() > 2)

@@ -114,10 +114,10 @@ impl DocumentSection {
         }
     }
 
-    /// Adds the rates over time. A sweep has too many loads for a chart of each.
+    /// Adds the rates over time, unless there are too many loads for a chart of each.
     fn over_time(&mut self, findings: &Findings, workload: &WorkloadFindings) {
-        if workload.sweep.is_none() {
-            let most_points = MOST_POINTS / findings.workloads.len().max(1);
+        let most_points = MOST_POINTS / findings.workloads.len().max(1);
+        if workload.sweep.is_none() && most_points >= LEAST_POINTS {
             let chart = overtime_chart(workload, 100.0 * findings.run.zone, most_points);
             self.headed_chart("Over time", chart);
         }
@@ -160,6 +160,8 @@ impl DocumentSection {
 
 /// Most points of all charts over time, which bounds the size of the page.
 const MOST_POINTS: usize = 3000;
+/// Fewer points than these show no course.
+const LEAST_POINTS: usize = 100;
 
 const FIGURES: &str = "latencies from merged histograms; CPU/IO: user and system time of the \
     whole place, with its host's if that is a guest; n: whole rounds";

@@ -15,6 +15,7 @@ use iotax_analysis::findings::{
 use iotax_stats::Verdict;
 use iotax_units::show_minute;
 use maud::{Markup, html};
+use std::collections::BTreeSet;
 
 /// Draws the rates of all stacks against the baseline; `zone` is in percent.
 pub(crate) fn rates(workload: &WorkloadFindings, zone: f64) -> Markup {
@@ -92,6 +93,24 @@ fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
     }
 }
 
+/// Most rows of a forest of stacks.
+const MOST_ROWS: usize = 60;
+
+/// Keeps the rows that lie farthest from 0, in their order, and returns a sentence about the others.
+fn farthest(rows: Vec<IntervalRow>) -> (Vec<IntervalRow>, String) {
+    let all = rows.len();
+    if all <= MOST_ROWS {
+        return (rows, String::new());
+    }
+    let distance = |row: &IntervalRow| row.bar.map_or(-1.0, |bar| bar.middle.abs());
+    let mut order: Vec<usize> = (0..all).collect();
+    order.sort_by(|a, b| distance(&rows[*b]).total_cmp(&distance(&rows[*a])));
+    let kept: BTreeSet<usize> = order.into_iter().take(MOST_ROWS).collect();
+    let rows = rows.into_iter().enumerate().filter(|(at, _)| kept.contains(at));
+    let note = format!(" {MOST_ROWS} of {all} rows: those farthest from 0; the table has all.");
+    (rows.map(|(_, row)| row).collect(), note)
+}
+
 fn words_of(ratio: &MeasuredFigure) -> String {
     match change_in_percent(ratio) {
         Shown::Missing => "no figure".to_owned(),
@@ -120,13 +139,13 @@ fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) ->
         });
         std::iter::once(whole).chain(directions).collect::<Vec<_>>()
     };
-    let rows: Vec<IntervalRow> = comparisons.iter().flat_map(rows_of).collect();
+    let (rows, left_out) = farthest(comparisons.iter().flat_map(rows_of).collect());
     let against = comparisons.first().map(|one| one.against.as_str());
     html! {
         @if let Some(against) = against.filter(|_| rows.iter().any(|row| row.bar.is_some())) {
             h3 { "Rate against " (against) }
             (intervals(&rows, zone))
-            p class="soft" { "Dot: estimate. Line: 95 % interval. Shaded: within \u{b1}" (zone) " %." }
+            p class="soft" { "Dot: estimate. Line: 95 % interval. Shaded: within \u{b1}" (zone) " %." (left_out) }
         }
     }
 }
@@ -155,13 +174,13 @@ fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f6
         std::iter::once(row(one, String::new(), pick(one))).chain(directions).collect::<Vec<_>>()
     };
     let rows = workload.charges.iter().flat_map(rows_of).filter(|row| row.bar.is_some());
-    let rows: Vec<IntervalRow> = rows.collect();
+    let (rows, left_out) = farthest(rows.collect());
     let against = workload.charges.first().map(|one| one.against.as_str()).unwrap_or_default();
     html! {
         @if !rows.is_empty() {
             h3 { (head) " " (against) }
             (intervals(&rows, zone))
-            p class="soft" { "Less is better: to the right of 0 the stack takes more." }
+            p class="soft" { "Less is better: to the right of 0 the stack takes more." (left_out) }
         }
     }
 }
