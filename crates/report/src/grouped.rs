@@ -14,6 +14,9 @@ const FEW_OPEN: usize = 2;
 /// Largest number of exceptions in `every stack but ...`; with more, all names are shorter.
 const MOST_EXCEPTIONS: usize = 2;
 
+/// Most names in a sentence; the table has all.
+const MOST_NAMED: usize = 24;
+
 pub(super) struct One<'a> {
     pub(super) stack: &'a str,
     pub(super) against: &'a str,
@@ -74,6 +77,9 @@ fn joint_sentence(kind: &[&One], all: &[One], noun: &str) -> VerdictSentence {
         [] => format!("every {noun}"),
         [..] if others.len() <= MOST_EXCEPTIONS && others.len() < names.len() => {
             format!("every {noun} but {}", others.join(", "))
+        }
+        [..] if names.len() > MOST_NAMED => {
+            format!("{} of {} {noun}s", names.len(), names.len() + others.len())
         }
         [..] => format!("each of {}", names.join(", ")),
     };
@@ -142,6 +148,12 @@ mod tests {
                 "each of e, f, g, h against file: no difference above 1.0 % in X",
                 "by itself"
             ]
+        );
+        let names: Vec<String> = (0..30).map(|at| format!("s{at}")).collect();
+        let crowd: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+        assert_eq!(
+            said(&[&crowd[..], &four[..]].concat())[0],
+            "30 of 34 stacks against file: no difference above 1.0 % in X"
         );
     }
 }
