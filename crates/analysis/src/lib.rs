@@ -31,6 +31,7 @@ pub mod twin;
 mod validity;
 
 pub use compare::headline::EMULATED;
+pub use compare::verdicts::simultaneous_comparisons;
 pub use findings::Findings;
 pub use gather::{precondition, subject::comparison_subject};
 pub use iotax_store::RunData;

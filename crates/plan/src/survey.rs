@@ -205,6 +205,7 @@ fn bottom(
     }
     let lacking = member.foreign_name().and_then(|name| consent_lacking(&name, scenario, stack));
     survey.consents_lacking.extend(lacking);
+    survey.consents_lacking.extend(remote_consent_lacking(member, scenario, stack));
     match member {
         Medium::File { path, size, .. } => {
             // The file was looked at with its siblings, which all stacks of it have.
@@ -630,6 +631,23 @@ pub fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) -> Option
     })
 }
 
+/// Returns the refusal if the load writes to a drive of another host, and the user has consented to
+/// no drive at all. Which drives the consents name is known only when that host is asked.
+fn remote_consent_lacking(member: &Medium, scenario: &Scenario, stack: &Stack) -> Option<String> {
+    let Medium::Remote { host, path, size: None, .. } = member else { return None };
+    let is_drive = [r"/dev/", r"\\.\"].iter().any(|root| path.to_string_lossy().starts_with(root));
+    let lacks = is_drive && scenario.consent.is_empty() && intent(scenario, stack) == Intent::Write;
+    lacks.then(|| {
+        format!(
+            "{}: the load writes to {} on {host}; hint: --destroy serial=SERIAL with the serial number of that drive, \
+             if its data may be lost{}",
+            stack.text,
+            path.display(),
+            why_writes(scenario, stack)
+        )
+    })
+}
+
 /// Returns a clause that says why a stack writes although its load reads, since nobody expects such
 /// a load to need a consent; empty if it needs no reason.
 fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
@@ -690,6 +708,31 @@ mod tests {
             "nvmet nvmet_tcp root ssh"
         );
         assert_eq!(needs("/dev/x | nbd"), "nbd nbd-client qemu-nbd root");
+    }
+
+    #[test]
+    fn a_drive_of_another_host_is_not_written_without_any_consent() {
+        let lacking = |medium: &str, rw: &str, consents: &[&str]| {
+            let words = vec![("rw".to_owned(), rw.to_owned())];
+            let request = ScenarioRequest { words, ..ScenarioRequest::default() };
+            let mut scenario = from_arguments(&[medium.to_owned()], &request).unwrap();
+            let named = |serial: &&str| Consent {
+                serial: (*serial).to_owned(),
+                wipe: Vec::new(),
+                unseen: Vec::new(),
+            };
+            scenario.consent = consents.iter().map(named).collect();
+            look_over(&scenario, &layout(&scenario), &mut |_| {}).unwrap().0.consents_lacking
+        };
+        let drive = "ssh:h1:/dev/nvme0n1";
+        let refused = lacking(drive, "randwrite", &[]);
+        assert!(
+            refused[0].contains("writes to /dev/nvme0n1 on h1; hint: --destroy"),
+            "{refused:?}"
+        );
+        assert!(lacking(drive, "randread", &[]).is_empty());
+        assert!(lacking(drive, "randwrite", &["S1"]).is_empty(), "that host is asked about S1");
+        assert!(lacking("ssh:h1:/srv/x.img,size=1GiB", "randwrite", &[]).is_empty());
     }
 
     #[test]

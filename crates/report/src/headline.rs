@@ -2,7 +2,9 @@
 
 use crate::verdicts::{VerdictSentence, class_of};
 use iotax_analysis::Findings;
-use iotax_analysis::findings::{Bill, Comparison, ComparisonRole, Quantity, WorkloadFindings};
+use iotax_analysis::findings::{
+    Bill, Comparison, ComparisonRole, MeasuredFigure, Quantity, WorkloadFindings,
+};
 use iotax_stats::Verdict;
 use iotax_units::{count_noun, show_ns};
 
@@ -55,6 +57,8 @@ struct StackAnswer<'a> {
     gains: Vec<f64>,
     alike: usize,
     open: usize,
+    /// True if I/Os of the stack failed, so that it has no rate.
+    failed: bool,
 }
 
 impl StackAnswer<'_> {
@@ -77,6 +81,9 @@ impl StackAnswer<'_> {
     /// Returns the verb and the size: `costs` and `4.3 to 51 %`.
     fn words(&self) -> (&'static str, String) {
         let rest = self.alike + self.open > 0;
+        if self.failed {
+            return ("failed", String::new());
+        }
         match (self.costs.is_empty(), self.gains.is_empty()) {
             (false, true) => ("costs", percent_range(&self.costs, rest)),
             (true, false) => ("gains", percent_range(&self.gains, rest)),
@@ -94,10 +101,11 @@ fn of_stacks(findings: &Findings) -> Option<VerdictSentence> {
     let mut all: Vec<StackAnswer> = Vec::new();
     let comparisons = || findings.workloads.iter().flat_map(|one| &one.comparisons);
     for one in comparisons().filter(|one| is_answer(one)) {
-        match all.iter_mut().find(|known| known.stack == one.stack) {
+        match all.iter_mut().find(|known| known.stack == one.name) {
             Some(known) => known.add(&one.rate.verdict),
             None => {
-                let mut new = StackAnswer { stack: &one.stack, ..StackAnswer::default() };
+                let failed = has_failed(findings, &one.stack);
+                let mut new = StackAnswer { stack: &one.name, failed, ..StackAnswer::default() };
                 new.add(&one.rate.verdict);
                 all.push(new);
             }
@@ -112,22 +120,25 @@ fn of_stacks(findings: &Findings) -> Option<VerdictSentence> {
     }
     let first = all.first()?;
     let class = match () {
-        () if all.iter().any(|one| !one.costs.is_empty()) => "cost",
+        () if all.iter().any(|one| one.failed || !one.costs.is_empty()) => "cost",
         () if all.iter().any(|one| !one.gains.is_empty()) => "gain",
         () if first.open > 0 => "open",
         () => "none",
     };
-    let mut verb = "";
-    let each = all.iter().enumerate().map(|(at, one)| {
+    let (mut verb, mut is_named) = ("", false);
+    let each = all.iter().map(|one| {
         let (own, size) = one.words();
         let repeated = std::mem::replace(&mut verb, own) == own;
         let verb = if repeated { String::new() } else { format!("{own} ") };
-        let of = match (at, own) {
-            (0, "costs") if size.ends_with('%') => format!(" of the {unit} of {against}"),
-            (0, "gains") => format!(" over {against} in {unit}"),
+        // The unit is named once.
+        let of = match own {
+            _ if is_named => String::new(),
+            "costs" if size.ends_with('%') => format!(" of the {unit} of {against}"),
+            "gains" => format!(" over {against} in {unit}"),
             _ => String::new(),
         };
-        format!("{} {verb}{size}{of}", one.stack)
+        is_named |= !of.is_empty();
+        format!("{} {verb}{size}{of}", one.stack).trim_end().to_owned()
     });
     let text = each.collect::<Vec<_>>().join(", ");
     let most = match count > NAMED {
@@ -135,6 +146,11 @@ fn of_stacks(findings: &Findings) -> Option<VerdictSentence> {
         false => String::new(),
     };
     Some(VerdictSentence { class, text: text + &most })
+}
+
+fn has_failed(findings: &Findings, stack: &str) -> bool {
+    let mut rows = findings.workloads.iter().flat_map(|one| &one.rows);
+    rows.any(|row| row.stack == stack && matches!(row.iops, MeasuredFigure::Failed { .. }))
 }
 
 /// Returns true for verdicts that an answer may rest on: those on rates of real, unmasked stacks.

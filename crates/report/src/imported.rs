@@ -23,6 +23,17 @@ pub(super) const FILES: &str = "Imported from";
 const MOST_FILES: usize = 20;
 const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
 
+/// Returns the section with the most conclusions, for an answer that has room for one.
+pub(super) fn clearest_section(findings: &Findings) -> Option<ImportedSection> {
+    let is_resolved =
+        |row: &&ImportedRow| row.comparison.as_ref().is_some_and(|one| one.verdict.is_resolved());
+    let found = findings.imported.as_ref()?;
+    // The first of those with equally many.
+    let loads = found.workloads.iter().rev();
+    let clearest = loads.max_by_key(|one| one.rows.iter().filter(is_resolved).count());
+    clearest.map(of_load).or_else(|| found.others.first().map(of_other))
+}
+
 pub(super) fn sections(findings: &Findings) -> Vec<ImportedSection> {
     let Some(found) = &findings.imported else { return Vec::new() };
     found.workloads.iter().map(of_load).chain(found.others.iter().map(of_other)).collect()

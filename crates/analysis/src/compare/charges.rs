@@ -59,6 +59,7 @@ pub fn of_pair(
         says_directions,
         cpu,
         stack,
+        name: reading.name_in_sentences(at),
         against,
         emulated,
     };
@@ -264,7 +265,7 @@ impl ChargedPair<'_> {
         taken: &AddedPerIo,
     ) -> ChargeEstimate {
         let who = comparison_subject(
-            self.reading.name(self.at),
+            &self.reading.name_in_sentences(self.at),
             self.reading.name(self.base),
             self.emulated,
         );

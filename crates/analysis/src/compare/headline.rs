@@ -35,7 +35,7 @@ pub fn headline(workloads: &[WorkloadFindings], others: Option<f64>) -> Result<H
         Some((_, one)) => Ok(Headline {
             stack: one.stack.clone(),
             quantity: one.rate.quantity.clone(),
-            sentence: headline_sentence(one, verdicts::many(workloads)),
+            sentence: headline_sentence(one, verdicts::simultaneous_comparisons(workloads)),
         }),
         None => Err(why_none(workloads, &all, &real, others)),
     }
@@ -62,7 +62,7 @@ fn headline_sentence(one: &Comparison, family: usize) -> String {
     if family < 2 {
         return one.rate.sentence.clone();
     }
-    let who = comparison_subject(&one.stack, &one.against, false);
+    let who = comparison_subject(&one.name, &one.against, false);
     let over = crate::compare::ratio::over_attaches(&one.rate.ratio);
     let verdict = one.rate.verdict.phrase_about(&one.rate.quantity);
     format!(
@@ -114,7 +114,7 @@ fn not_found(workloads: &[WorkloadFindings], real: &[&Comparison]) -> String {
     let verdicts = real.iter().map(|one| &one.rate.verdict).chain(lines.map(|line| &line.verdict));
     let (alike, open): (Vec<&Verdict>, Vec<&Verdict>) =
         verdicts.partition(|one| matches!(one, Verdict::NoDifference { .. }));
-    let of = match verdicts::many(workloads) {
+    let of = match verdicts::simultaneous_comparisons(workloads) {
         0 => format!(
             "{}, none with an interval",
             count_noun(real.len() as u64, "comparison", "comparisons")

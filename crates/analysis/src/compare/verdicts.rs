@@ -77,6 +77,7 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     let comparison = Comparison {
         role,
         stack: reading.name(at).to_owned(),
+        name: reading.name_in_sentences(at),
         against: reading.name(base).to_owned(),
         of_write: reading.workload.writes().then_some(which),
         masked: masking::of_pair(reading, [base, at], &verdict),
@@ -192,7 +193,7 @@ pub fn settle_charges(
     pick: fn(&mut Charges) -> Vec<&mut ChargeFinding>,
 ) {
     let all = workloads.iter_mut().flat_map(WorkloadFindings::charged).flat_map(|charges| {
-        let who = comparison_subject(&charges.stack, &charges.against, charges.emulated.is_some());
+        let who = comparison_subject(&charges.name, &charges.against, charges.emulated.is_some());
         pick(charges).into_iter().map(move |one| (who.clone(), one))
     });
     for ((who, one), found) in all.zip(estimates) {
@@ -224,7 +225,7 @@ pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
         let effort = MeasuredEffort { measure, slice_ns, ended, loads, resumes: resumable(run) };
         for comparison in workload.jointly_judged().0 {
             let who = comparison_subject(
-                &comparison.stack,
+                &comparison.name,
                 &comparison.against,
                 comparison.emulated.is_some(),
             );
@@ -248,7 +249,7 @@ pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
 
 /// Returns the number of a run's throughput comparisons with an interval, with the lines of bills
 /// except the first, which repeats a comparison.
-pub fn many(workloads: &[WorkloadFindings]) -> usize {
+pub fn simultaneous_comparisons(workloads: &[WorkloadFindings]) -> usize {
     let comparisons = workloads.iter().flat_map(WorkloadFindings::all_comparisons);
     let lines = workloads
         .iter()

@@ -29,7 +29,7 @@ pub fn not_excluded(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -
             "a ceiling that stacks share and the record does not show (link, drive): it hides a cost in throughput, not in CPU time".into(),
         );
     }
-    lines.extend(chance(verdicts::many(workloads)));
+    lines.extend(chance(verdicts::simultaneous_comparisons(workloads)));
     lines.extend(unchecked(&comparisons));
     lines.extend(steady::not_excluded(
         &readings.iter().map(|reading| &reading.writes).collect::<Vec<_>>(),

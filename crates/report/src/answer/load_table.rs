@@ -112,7 +112,11 @@ fn added_cell(
     if row.whole.baseline {
         return String::new();
     }
-    let cell = |charge: &ChargeFinding| signed_cell(&Shown::from_figure(&charge.difference));
+    let cell = |charge: &ChargeFinding| {
+        let cell = signed_cell(&Shown::from_figure(&charge.difference));
+        let is_open = charge.difference.value().is_some() && !charge.verdict.is_resolved();
+        if is_open { format!("{cell} !") } else { cell }
+    };
     let Some(one) = workload.charges.iter().find(|one| one.stack == row.whole.stack) else {
         return dash();
     };

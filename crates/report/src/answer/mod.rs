@@ -17,11 +17,10 @@ use super::table::{LeftOut, TextTable, capital, wrap_words};
 use super::terminal::{NARROWEST, answer, indented, marked_line};
 use super::verdicts::VerdictSentence;
 use super::{PageContext, crowd, durability, imported, matrix, sheet, trace};
-use iotax_analysis::EMULATED;
-use iotax_analysis::Findings;
 use iotax_analysis::findings::ceiling::MaskingCeiling;
 use iotax_analysis::findings::trace::TraceFinding;
 use iotax_analysis::findings::{Bill, WarningReport, WorkloadFindings};
+use iotax_analysis::{EMULATED, Findings, simultaneous_comparisons};
 use iotax_units::{count_noun, show_names};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -42,21 +41,26 @@ pub fn brief(findings: &Findings, elsewhere: &ReportPlaces, page: &PageContext) 
     let top = answer_head(findings, page);
     let sentences = verdict_lines::verdict_lines(findings);
     let mut tables = OneTable::all_of_findings(findings, page);
-    let closing = |marks: &str| closing_lines(findings, elsewhere, marks, page);
-    // The marks of a table take at most two lines.
-    let fixed = line_count(&top) + line_count(&closing("")) + 2;
-    let room = LINES.saturating_sub(fixed);
     let lines_of = |one: &VerdictSentence| line_count(&sentence_text(one, page));
     let said: usize = sentences.iter().map(lines_of).sum();
     let urgent: usize = sentences.iter().filter(|one| one.class == "cost").map(lines_of).sum();
-    // Lost data has room; of the other sentences at least a line that counts them.
-    let kept = if said == 0 { 0 } else { (urgent + 1).clamp(2, (room / 3 * 2).max(2)) };
-    let share = room.saturating_sub(kept);
     let wants: usize = tables.iter().map(|table| table.line_count(page.width)).sum();
-    if wants > share {
+    let layouts = [2, 1, 0].map(|lines| {
+        let closing = closing_lines(findings, elsewhere, lines, page);
+        // The marks of a table take at most two lines.
+        let fixed = line_count(&top) + line_count(&closing) + 2;
+        let room = LINES.saturating_sub(fixed);
+        // Lost data has room; of the other sentences at least a line that counts them.
+        let kept = if said == 0 { 0 } else { (urgent + 1).clamp(2, (room / 3 * 2).max(2)) };
+        AnswerLayout { closing, fixed, room, share: room.saturating_sub(kept) }
+    });
+    // No row goes for a warning's words.
+    let layout = layouts.iter().find(|layout| wants <= layout.share).unwrap_or(&layouts[2]);
+    let AnswerLayout { closing, fixed, room, share } = layout;
+    if wants > *share {
         tables.drain(..tables.len().saturating_sub(1));
     }
-    let shown = tables.iter().map(|table| table.fitted_rows(share.min(wants), page.width));
+    let shown = tables.iter().map(|table| table.fitted_rows((*share).min(wants), page.width));
     let tables_text: String = shown.collect();
     let sentences =
         fitted_sentences(&sentences, room.saturating_sub(line_count(&tables_text) + 1), page);
@@ -68,7 +72,19 @@ pub fn brief(findings: &Findings, elsewhere: &ReportPlaces, page: &PageContext) 
     let used = line_count(&text) + fixed - line_count(&top);
     let places = place_tables(findings, LINES.saturating_sub(used), page);
     let marks = explained_marks(findings, &format!("{tables_text}{places}"));
-    format!("{}{}", page.look.painted(&format!("{text}{places}")), closing(&marks))
+    let legend = if marks.is_empty() { String::new() } else { format!("  {marks}") };
+    let legend = page.look.ink(Ink::Dim, &wrap_words(&legend, page.width, "  "));
+    format!("{}{legend}{closing}", page.look.painted(&format!("{text}{places}")))
+}
+
+/// Closing lines of an answer, and the lines that they leave.
+struct AnswerLayout {
+    closing: String,
+    /// Number of lines that all but tables and sentences take.
+    fixed: usize,
+    /// Number of lines for tables and sentences, and for tables alone.
+    room: usize,
+    share: usize,
 }
 
 /// Returns tables of the places that load a stack together, for as many stacks as fit in `room`
@@ -145,7 +161,7 @@ const MACHINES: &str = "machines";
 /// I/Os must not be used before somebody knows why, and a difference of two machines is not the
 /// cost of a layer. iotax did not set up imported runs, so their confounders and failed jobs count
 /// too.
-fn is_at_top(findings: &Findings, warning: &WarningReport) -> bool {
+pub(super) fn is_at_top(findings: &Findings, warning: &WarningReport) -> bool {
     let of_imported: &[&str] =
         if findings.imported.is_some() { &["confounder", "failed_job"] } else { &[] };
     [IO_ERRORS, MACHINES].iter().chain(of_imported).any(|kind| *kind == warning.kind)
@@ -210,7 +226,7 @@ impl OneTable {
         if findings.limits.is_some() {
             return Vec::new();
         }
-        if let Some(section) = imported::sections(findings).into_iter().next() {
+        if let Some(section) = imported::clearest_section(findings) {
             return vec![OneTable::of_table(section.table).titled(section.title)];
         }
         if let Some((table, _)) = matrix::network(findings) {
@@ -305,10 +321,9 @@ fn explained_marks(findings: &Findings, table: &str) -> String {
     let masked = format!("masked by {}", by.into_iter().collect::<Vec<_>>().join(", "));
     let cells = || table.lines().flat_map(|line| line.split("  ")).map(str::trim);
     let has = |is_so: fn(&str) -> bool| cells().any(is_so);
-    let family = comparisons.len() > 1 && !table.is_empty();
-    let family = family.then(|| {
-        format!("intervals of rates hold for all {} comparisons together", comparisons.len())
-    });
+    let family = simultaneous_comparisons(&findings.workloads);
+    let family = (family > 1 && !table.is_empty())
+        .then(|| format!("intervals of rates hold for all {family} comparisons together"));
     let known = [
         (table.contains(" *"), "* baseline"),
         (has(|cell| cell.starts_with("? ")), "? unresolved"),
@@ -322,28 +337,40 @@ fn explained_marks(findings: &Findings, table: &str) -> String {
     known.chain(family).collect::<Vec<_>>().join("; ")
 }
 
+/// Number of warnings whose beginnings an answer shows; the others are counted.
+const SAID_WARNINGS: usize = 2;
+
+/// Returns as many words of a sentence as `lines` lines hold.
+fn first_lines(text: &str, lines: usize, page: &PageContext) -> String {
+    let wrapped = wrap_words(text, page.width.saturating_sub(4), "  ");
+    match wrapped.match_indices('\n').nth(lines - 1) {
+        Some((end, _)) if end + 1 < wrapped.len() => format!("{} ...\n", &wrapped[..end]),
+        _ => wrapped,
+    }
+}
+
 fn closing_lines(
     findings: &Findings,
     elsewhere: &ReportPlaces,
-    marks: &str,
+    warning_lines: usize,
     page: &PageContext,
 ) -> String {
     let look = page.look;
     let others = || findings.warnings.iter().filter(|one| !is_at_top(findings, one));
-    let kinds: BTreeSet<&str> = others().map(|one| one.kind.as_str()).collect();
-    let many = others().count() as u64;
-    let kinds: Vec<&str> = kinds.into_iter().collect();
-    let warned = (many > 0).then(|| {
-        format!("! {} (-v): {}", count_noun(many, "warning", "warnings"), kinds.join(", "))
-    });
-    let legend = (!marks.is_empty()).then(|| format!("  {marks}"));
+    let said = if warning_lines == 0 { 0 } else { SAID_WARNINGS };
+    let more = others().count().saturating_sub(said) as u64;
+    let and = if said == 0 { "" } else { "and " };
+    let [one, many] =
+        if said == 0 { ["warning", "warnings"] } else { ["more warning", "more warnings"] };
+    let more = (more > 0).then(|| format!("! {and}{} (-v)", count_noun(more, one, many)));
+    let said = others().take(said).map(|one| format!("! {}", one.to_sentence()));
+    let warned =
+        said.chain(more).map(|line| first_lines(&look.signs(&line), warning_lines.max(1), page));
+    let warned = warned.map(|line| look.painted(&line));
     let command = elsewhere.command;
     let next = match elsewhere.page {
         Some(path) => format!("next: {command} -v (all); the page: {}", path.display()),
         None => format!("next: {command} -v (all), -o report.html (page)"),
     };
-    let wrapped = |line: String| wrap_words(&line, page.width, "  ");
-    let dim = |line: String| look.ink(Ink::Dim, &wrapped(line));
-    let warned = warned.map(|line| look.painted(&wrapped(line)));
-    legend.map(dim).into_iter().chain(warned).chain([dim(next)]).collect()
+    warned.chain([look.ink(Ink::Dim, &wrap_words(&next, page.width, "  "))]).collect()
 }

@@ -48,21 +48,29 @@ fn interference_line(workload: &WorkloadFindings) -> Option<VerdictSentence> {
 /// Returns why verdicts on rates are unresolved, with what would settle them: a line for each
 /// reason, with the stacks that it is about.
 fn open_questions(findings: &Findings) -> Vec<VerdictSentence> {
-    let mut kinds: Vec<(&Refusal, Option<&str>, Vec<&str>)> = Vec::new();
-    let comparisons = findings.workloads.iter().flat_map(WorkloadFindings::all_comparisons);
-    for one in comparisons.filter(|one| one.role == ComparisonRole::Stack) {
-        let Some(reason) = one.rate.verdict.reason() else { continue };
-        let remedy = remedy_of(one);
-        let same = |known: &&mut (&Refusal, Option<&str>, Vec<&str>)| {
-            known.0.word() == reason.word() && known.1 == remedy
-        };
-        match kinds.iter_mut().find(same) {
-            Some((_, _, names)) if names.contains(&one.stack.as_str()) => {}
-            Some((_, _, names)) => names.push(&one.stack),
-            None => kinds.push((reason, remedy, vec![&one.stack])),
+    let mut kinds: Vec<(&Refusal, Option<&str>, Vec<String>)> = Vec::new();
+    for workload in &findings.workloads {
+        let base = workload.comparisons.first().map(|one| one.against.as_str());
+        let comparisons = workload.all_comparisons();
+        for one in comparisons.filter(|one| one.role == ComparisonRole::Stack) {
+            let Some(reason) = one.rate.verdict.reason() else { continue };
+            let remedy = remedy_of(one);
+            // The table has only comparisons with the baseline.
+            let name = match base == Some(one.against.as_str()) {
+                true => one.stack.clone(),
+                false => format!("{} against {}", one.stack, one.against),
+            };
+            let same = |known: &&mut (&Refusal, Option<&str>, Vec<String>)| {
+                known.0.word() == reason.word() && known.1 == remedy
+            };
+            match kinds.iter_mut().find(same) {
+                Some((_, _, names)) if names.contains(&name) => {}
+                Some((_, _, names)) => names.push(name),
+                None => kinds.push((reason, remedy, vec![name])),
+            }
         }
     }
-    let line = |(reason, remedy, names): (&Refusal, Option<&str>, Vec<&str>)| {
+    let line = |(reason, remedy, names): (&Refusal, Option<&str>, Vec<String>)| {
         let settle = remedy.map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default();
         let text = format!("{}: {reason}{settle}", show_names(names));
         VerdictSentence { class: "open", text }

@@ -3,6 +3,7 @@
 
 use super::from_articles::named_tables;
 use super::{Document, DocumentHead, DocumentSection, DocumentTable, SectionAudience};
+use crate::answer::is_at_top;
 use crate::sheet;
 use crate::table::capital;
 use crate::{
@@ -44,12 +45,21 @@ pub(crate) fn head(findings: &Findings) -> DocumentHead {
     let emulated = findings.emulated.iter().map(|line| format!("EMULATED: {line}"));
     let cut = (!run.is_complete())
         .then(|| format!("state of this run: {}; the figures are of what it recorded", run.state));
+    let failed = findings.warnings.iter().filter(|one| is_at_top(findings, one));
+    let failed = failed.map(|one| one.to_sentence());
     let wrong = findings.verification.as_ref().and_then(|found| found.alarm());
+    let answer = headline::short_headline(findings);
+    let has_bill = findings.workloads.iter().any(|one| one.bill.is_some());
     DocumentHead {
         identity: identity(findings),
-        alarms: emulated.chain(cut).chain(wrong).collect(),
-        answer: headline::short_headline(findings),
-        headline: findings.headline.clone().ok_or(findings.no_headline.as_deref().map(capital)),
+        alarms: emulated.chain(cut).chain(wrong).chain(failed).collect(),
+        headline: match &findings.headline {
+            // The bill says what each layer takes; the largest sum of layers would only confuse.
+            Some(_) if answer.is_some() && has_bill => Err(None),
+            Some(headline) => Ok(headline.clone()),
+            None => Err(findings.no_headline.as_deref().map(capital)),
+        },
+        answer,
         ruler: findings.ruler.as_ref().map(|check| (check.sentence.clone(), check.holds)),
     }
 }

@@ -29,7 +29,10 @@ impl DocumentSection {
             section.note(trace::NOTE);
         }
         let zone = 100.0 * findings.run.zone;
-        section.verdicts(verdicts::workload_sentences(workload));
+        let (absent, said): (Vec<_>, Vec<_>) = verdicts::workload_sentences(workload)
+            .into_iter()
+            .partition(|sentence| sentence.class == "absent");
+        section.verdicts(said);
         if let Some(bill) = sheet::own_bill(findings, workload) {
             section.heading("The bill: each layer against the stack below it; points add up");
             section.bill(bill, &workload.subject);
@@ -48,6 +51,7 @@ impl DocumentSection {
         section.over_time(findings, workload);
         section.others(findings, workload);
         section.lines(workload.round_trips.iter().chain(&workload.on_baseline).cloned());
+        section.lines(absent.into_iter().map(|sentence| sentence.text));
         section.lines(sheet::debts(workload));
         section.lines(sheet::remarks(workload));
         let starts = workload.design.iter().filter_map(|design| design.starts_in_words());

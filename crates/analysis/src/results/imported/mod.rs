@@ -277,23 +277,34 @@ fn tool(result: &ImportedResult) -> String {
         .join(" ")
 }
 
-/// Returns the reason why a run of others' figures has no headline.
+/// Returns what a run of others' figures has in place of a headline: the largest certain difference
+/// and the number of comparisons with a conclusion.
 pub(crate) fn no_headline(found: &ImportedFindings) -> String {
-    let of_loads =
-        found.workloads.iter().flat_map(|one| &one.rows).filter_map(|row| row.comparison.as_ref());
-    let of_others =
-        found.others.iter().flat_map(|one| &one.rows).filter_map(|row| row.comparison.as_ref());
-    let all: Vec<bool> = of_loads.chain(of_others).map(|one| one.verdict.is_resolved()).collect();
-    match (all.len(), all.iter().filter(|resolved| **resolved).count()) {
-        (0, _) => "imported figures, of which none are compared".to_owned(),
-        (all, resolved) => {
-            format!(
-                "imported figures; {resolved} of {} {} resolved",
-                count_noun(all as u64, "comparison", "comparisons"),
-                if resolved == 1 { "is" } else { "are" }
-            )
-        }
-    }
+    let of_loads = found.workloads.iter().flat_map(|one| &one.rows);
+    let of_loads = of_loads.filter_map(|row| Some((&row.system, row.comparison.as_ref()?)));
+    let of_others = found.others.iter().flat_map(|one| &one.rows);
+    let of_others = of_others.filter_map(|row| Some((&row.system, row.comparison.as_ref()?)));
+    let all: Vec<(&String, &ImportedComparison)> = of_loads.chain(of_others).collect();
+    let resolved = || all.iter().filter(|(_, one)| one.verdict.is_resolved());
+    let size = |one: &ImportedComparison| one.ratio.value().map_or(0.0, |ratio| ratio.ln().abs());
+    let largest = resolved().max_by(|(_, one), (_, other)| size(one).total_cmp(&size(other)));
+    let Some((system, one)) = largest else {
+        return match all.len() as u64 {
+            0 => "imported figures, of which none are compared".to_owned(),
+            many => format!(
+                "imported figures; none of {} is resolved",
+                count_noun(many, "comparison", "comparisons")
+            ),
+        };
+    };
+    let said = one.verdict.sentence(&one.quantity);
+    let (resolved, all) = (resolved().count(), all.len());
+    let verb = if resolved == 1 { "is" } else { "are" };
+    let counted = match all {
+        1 => String::new(),
+        _ => format!("; {resolved} of {all} comparisons {verb} resolved"),
+    };
+    format!("imported figures: {system} against {}: {said}{counted}", one.against)
 }
 
 /// Returns the causes that the figures do not exclude.
