@@ -101,11 +101,11 @@ fn of_stacks(findings: &Findings) -> Option<VerdictSentence> {
     let mut all: Vec<StackAnswer> = Vec::new();
     let comparisons = || findings.workloads.iter().flat_map(|one| &one.comparisons);
     for one in comparisons().filter(|one| is_answer(one)) {
-        match all.iter_mut().find(|known| known.stack == one.name) {
+        match all.iter_mut().find(|known| known.stack == one.stack) {
             Some(known) => known.add(&one.rate.verdict),
             None => {
                 let failed = has_failed(findings, &one.stack);
-                let mut new = StackAnswer { stack: &one.name, failed, ..StackAnswer::default() };
+                let mut new = StackAnswer { stack: &one.stack, failed, ..StackAnswer::default() };
                 new.add(&one.rate.verdict);
                 all.push(new);
             }

@@ -59,7 +59,6 @@ pub fn of_pair(
         says_directions,
         cpu,
         stack,
-        name: reading.name_in_sentences(at),
         against,
         emulated,
     };
@@ -265,7 +264,7 @@ impl ChargedPair<'_> {
         taken: &AddedPerIo,
     ) -> ChargeEstimate {
         let who = comparison_subject(
-            &self.reading.name_in_sentences(self.at),
+            self.reading.name(self.at),
             self.reading.name(self.base),
             self.emulated,
         );

@@ -62,7 +62,7 @@ fn headline_sentence(one: &Comparison, family: usize) -> String {
     if family < 2 {
         return one.rate.sentence.clone();
     }
-    let who = comparison_subject(&one.name, &one.against, false);
+    let who = comparison_subject(&one.stack, &one.against, false);
     let over = crate::compare::ratio::over_attaches(&one.rate.ratio);
     let verdict = one.rate.verdict.phrase_about(&one.rate.quantity);
     format!(

@@ -77,7 +77,6 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     let comparison = Comparison {
         role,
         stack: reading.name(at).to_owned(),
-        name: reading.name_in_sentences(at),
         against: reading.name(base).to_owned(),
         of_write: reading.workload.writes().then_some(which),
         masked: masking::of_pair(reading, [base, at], &verdict),
@@ -193,7 +192,7 @@ pub fn settle_charges(
     pick: fn(&mut Charges) -> Vec<&mut ChargeFinding>,
 ) {
     let all = workloads.iter_mut().flat_map(WorkloadFindings::charged).flat_map(|charges| {
-        let who = comparison_subject(&charges.name, &charges.against, charges.emulated.is_some());
+        let who = comparison_subject(&charges.stack, &charges.against, charges.emulated.is_some());
         pick(charges).into_iter().map(move |one| (who.clone(), one))
     });
     for ((who, one), found) in all.zip(estimates) {
@@ -225,7 +224,7 @@ pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
         let effort = MeasuredEffort { measure, slice_ns, ended, loads, resumes: resumable(run) };
         for comparison in workload.jointly_judged().0 {
             let who = comparison_subject(
-                &comparison.name,
+                &comparison.stack,
                 &comparison.against,
                 comparison.emulated.is_some(),
             );

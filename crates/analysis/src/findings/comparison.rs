@@ -79,9 +79,6 @@ pub struct Comparison {
     #[serde(skip_serializing_if = "ComparisonRole::is_stack")]
     pub role: ComparisonRole,
     pub stack: String,
-    /// The stack in sentences.
-    #[serde(skip)]
-    pub name: String,
     pub against: String,
     /// Figure of a write that is compared; `None` for reads.
     #[serde(skip)]
@@ -135,9 +132,6 @@ pub struct RatioChecks {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Charges {
     pub stack: String,
-    /// The stack in sentences.
-    #[serde(skip)]
-    pub name: String,
     pub against: String,
     /// Mean latency under the matched load.
     pub latency: ChargeFinding,

@@ -322,17 +322,6 @@ impl<'a> WorkloadView<'a> {
         &self.run.start.scenario.stacks[at].name
     }
 
-    /// Returns the name of a stack for sentences. The stacks of a bill have the names of their
-    /// highest layers, which would read as if that layer alone cost what is said.
-    pub fn name_in_sentences(&self, at: usize) -> String {
-        let is_sum = self.run.start.scenario.bill && at > 1;
-        if is_sum {
-            format!("everything up to {}", self.name(at))
-        } else {
-            self.name(at).to_owned()
-        }
-    }
-
     pub fn slices(&self, at: usize) -> impl Iterator<Item = &'a Slice> + use<'a> {
         let (stack, workload) = (self.name(at), &self.workload.name);
         self.run
