@@ -52,7 +52,8 @@ impl ReadyScenario {
     /// consents that were not given, needs that no package supplies.
     pub fn obstacles(&self) -> Vec<String> {
         let also = self.also.iter().map(|error| format!("{error:#}"));
-        self.absent.iter().cloned().chain(also).collect()
+        let there = self.survey.remote_consents_lacking.iter().cloned();
+        self.absent.iter().cloned().chain(also).chain(there).collect()
     }
 
     /// Fails if anything is lacking.

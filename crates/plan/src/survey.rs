@@ -40,6 +40,8 @@ pub struct Survey {
     /// Missing consents for Ceph images and vhost-user sockets that the load writes to, one
     /// sentence each. `plan` shows them, `run` refuses.
     pub consents_lacking: Vec<String>,
+    /// The same for drives of other hosts. `run` asks the host first, which names the drive.
+    pub remote_consents_lacking: Vec<String>,
     /// Identities of the local devices and files at the bottom.
     identities: Vec<(PathBuf, Identity)>,
     /// Names by which managers of virtual machines know the disks under load, by place and path.
@@ -205,7 +207,7 @@ fn bottom(
     }
     let lacking = member.foreign_name().and_then(|name| consent_lacking(&name, scenario, stack));
     survey.consents_lacking.extend(lacking);
-    survey.consents_lacking.extend(remote_consent_lacking(member, scenario, stack));
+    survey.remote_consents_lacking.extend(remote_consent_lacking(member, scenario, stack));
     match member {
         Medium::File { path, size, .. } => {
             // The file was looked at with its siblings, which all stacks of it have.
@@ -631,8 +633,8 @@ pub fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) -> Option
     })
 }
 
-/// Returns the refusal if the load writes to a drive of another host, and the user has consented to
-/// no drive at all. Which drives the consents name is known only when that host is asked.
+/// Returns what `plan` says if the load writes to a drive of another host, and the user has
+/// consented to no drive at all. Which drives consents name is known only when that host is asked.
 fn remote_consent_lacking(member: &Medium, scenario: &Scenario, stack: &Stack) -> Option<String> {
     let Medium::Remote { host, path, size: None, .. } = member else { return None };
     let is_drive = [r"/dev/", r"\\.\"].iter().any(|root| path.to_string_lossy().starts_with(root));
@@ -722,7 +724,7 @@ mod tests {
                 unseen: Vec::new(),
             };
             scenario.consent = consents.iter().map(named).collect();
-            look_over(&scenario, &layout(&scenario), &mut |_| {}).unwrap().0.consents_lacking
+            look_over(&scenario, &layout(&scenario), &mut |_| {}).unwrap().0.remote_consents_lacking
         };
         let drive = "ssh:h1:/dev/nvme0n1";
         let refused = lacking(drive, "randwrite", &[]);

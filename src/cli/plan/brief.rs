@@ -31,8 +31,8 @@ pub fn brief_plan(
     ready: ReadyScenario,
     next: &str,
 ) -> Result<String> {
-    let is_ready = ready.missing_summary(scenario).is_none();
     let (missing, obstacles) = (ready.missing_needs().to_vec(), ready.obstacles());
+    let is_ready = ready.missing_summary(scenario).is_none() && obstacles.is_empty();
     let ReadyScenario { layout, survey, guest_parts, .. } = ready;
     let guests = guest_parts.is_some();
     let (found, tag) = (&survey.found, RunTag::of_none());
