@@ -62,7 +62,8 @@ fn raid_is_measured_healthy_failed_and_rebuilding_with_its_state_read_behind_eve
     let _alone = alone();
     let stacks = [
         "each([nvme0,nvme1,nvme2]) @lab",
-        "[nvme0,nvme1,nvme2] @lab | mdraid(level=5,chunk=64KiB,sync-speed-max=4MiB)",
+        "[nvme0,nvme1,nvme2] @lab | mdraid(level=5,chunk=64KiB,sync-speed-max=4MiB,\
+         group-thread-cnt=2,stripe-cache-size=1024)",
     ];
     let Some((rig, report)) =
         measured(&stacks, &["--states", "healthy,failed(1),rebuilding,healthy"])
@@ -75,6 +76,9 @@ fn raid_is_measured_healthy_failed_and_rebuilding_with_its_state_read_behind_eve
     let kinds: BTreeSet<&str> = told.iter().map(|state| state.split(',').next().unwrap()).collect();
     assert_eq!(kinds, BTreeSet::from(["degraded", "healthy", "rebuilding"]), "{told:?}");
     assert!(slices.len() > told.len(), "the bare drives have no state");
+    let arrays = rig.records("volume");
+    let md = &arrays[0]["device"]["md"];
+    assert_eq!((&md["group_thread_cnt"], &md["stripe_cache_size"]), (&"2".into(), &"1024".into()));
 }
 
 #[test]

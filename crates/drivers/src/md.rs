@@ -55,6 +55,9 @@ pub struct CreateArray {
     /// Bounds on the speed of syncs and rebuilds while the array exists.
     #[serde(default, skip_serializing_if = "SyncBounds::are_none")]
     pub sync_speed: SyncBounds,
+    /// Settings of an array with parity.
+    #[serde(default, skip_serializing_if = "StripeSettings::are_none")]
+    pub stripes: StripeSettings,
     /// Least size of the array, in bytes, that the plan needs.
     pub bytes: u64,
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
@@ -93,6 +96,23 @@ pub struct SyncBounds {
 impl SyncBounds {
     fn are_none(&self) -> bool {
         *self == SyncBounds::default()
+    }
+}
+
+/// How an array with parity handles its stripes; `None` for the kernel's own value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StripeSettings {
+    /// Number of threads of each NUMA node that handle stripes; 0: the array's own thread does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_thread_cnt: Option<u64>,
+    /// Number of pages of each member in the cache of stripes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stripe_cache_size: Option<u64>,
+}
+
+impl StripeSettings {
+    fn are_none(&self) -> bool {
+        *self == StripeSettings::default()
     }
 }
 
@@ -142,7 +162,7 @@ pub fn create(array: &CreateArray) -> Result<StepOutput> {
     settle();
     let device =
         arrays_of(array)?.pop().context("mdadm has made it, and no array of that name is there")?;
-    bounds(array, &device)?;
+    set_up_sysfs(array, &device)?;
     let there = block::disk_by_name(&host_probe(), &device).context("the array has no size")?.bytes;
     ensure!(
         there >= array.bytes,
@@ -551,13 +571,26 @@ fn are_even(members: &[BlockNode]) -> Result<()> {
 pub const UNEVEN_HINT: &str =
     "name drives of one size, or say how much of each is used: mdraid(...,size=SIZE)";
 
-fn bounds(array: &CreateArray, device: &str) -> Result<()> {
+/// Returns the files of an array in sysfs that are written once it is made, with their values.
+pub fn sysfs_settings(array: &CreateArray) -> Vec<(&'static str, u64)> {
+    let (speed, stripes) = (array.sync_speed, array.stripes);
+    let all = [
+        ("sync_speed_max", speed.most.map(|bytes| bytes / KIB)),
+        ("sync_speed_min", speed.least.map(|bytes| bytes / KIB)),
+        ("group_thread_cnt", stripes.group_thread_cnt),
+        ("stripe_cache_size", stripes.stripe_cache_size),
+    ];
+    all.into_iter().filter_map(|(file, value)| Some((file, value?))).collect()
+}
+
+fn set_up_sysfs(array: &CreateArray, device: &str) -> Result<()> {
     let folder = sys_block(device).join("md");
-    let speed = array.sync_speed;
-    for (file, bound) in [("sync_speed_max", speed.most), ("sync_speed_min", speed.least)] {
-        if let Some(bytes) = bound {
-            write_sysfs(&folder.join(file), &(bytes / KIB).to_string())?;
-        }
+    for (file, value) in sysfs_settings(array) {
+        let (path, value) = (folder.join(file), value.to_string());
+        write_sysfs(&path, &value)?;
+        let shown = host_probe().read_trimmed(&path).unwrap_or_default();
+        let is = set_value(&shown);
+        ensure!(is == value, "{} is {is} after {value} was written to it", path.display());
     }
     Ok(())
 }

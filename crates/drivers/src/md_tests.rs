@@ -18,6 +18,7 @@ fn array() -> CreateArray {
         uneven: false,
         assume_clean: false,
         sync_speed: SyncBounds::default(),
+        stripes: StripeSettings::default(),
         bytes: 64 << 20,
         drives: Drives::default(),
     }

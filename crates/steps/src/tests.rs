@@ -24,7 +24,7 @@ use iotax_drivers::drives::Drives;
 use iotax_drivers::iscsi::ConnectIscsi;
 use iotax_drivers::lio::ExportVhostScsi;
 use iotax_drivers::loops::{self, LoopOf};
-use iotax_drivers::md::{CreateArray, SyncBounds};
+use iotax_drivers::md::{CreateArray, StripeSettings, SyncBounds};
 use iotax_drivers::nvmet::ExportNvmf;
 use iotax_drivers::nvmf::ConnectNvmf;
 use iotax_drivers::partition::MakePartition;
@@ -485,6 +485,7 @@ fn array(members: &[StepId]) -> CreateArray {
         uneven: false,
         assume_clean: false,
         sync_speed: SyncBounds::default(),
+        stripes: StripeSettings::default(),
         bytes: 1 << 28,
         drives: Drives::default(),
     }

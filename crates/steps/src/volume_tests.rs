@@ -6,7 +6,7 @@ use super::place_executor::PlaceExecutor;
 use anyhow::Result;
 use iotax_drivers::dm::{MakeLinear, Stretch};
 use iotax_drivers::drives::Drives;
-use iotax_drivers::md::{CreateArray, SyncBounds};
+use iotax_drivers::md::{CreateArray, StripeSettings, SyncBounds};
 use iotax_drivers::partition::MakePartition;
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::refusal::{NotOurs, NothingMade};
@@ -155,6 +155,7 @@ fn array(level: u8, members: &[Loop]) -> CreateArray {
         uneven: false,
         assume_clean: false,
         sync_speed: SyncBounds::default(),
+        stripes: StripeSettings::default(),
         bytes: (members.len() as u64 - 1) * 32 * MIB,
         drives: Drives::default(),
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 use anyhow::{Context, Result, bail, ensure};
 use iotax_drivers::drives::Drives;
-use iotax_drivers::md::{CreateArray, SyncBounds, UNEVEN_HINT};
+use iotax_drivers::md::{CreateArray, StripeSettings, SyncBounds, UNEVEN_HINT};
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::run_tag::short_id;
 use iotax_model::layer::LayerHelp;
@@ -90,6 +90,7 @@ impl Layer for MdRaid {
             uneven: spec.options.contains_key("size"),
             assume_clean: sync == "skip" && level > 0,
             sync_speed: bounds(spec, level)?,
+            stripes: stripes(spec, level)?,
             bytes,
             drives: Drives::default(),
         };
@@ -302,6 +303,37 @@ fn bounds(spec: &LayerSpec, level: u8) -> Result<SyncBounds> {
         ensure!(least <= most, "{}: sync-speed-min is more than sync-speed-max", spec.origin);
     }
     Ok(bounds)
+}
+
+/// Largest number of threads, and numbers of pages, that the kernel takes (drivers/md/raid5.c).
+const MOST_GROUP_THREADS: u64 = 8192;
+const STRIPE_CACHE: std::ops::RangeInclusive<u64> = 17..=32768;
+
+fn stripes(spec: &LayerSpec, level: u8) -> Result<StripeSettings> {
+    let number = |name: &str| -> Result<Option<u64>> {
+        let value = spec.option_number(name);
+        ensure!(
+            matches!(level, 5 | 6) || value.is_none(),
+            "{}: RAID {level} has no parity, and {name} is about its stripes; hint: leave {name} out",
+            spec.origin
+        );
+        Ok(value)
+    };
+    let (group_thread_cnt, stripe_cache_size) =
+        (number("group-thread-cnt")?, number("stripe-cache-size")?);
+    ensure!(
+        group_thread_cnt.is_none_or(|threads| threads <= MOST_GROUP_THREADS),
+        "{}: group-thread-cnt is more than {MOST_GROUP_THREADS}, the most that the kernel takes; hint: group-thread-cnt=4",
+        spec.origin
+    );
+    ensure!(
+        stripe_cache_size.is_none_or(|pages| STRIPE_CACHE.contains(&pages)),
+        "{}: stripe-cache-size is not from {} to {}, the pages that the kernel takes; hint: stripe-cache-size=8192",
+        spec.origin,
+        STRIPE_CACHE.start(),
+        STRIPE_CACHE.end()
+    );
+    Ok(StripeSettings { group_thread_cnt, stripe_cache_size })
 }
 
 /// Returns the name of an array. md keeps 32 bytes for the name and the home host before it. The

@@ -4,6 +4,7 @@ use super::*;
 use crate::state::{AskedState, transition};
 use iotax_drivers::run_tag::RunTag;
 use iotax_load::Hold;
+use iotax_steps::operation::Operation;
 
 const GIB: u64 = 1 << 30;
 
@@ -128,12 +129,29 @@ fn what_makes_no_array_is_refused_before_anything_is_made() {
         refused(&[("level", "5"), ("size", "1500KiB")], &gib),
         refused(&[("level", "5"), ("sync-speed-min", "1B")], &gib),
         refused(&[("level", "5"), ("sync-speed-min", "2MiB"), ("sync-speed-max", "1MiB")], &gib),
+        refused(&[("level", "1"), ("group-thread-cnt", "4")], &gib),
+        refused(&[("level", "5"), ("group-thread-cnt", "9000")], &gib),
+        refused(&[("level", "6"), ("stripe-cache-size", "16")], &gib),
         refused(&[("level", "5")], &drives(4, MIB)),
         refused(&[("level", "0")], &uneven),
         refused(&[("level", "10"), ("layout", "n3")], &drives(2, GIB)),
     ];
     insta::assert_snapshot!(all.join("\n"));
     assert!(planned(&[("level", "5"), ("size", "512MiB")], &uneven).is_ok());
+}
+
+#[test]
+fn settings_of_stripes_are_written_once_the_array_is_made() {
+    let options = [("level", "6"), ("group-thread-cnt", "0"), ("stripe-cache-size", "8192")];
+    let (_, steps) = planned(&options, &drives(4, GIB)).unwrap();
+    let Op::CreateArray(array) = &steps[0] else { panic!("{steps:?}") };
+    let said = array.describe();
+    assert!(said.ends_with("; md/group_thread_cnt = 0; md/stripe_cache_size = 8192"), "{said}");
+    let by_hand = array.commands_by_hand("array");
+    assert_eq!(
+        by_hand[2],
+        "echo 0 > /sys/block/$(basename $(readlink -f /dev/md/iotax-120000-a1b2-md0))/md/group_thread_cnt"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `mdraid(level=5)`: the kernel's RAID.
 
-use super::OptionKind::{Size, Word};
+use super::OptionKind::{Count, Number, Size, Word};
 use super::comparable::{Concept, How};
 use super::layout::{Joined, LayoutSpread};
 use super::{Capability, LayerHelp, States, option};
@@ -46,6 +46,8 @@ pub const HELP: LayerHelp = LayerHelp {
         option("sync", Word(&["wait", "skip", "background"])).with_default("wait"),
         option("sync-speed-min", Size).also(&["sync_speed_min"]),
         option("sync-speed-max", Size).also(&["sync_speed_max"]),
+        option("group-thread-cnt", Number).also(&["group_thread_cnt"]),
+        option("stripe-cache-size", Count).also(&["stripe_cache_size"]),
     ],
     one_of: &["level"],
     joins: true,

@@ -51,14 +51,23 @@ impl Operation for CreateArray {
     fn describe(&self) -> String {
         let words = md::create_words(self);
         let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
-        format!("mdadm {} {}", words.join(" "), members.join(" "))
+        let settings: String = md::sysfs_settings(self)
+            .into_iter()
+            .map(|(file, value)| format!("; md/{file} = {value}"))
+            .collect();
+        format!("mdadm {} {}{settings}", words.join(" "), members.join(" "))
     }
 
     fn commands_by_hand(&self, out: &str) -> Vec<String> {
         let members = self.members.iter().map(ToString::to_string);
         let words = ["mdadm".to_owned()].into_iter().chain(md::create_words(self)).chain(members);
         let array = shell::quote_word(&format!("/dev/md/{}", self.name));
-        vec![shell::quote_line(words), format!("{out}={array}")]
+        let folder = format!("/sys/block/$(basename $(readlink -f {array}))/md");
+        let settings = md::sysfs_settings(self)
+            .into_iter()
+            .map(|(file, value)| format!("echo {value} > {folder}/{file}"));
+        let make = [shell::quote_line(words), format!("{out}={array}")];
+        make.into_iter().chain(settings).collect()
     }
 
     fn irreversible_effect(&self) -> Option<String> {
