@@ -54,8 +54,9 @@ pub fn brief(findings: &Findings, elsewhere: &ReportPlaces, page: &PageContext) 
         let kept = if said == 0 { 0 } else { (urgent + 1).clamp(2, (room / 3 * 2).max(2)) };
         AnswerLayout { closing, fixed, room, share: room.saturating_sub(kept) }
     });
-    // No row goes for a warning's words.
-    let layout = layouts.iter().find(|layout| wants <= layout.share).unwrap_or(&layouts[2]);
+    // No row and no verdict goes for a warning's words.
+    let fits = |layout: &&AnswerLayout| wants <= layout.share && wants + said < layout.room;
+    let layout = layouts.iter().find(fits).unwrap_or(&layouts[2]);
     let AnswerLayout { closing, fixed, room, share } = layout;
     if wants > *share {
         tables.drain(..tables.len().saturating_sub(1));
