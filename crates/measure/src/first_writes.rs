@@ -35,7 +35,7 @@ impl Session<'_> {
         ready: &[StackUnderLoad],
         region: u64,
     ) -> Result<()> {
-        let all = unwritten_of_set(&up.targets, region, self.scenario.data());
+        let all = unwritten_of_set(&up.targets, region, self.scenario);
         for what in &all {
             let ready = &ready[what.target];
             let mut written = 0;

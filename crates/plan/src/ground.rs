@@ -333,7 +333,7 @@ impl PlanGround<'_> {
                 continue;
             }
             let plan = self.plan_set(set, 0)?;
-            let first = unwritten_of_set(&plan.targets, region, self.scenario.data());
+            let first = unwritten_of_set(&plan.targets, region, self.scenario);
             let first: u64 = first.iter().map(UnwrittenStack::total_written).sum();
             bytes += visits * (filled(&plan.steps) + first);
         }

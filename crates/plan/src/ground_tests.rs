@@ -637,7 +637,7 @@ fn images_of(stacks: &[&str], rw: &str) -> String {
                 let _ = writeln!(text, "{}: {}", step.why, operation.describe());
                 assert!(operation.irreversible_effect().is_some());
             }
-            for first in unwritten_of_set(&plan.targets, region, ground.scenario.data()) {
+            for first in unwritten_of_set(&plan.targets, region, ground.scenario) {
                 let stack = &ground.scenario.stacks[plan.targets[first.target].0].text;
                 let _ = writeln!(text, "written first: {} through {stack}", first.total_written());
             }

@@ -131,16 +131,40 @@ fn a_rate_is_shared_out_among_what_is_loaded_at_once() {
 }
 
 #[test]
+fn only_what_the_loads_use_is_written_first_and_the_same_of_all_volumes() {
+    let stacks = [
+        "[/dev/sda,/dev/sdb] | lvm(striped) | split(4)",
+        "[/dev/sda,/dev/sdb] | mdraid(level=0) | split(4)",
+    ];
+    let mut scenario = scenario(&stacks, "randread");
+    scenario.workloads[0].jobs[0].size = Some((100 << 20) + 4096);
+    let written = |scenario: &Scenario| {
+        with_ground(scenario, |ground| {
+            let region = ground.bounds().unwrap().region;
+            let of_set = |set| {
+                let plan = ground.plan_set(set, 0).unwrap();
+                let first = unwritten_of_set(&plan.targets, region, ground.scenario);
+                first.iter().map(UnwrittenStack::total_written).sum::<u64>()
+            };
+            ground.layout.sets.iter().map(of_set).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(written(&scenario), [4 * (101 << 20); 2], "whole blocks of each part");
+    let other = scenario.workloads[0].clone();
+    scenario.workloads.push(other);
+    scenario.workloads[1].jobs[0].size = None;
+    let all = written(&scenario);
+    assert!(all[0] == all[1] && all[0] > 1 << 30, "a load that uses all: {all:?}");
+}
+
+#[test]
 fn what_is_written_first_of_parts_of_an_array_is_all_of_it() {
     let scenario =
         scenario(&["[/dev/sda,/dev/sdb] | mdraid(level=1,size=4GiB) | split(4)"], "randread");
     with_ground(&scenario, |ground| {
         let plan = ground.plan_set(&ground.layout.sets[0], 0).unwrap();
-        let first = unwritten_of_set(
-            &plan.targets,
-            ground.bounds().unwrap().region,
-            ground.scenario.data(),
-        );
+        let first =
+            unwritten_of_set(&plan.targets, ground.bounds().unwrap().region, ground.scenario);
         assert_eq!(first.len(), 1);
         assert_eq!(
             (first[0].bytes, first[0].parts, first[0].total_written()),

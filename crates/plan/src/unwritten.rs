@@ -2,6 +2,7 @@
 
 use iotax_layers::{ExposedDevice, FirstWrites};
 use iotax_load::DataKind;
+use iotax_model::scenario::{Scenario, Workload};
 use iotax_units::MIB;
 
 /// Block size in bytes of first writes that are in order.
@@ -27,13 +28,27 @@ impl UnwrittenStack {
     }
 }
 
-/// Returns what must be written first, so that the region of every stack in a set is written. A
-/// device that several stacks share is listed once.
+/// Returns the bytes from the start of each target that the loads use, in whole blocks; `None` if
+/// one of them uses all.
+fn loaded_bytes(scenario: &Scenario) -> Option<u64> {
+    let of_load = |workload: &Workload| {
+        let jobs = workload.jobs.iter().filter(|_| workload.probe.is_none());
+        let ends = jobs.map(|job| job.last_offset().checked_add(job.size?));
+        ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    };
+    let ends = scenario.workloads.iter().map(of_load).collect::<Option<Vec<u64>>>()?;
+    let end = ends.into_iter().max().filter(|_| scenario.durability.is_none())?;
+    end.checked_next_multiple_of(BLOCK)
+}
+
+/// Returns what must be written first, so that what the loads use of every stack in a set is
+/// written. A device that several stacks share is listed once.
 pub fn unwritten_of_set(
     targets: &[(usize, ExposedDevice)],
     region: u64,
-    data: DataKind,
+    scenario: &Scenario,
 ) -> Vec<UnwrittenStack> {
+    let (data, loaded) = (scenario.data(), loaded_bytes(scenario).unwrap_or(u64::MAX));
     let is_first = |at: &usize| {
         let same = |other: &ExposedDevice, one: &ExposedDevice| {
             (&other.place, &other.paths) == (&one.place, &one.paths)
@@ -45,7 +60,7 @@ pub fn unwritten_of_set(
         // The size of a device on a host over ssh is not known yet.
         let part =
             (region / exposed.part_count()).checked_next_multiple_of(BLOCK).unwrap_or(region);
-        let part = part.min(exposed.bytes);
+        let part = part.min(exposed.bytes).min(loaded);
         let targets = (exposed.paths.len() + exposed.copies.len()) as u64;
         Some(UnwrittenStack {
             target: at,

@@ -126,7 +126,7 @@ impl ShellScript<'_> {
         let plan = ground.plan_set(first, 0)?;
         plan.steps.iter().for_each(|step| self.step(step));
         let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
-        for what in unwritten_of_set(&plan.targets, region, scenario.data()) {
+        for what in unwritten_of_set(&plan.targets, region, scenario) {
             let (index, _) = &plan.targets[what.target];
             let order = match what.order {
                 FirstWrites::InOrder => "in order",

@@ -329,7 +329,7 @@ fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -
         };
         view.paragraph("  ", &format!("before measuring, {how} ({written}){data}"))
     };
-    unwritten_of_set(&plan.targets, region, scenario.data()).into_iter().map(line).collect()
+    unwritten_of_set(&plan.targets, region, scenario).into_iter().map(line).collect()
 }
 
 /// Describes the regime of writes (burst or steady), and the known write caches. Empty if nothing

@@ -145,7 +145,7 @@ impl OtherWork {
 
     fn add(&mut self, plan: &SetPlan, scenario: &Scenario, visits: u32, region: u64) {
         let visits = u64::from(visits);
-        let first = unwritten_of_set(&plan.targets, region, scenario.data());
+        let first = unwritten_of_set(&plan.targets, region, scenario);
         let first: u64 =
             first.iter().map(UnwrittenStack::total_written).fold(0, u64::saturating_add);
         let below =

@@ -97,12 +97,6 @@ impl Layer for Lvm {
         let room = Room::below_layer(below, spec)?;
         let volume = volume(spec, room)?;
         let bytes = extents(&volume) * EXTENT;
-        let unwritten = match &volume {
-            LvmVolume::Thin { .. } => Some(FirstWrites::InOrder),
-            // Every block of the volume is a block of a member, which was written already or was
-            // not.
-            _ => below.unwritten,
-        };
         let instance = context.instance("lvm");
         let name = format!("iotax-{}-{instance}", context.tag.run_id);
         let make = MakeLvm {
@@ -118,7 +112,9 @@ impl Layer for Lvm {
             bytes,
             block: true,
             writable: context.writable,
-            unwritten,
+            // Blocks of a drive may never have been written, and an array on the same drives is
+            // written too: reads of holes would flatter one of them.
+            unwritten: Some(FirstWrites::InOrder),
             uneven: false,
             ..below.clone()
         })
