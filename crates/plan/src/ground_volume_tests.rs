@@ -131,6 +131,23 @@ fn a_rate_is_shared_out_among_what_is_loaded_at_once() {
 }
 
 #[test]
+fn a_table_of_deduplication_that_a_lab_has_no_memory_for_is_said_before_the_run() {
+    let obstacles = |options: &str| {
+        let stack = format!("[nvme0,nvme1] @lab | zfs(stripe,volblocksize=16KiB,{options})");
+        let mut scenario = scenario(&[&stack], "randread");
+        let lab = scenario.labs.values_mut().next().unwrap();
+        (lab.drive_size, lab.memory) = (200 << 30, 2 << 30);
+        with_ground(&scenario, |ground| ground.dedup_obstacles().unwrap())
+    };
+    assert_eq!(obstacles("dedup=off"), [""; 0]);
+    assert_eq!(obstacles("dedup=on,size=16GiB"), [""; 0]);
+    let [large] = obstacles("dedup=on,size=64GiB").try_into().unwrap();
+    assert!(large.starts_with("lab: dedup=on: the table of 4194304 blocks"), "{large}");
+    assert!(large.contains("the ARC may hold 1 GiB"), "{large}");
+    assert_eq!(obstacles("dedup=on,size=64GiB,arc-max=1536MiB"), [""; 0]);
+}
+
+#[test]
 fn only_what_the_loads_use_is_written_first_and_the_same_of_all_volumes() {
     let stacks = [
         "[/dev/sda,/dev/sdb] | lvm(striped) | split(4)",

@@ -6,12 +6,13 @@
 //! `foreign_socket`: what is at the bottom of the stacks; [`layer_needs`]: what their layers
 //! require. [`sets`], [`prefixes`], `conflict`: which stacks can be up together. [`set_plan`],
 //! `ground`: the steps of a set; [`transitions`]: those between states of an array; [`write_unit`]:
-//! loads that a stack would refuse. [`unwritten`], [`passes`], [`trial_room`]: how much first
+//! loads that a stack would refuse; `dedup_memory`: tables that would not fit. [`unwritten`], [`passes`], [`trial_room`]: how much first
 //! writes, preconditioning and durability trials write.
 #![forbid(unsafe_code)]
 
 pub mod caches;
 mod conflict;
+mod dedup_memory;
 pub mod foreign_image;
 mod foreign_socket;
 pub mod ground;

@@ -96,16 +96,17 @@ pub fn ready(scenario: &Scenario, report: &mut dyn FnMut(String)) -> Result<Read
     let (found, parts) = (&survey.found, guest_parts.clone());
     let ground = PlanGround { scenario, layout: &layout, found, guest_parts: parts, tag };
     let bounds = ground.bounds().err();
-    let mut consents = survey.consents_lacking.clone();
+    let mut obstacles = survey.consents_lacking.clone();
     if bounds.is_none() {
-        consents.extend(ground.consents_lacking()?);
+        obstacles.extend(ground.consents_lacking()?);
+        obstacles.extend(ground.dedup_obstacles()?);
     }
     let (lacking, wrong): (Vec<Error>, Vec<Error>) =
         bounds.into_iter().partition(|error| code_of(error) == UNMET_NEED);
     also.extend(lacking);
     also.extend(survey::tools_lacking(scenario));
     let mut absent: Vec<String> =
-        absent.into_iter().map(|absent| absent.why).chain(consents).collect();
+        absent.into_iter().map(|absent| absent.why).chain(obstacles).collect();
     let refused = match wrong.into_iter().next() {
         Some(wrong) if absent.is_empty() => return Err(wrong),
         wrong => wrong.map(|wrong| absent.push(format!("{wrong:#}"))).is_some(),

@@ -55,7 +55,7 @@ impl ArcLimit {
         if !Path::new(PARAMETER).exists() {
             return Ok(None);
         }
-        let limit = if self.limit == 0 { usual_limit() } else { self.limit };
+        let limit = if self.limit == 0 { usual_limit(memory()) } else { self.limit };
         match whose(ArcLimit::current_limit().parameter, [written, limit], self.parameter) {
             ParameterOwner::Ours => {
                 write_sysfs(Path::new(PARAMETER), &limit.to_string())?;
@@ -92,8 +92,8 @@ fn c_max(arcstats: &str) -> Option<u64> {
 }
 
 /// Returns the limit that ZFS uses on Linux by default: half of the memory.
-fn usual_limit() -> u64 {
-    memory() / 2
+pub fn usual_limit(memory: u64) -> u64 {
+    memory / 2
 }
 
 fn memory() -> u64 {
@@ -103,25 +103,25 @@ fn memory() -> u64 {
     kib.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// Checks that the deduplication table of a volume of `bytes`, in blocks of `block` bytes, fits
-/// into the ARC of this machine.
-///
-/// # Errors
-/// If it does not fit, with `hint`: then every write would wait for reads of the table, which
-/// measures neither ZFS nor the drives.
-pub fn check_ddt(bytes: u64, block: u64, hint: &str) -> Result<()> {
+/// Returns the largest size of this machine's ARC.
+pub fn arc_limit_here() -> u64 {
     let here = ArcLimit::current_limit().limit;
-    let limit = if here == 0 { usual_limit() } else { here };
-    check_table(bytes, block, limit, hint)
+    if here == 0 { usual_limit(memory()) } else { here }
 }
 
-fn check_table(bytes: u64, block: u64, limit: u64, hint: &str) -> Result<()> {
+/// Checks that the deduplication table of a volume of `bytes`, in blocks of `block` bytes, fits
+/// into an ARC of `limit` bytes.
+///
+/// # Errors
+/// If it does not fit: then every write would wait for reads of the table, which measures neither
+/// ZFS nor the drives.
+pub fn check_dedup_table(bytes: u64, block: u64, limit: u64) -> Result<()> {
     let blocks = bytes.div_ceil(block);
     let table = blocks.saturating_mul(DDT_ENTRY);
     if table > limit {
         bail!(
             "dedup=on: the table of {blocks} blocks of {} takes {} of memory ({DDT_ENTRY} bytes a block), and the ARC may hold {}; \
-             hint: {hint}",
+             hint: a smaller size=, larger blocks (volblocksize, recordsize), or more memory (arc-max)",
             show_bytes(block),
             show_bytes(table),
             show_bytes(limit)
@@ -154,13 +154,12 @@ mod tests {
 
     #[test]
     fn a_table_that_the_memory_has_no_room_for_is_refused() {
-        assert!(check_table(800 * GIB, 16 << 10, 64 * GIB, "less").is_ok());
-        let error =
-            check_table(10 << 40, 16 << 10, 64 * GIB, "a smaller size").unwrap_err().to_string();
+        assert!(check_dedup_table(800 * GIB, 16 << 10, 64 * GIB).is_ok());
+        let error = check_dedup_table(10 << 40, 16 << 10, 64 * GIB).unwrap_err().to_string();
         assert_eq!(
             error,
             "dedup=on: the table of 671088640 blocks of 16 KiB takes 200 GiB of memory (320 bytes a block), and the ARC may \
-             hold 64 GiB; hint: a smaller size"
+             hold 64 GiB; hint: a smaller size=, larger blocks (volblocksize, recordsize), or more memory (arc-max)"
         );
     }
 }

@@ -6,7 +6,7 @@
 mod arc;
 pub mod state;
 
-pub use arc::{ArcLimit, check_ddt};
+pub use arc::{ArcLimit, arc_limit_here, check_dedup_table, usual_limit};
 
 use super::tool::{all_of, checked_output, load_modules, output, settle, tool};
 use crate::refusal::{NotOurs, NothingMade};

@@ -144,7 +144,8 @@ impl MakeZpool {
         self.members.iter().map(ToString::to_string).collect()
     }
 
-    fn block(&self) -> u64 {
+    /// Returns the bytes of a block of the volume or of the dataset's records.
+    pub fn block(&self) -> u64 {
         match self.content {
             ZfsContent::Zvol { volblocksize, .. } => volblocksize,
             ZfsContent::Dataset { recordsize } => recordsize,
@@ -211,8 +212,7 @@ impl ManagedResource for MakeZpool {
     fn make_resource(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         let pool = self.pool(tag)?;
         if let Some(bytes) = self.dedup_bytes {
-            let hint = "a smaller size=, larger blocks (volblocksize, recordsize), or more memory (arc-max)";
-            zfs::check_ddt(bytes, self.block(), hint)?;
+            zfs::check_dedup_table(bytes, self.block(), zfs::arc_limit_here())?;
         }
         let name = |member: &&Path| member.canonicalize().map(|real| real.display().to_string());
         let names = pool.members.iter().map(name).collect::<std::io::Result<Vec<_>>>()?;
