@@ -12,12 +12,13 @@ use iotax_host::block::by_id_path;
 use iotax_host::guard::judge::Intent;
 use iotax_host::probe::{GuestProbe, Probe};
 use iotax_model::scenario::{DriveRatings, Scenario, Workload};
-use iotax_model::stack::{LoadIssuer, Medium};
+use iotax_model::stack::{LoadIssuer, Medium, Stack};
 use iotax_plan::set_plan::PlanGround;
 use iotax_plan::{passes, survey, trial_room};
 use iotax_steps::op::Op;
 use iotax_units::harmless::escape_line;
 use iotax_units::{count_noun, distinct, is_unknown, show_bytes, show_size};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// What the answers are made from.
@@ -144,10 +145,13 @@ impl Answers<'_> {
 
     /// Describes the copies of iotax on hosts over ssh.
     fn copies(&self) -> Vec<String> {
-        let media = self.ground.scenario.stacks.iter().map(|stack| &stack.medium);
-        let members = media.flat_map(Medium::members);
-        let ours = members.filter(|medium| medium.agent() == LoadIssuer::Iotax);
-        let hosts = distinct(ours.filter_map(Medium::host));
+        let stacks = || self.ground.scenario.stacks.iter();
+        let members = stacks().flat_map(|stack| stack.medium.members());
+        let others = members.filter(|medium| medium.agent() != LoadIssuer::Iotax);
+        let without: Vec<&str> = others.filter_map(Medium::host).collect();
+        let places: BTreeSet<Place> = stacks().flat_map(Stack::places).collect();
+        let hosts = places.iter().filter_map(Place::ssh_host);
+        let hosts = distinct(hosts.filter(|host| !without.contains(host)));
         let words = |host: &str| format!("a copy of iotax on {host}, removed afterwards");
         hosts.into_iter().map(words).collect()
     }
