@@ -73,7 +73,11 @@ pub fn findings(run: &RunData) -> Findings {
     let limits = limits::limits(run);
     let others =
         readings.iter().filter_map(neighbours::busy).map(|(_, part)| part).reduce(f64::max);
-    let compared = headline::headline(&workloads, others);
+    let has_layers = run.start.scenario.stacks.iter().any(|stack| !stack.layers.is_empty());
+    let compared = headline::headline(&workloads, others).map_err(|why| match why.as_str() {
+        headline::ONE_STACK if has_layers => format!("{why}; --bill measures each of its layers"),
+        _ => why,
+    });
     let said = match (&durability, &limits) {
         (Some(found), _) => durability::headline(found),
         (_, Some(found)) => limits::headline(found),

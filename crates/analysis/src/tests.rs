@@ -85,6 +85,21 @@ fn the_headline_is_the_largest_real_difference() {
 }
 
 #[test]
+fn a_single_stack_of_several_layers_is_told_of_its_bill() {
+    let alone = |name: &str| {
+        let mut run = twin::bill();
+        run.start.scenario.bill = false;
+        run.start.scenario.stacks.retain(|stack| stack.name == name);
+        run.slices.retain(|slice| slice.stack == name);
+        findings(&run).no_headline
+    };
+    let nothing = "one stack only: nothing to compare";
+    assert_eq!(alone("file").as_deref(), Some(nothing));
+    let told = format!("{nothing}; --bill measures each of its layers");
+    assert_eq!(alone("loop"), Some(told));
+}
+
+#[test]
 fn a_against_a_is_no_difference_and_no_headline() {
     let found = findings(&twin::a_against_a());
     let verdict = &found.workloads[0].comparisons[0].rate.verdict;

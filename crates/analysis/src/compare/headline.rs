@@ -70,6 +70,9 @@ fn headline_sentence(one: &Comparison, family: usize) -> String {
     )
 }
 
+/// Text instead of a headline where nothing is compared.
+pub const ONE_STACK: &str = "one stack only: nothing to compare";
+
 /// Text instead of a headline where throughput is masked.
 const HIDDEN: &str =
     "both stacks hit the same limit, so throughput does not show what a layer costs";
@@ -91,7 +94,7 @@ fn why_none(
         _ if all.is_empty() && of_role(workloads, ComparisonRole::Same).next().is_some() => {
             "only a stack and itself were compared: a check of the ruler".to_owned()
         }
-        _ if all.is_empty() => "one stack only: nothing to compare".to_owned(),
+        _ if all.is_empty() => ONE_STACK.to_owned(),
         _ if real.is_empty() => EMULATED.to_owned(),
         Some(part) => format!(
             "other work took {:.0} % of the CPU time that this machine used, so throughput does not show what a layer costs: \
