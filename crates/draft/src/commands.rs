@@ -2,6 +2,7 @@
 //! text.
 
 use super::Limits;
+use super::headings::taken_lines;
 use super::labels::read_label;
 use super::loads::{LoadList, PageLoad};
 use iotax_audit::audit::Audited;
@@ -13,7 +14,7 @@ use iotax_units::fio::{fio_number, option, section};
 /// Longest line in bytes that may state a load in words.
 const LONGEST: usize = 120;
 /// Longest rest, in characters, of a line that states a load: more words are a sentence.
-const MOST_REST: usize = 24;
+const MOST_REST: usize = 32;
 
 /// Adds the loads of all commands and job files, in the order of the page.
 pub(super) fn add_stated_loads(audited: &Audited, limits: &mut Limits, loads: &mut LoadList) {
@@ -32,18 +33,10 @@ pub(super) fn add_stated_loads(audited: &Audited, limits: &mut Limits, loads: &m
 
 /// Adds loads that short lines of text state with block size and direction: `4KiB random reads`.
 pub(super) fn add_listed_loads(audited: &Audited, limits: &mut Limits, loads: &mut LoadList) {
-    let page = &audited.page;
-    let mut taken: Vec<_> = audited.outputs.iter().map(|output| output.lines.clone()).collect();
-    taken.extend(audited.tables.iter().map(|table| table.lines.clone()));
-    taken.sort_by_key(|lines| lines.start);
-    let mut next = taken.iter().peekable();
-    for line in 0..page.len() {
-        while next.peek().is_some_and(|lines| lines.end <= line) {
-            next.next();
-        }
+    let (page, taken) = (&audited.page, taken_lines(audited));
+    for line in (0..page.len()).filter(|line| !taken[*line]) {
         let text = page.line_text(line).trim();
-        let is_taken = next.peek().is_some_and(|lines| lines.contains(&line));
-        if is_taken || text.len() > LONGEST || !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        if text.len() > LONGEST || !text.bytes().any(|byte| byte.is_ascii_digit()) {
             continue;
         }
         if text.contains(['=', '`', '$', '。']) || text.ends_with('.') {

@@ -2,7 +2,7 @@
 //! its text in the units that scenarios know.
 
 use super::labels::PageMetric;
-use iotax_audit::number::{NumberUnit, PrintedNumber};
+use iotax_audit::number::{NumberUnit, PrintedNumber, leading};
 use iotax_audit::page::TextSpan;
 
 /// Direction of a figure of a mix.
@@ -76,40 +76,50 @@ const BITS: &[(&str, f64)] = &[("Mbit/s", 1e6), ("Gbit/s", 1e9)];
 const TIMES: &[(&str, f64)] = &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 /// Most digits after the point that a text gets.
-const MOST_DECIMALS: i32 = 9;
+const MOST_DECIMALS: usize = 9;
 
-/// Returns a figure in the units that `[published]` knows, with the digits that were printed; its
-/// interval shows these. `None` for zero, a negative value or another unit.
-pub(super) fn printed_text(figure: &PrintedNumber, unit: NumberUnit) -> Option<String> {
-    let (units, scale) = match unit {
-        NumberUnit::Bare | NumberUnit::PerSecond | NumberUnit::Mwips => (PLAIN, 1.0),
-        NumberUnit::BytesPerSecond => (RATES, 1.0),
-        NumberUnit::BitsPerSecond => (BITS, 1.0),
-        NumberUnit::Nanoseconds => (TIMES, 1.0),
+/// Returns a figure in the units that `[published]` knows, with the digits that were printed:
+/// `quote` is its text on the page. Where the text has other units or signs, the interval shows the
+/// digits. `None` for zero, a negative value or another unit.
+pub(super) fn printed_text(
+    figure: &PrintedNumber,
+    unit: NumberUnit,
+    quote: &str,
+) -> Option<String> {
+    let units = match unit {
+        NumberUnit::Bare | NumberUnit::PerSecond | NumberUnit::Mwips => PLAIN,
+        NumberUnit::BytesPerSecond => RATES,
+        NumberUnit::BitsPerSecond => BITS,
+        NumberUnit::Nanoseconds => TIMES,
         _ => return None,
     };
-    let (value, step) = (figure.value * scale, figure.high - figure.low);
+    let (value, step) = (figure.value, figure.high - figure.low);
     if !(value.is_finite() && step.is_finite() && (1e-6..1e18).contains(&value)) {
         return None;
     }
+    let quoted = leading(quote).and_then(|(number, _, decimals)| {
+        let is_scale = |factor: f64| (number * factor / value - 1.0).abs() < 1e-9;
+        let (name, _) = units.iter().find(|(_, factor)| is_scale(*factor))?;
+        (decimals <= MOST_DECIMALS).then(|| format!("{number:.decimals$}{name}"))
+    });
     // The unit in which the last digit counts ones, tenths, hundredths, ..., and has the fewest.
     let decimals = |factor: f64| {
         let digits = -(step / factor).log10();
         let whole = digits.round();
-        let fits =
-            (digits - whole).abs() < 1e-3 && (0.0..=f64::from(MOST_DECIMALS)).contains(&whole);
+        let fits = (digits - whole).abs() < 1e-3 && (0.0..=MOST_DECIMALS as f64).contains(&whole);
         fits.then_some(whole as usize)
     };
     let exact = units.iter().filter_map(|(name, factor)| Some((decimals(*factor)?, name, factor)));
-    let text = match exact.min_by_key(|(decimals, ..)| *decimals) {
+    let by_step = exact.min_by_key(|(decimals, ..)| *decimals);
+    let text = quoted.unwrap_or_else(|| match by_step {
         Some((decimals, name, factor)) => format!("{:.decimals$}{name}", value / factor),
-        // Counted, or of another base: five digits.
+        // Of another base: five digits.
         None => {
             let (name, factor) = largest_unit(units, value);
             let whole = (value / factor).log10().floor().max(0.0) as usize;
             format!("{:.*}{name}", 4usize.saturating_sub(whole), value / factor)
         }
-    };
+    });
     text.bytes().any(|byte| matches!(byte, b'1'..=b'9')).then_some(text)
 }
 
@@ -152,13 +162,17 @@ mod tests {
             ("1825548.4 KBps", "1825548.4kB/s"),
         ] {
             let read = quantity(0, printed).unwrap();
-            assert_eq!(printed_text(&read.figure, read.unit).as_deref(), Some(text), "{printed}");
+            let of = |quote| printed_text(&read.figure, read.unit, quote);
+            assert_eq!([of(""), of(printed)], [Some(text.to_owned()), Some(text.to_owned())]);
         }
         let exact =
             |value: f64| PrintedNumber { spot: Default::default(), value, low: value, high: value };
-        assert_eq!(printed_text(&exact(26_015.0), NumberUnit::PerSecond).as_deref(), Some("26015"));
-        assert_eq!(printed_text(&exact(0.0), NumberUnit::PerSecond), None);
-        assert_eq!(printed_text(&exact(f64::INFINITY), NumberUnit::PerSecond), None);
-        assert_eq!(printed_text(&exact(7.0), NumberUnit::Percent), None);
+        let of = |value, unit, quote| printed_text(&exact(value), unit, quote);
+        let per_second = NumberUnit::PerSecond;
+        assert_eq!(of(26_015.0, per_second, "").as_deref(), Some("26015"));
+        assert_eq!(of(27_264.0, NumberUnit::Nanoseconds, "27264").as_deref(), Some("27264ns"));
+        assert_eq!(of(0.0, per_second, "0"), None);
+        assert_eq!(of(f64::INFINITY, per_second, ""), None);
+        assert_eq!(of(7.0, NumberUnit::Percent, "7"), None);
     }
 }

@@ -1,15 +1,17 @@
 //! What a page does not say, and a run of its scenario needs or would change the result: comments
 //! at the top of the draft.
 
+use super::figures::DraftKind;
 use super::loads::PageLoad;
 use super::words::listed_words;
 use iotax_audit::page::AuditedPage;
 use std::collections::HashSet;
 
 /// Questions whose answers a page mostly has in one of the words of the list `said`.
-const SAID_IN_WORDS: [(&str, &str); 6] = [
+const SAID_IN_WORDS: [(&str, &str); 7] = [
     ("cache", "the cache mode of virtual disks (QEMU's cache=)"),
     ("precondition", "whether drives were preconditioned or files written before the reads"),
+    ("size", "the vCPUs of guests, or the cores of hosts"),
     ("kernel", "the kernel"),
     ("memory", "the memory of the systems, against which the size of the data counts"),
     ("repeats", "how often each load ran, and the spread"),
@@ -19,6 +21,7 @@ const SAID_IN_WORDS: [(&str, &str); 6] = [
 /// Returns what the page does not say, a line each. `is_of_guests`: a system is a virtual machine.
 pub(super) fn find_gaps(
     page: &AuditedPage,
+    kind: DraftKind,
     loads: &[PageLoad],
     versions: &[String],
     is_of_guests: bool,
@@ -27,20 +30,22 @@ pub(super) fn find_gaps(
     for line in 0..page.len() {
         let text = page.line_text(line).to_lowercase();
         let words = listed_words().iter().filter(|word| word.list == "said");
-        said.extend(
-            words
-                .filter(|word| !said.contains(word.meaning) && text.contains(word.text))
-                .map(|word| word.meaning)
-                .collect::<Vec<_>>(),
-        );
+        for word in words.filter(|word| text.contains(word.text)) {
+            said.insert(word.meaning);
+        }
         if said.len() == SAID_IN_WORDS.len() {
             break;
         }
     }
-    let of_guests = ["cache", "preallocation"];
-    let unsaid = SAID_IN_WORDS
-        .iter()
-        .filter(|(word, _)| !said.contains(word) && (is_of_guests || !of_guests.contains(word)));
+    let is_storage = kind == DraftKind::Storage;
+    let unsaid = SAID_IN_WORDS.iter().filter(|(word, _)| {
+        let counts = match *word {
+            "cache" | "preallocation" => is_storage && is_of_guests,
+            "precondition" => is_storage,
+            _ => true,
+        };
+        counts && !said.contains(word)
+    });
     let mut gaps: Vec<String> = unsaid.map(|(_, question)| (*question).to_owned()).collect();
     let io: Vec<&PageLoad> = loads.iter().filter(|load| load.probe.is_none()).collect();
     if versions.is_empty() && !io.is_empty() {

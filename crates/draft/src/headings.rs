@@ -3,6 +3,7 @@
 
 use iotax_audit::audit::Audited;
 use iotax_audit::number::quantities;
+use iotax_audit::page::AuditedPage;
 
 /// Rank of a short line without a mark, below every marked heading.
 const SHORT: u8 = 9;
@@ -26,12 +27,7 @@ pub(super) struct HeadingList {
 
 impl HeadingList {
     pub fn of_page(audited: &Audited) -> HeadingList {
-        let page = &audited.page;
-        let mut taken = vec![false; page.len()];
-        let outputs = audited.outputs.iter().map(|output| output.lines.clone());
-        for lines in outputs.chain(audited.tables.iter().map(|table| table.lines.clone())) {
-            taken[lines.start.min(page.len())..lines.end.min(page.len())].fill(true);
-        }
+        let (page, taken) = (&audited.page, taken_lines(audited));
         let mut is_fenced = false;
         let all = (0..page.len()).filter_map(|line| {
             let text = page.line_text(line).trim();
@@ -60,15 +56,34 @@ impl HeadingList {
         let end = self.all.partition_point(|heading| heading.line < line);
         self.all[..end].iter().rev().take(MOST)
     }
+}
 
-    /// Returns the first heading of the highest rank.
-    pub fn title(&self) -> Option<&str> {
-        let marked = self.all.iter().filter(|heading| heading.rank < SHORT);
-        marked
-            .min_by_key(|heading| heading.rank)
-            .or(self.all.first())
-            .map(|heading| heading.text.as_str())
+/// Returns true for each line that belongs to an output or a table.
+pub(super) fn taken_lines(audited: &Audited) -> Vec<bool> {
+    let mut taken = vec![false; audited.page.len()];
+    let outputs = audited.outputs.iter().map(|output| output.lines.clone());
+    for lines in outputs.chain(audited.tables.iter().map(|table| table.lines.clone())) {
+        let end = lines.end.min(taken.len());
+        taken[lines.start.min(end)..end].fill(true);
     }
+    taken
+}
+
+/// Returns the title: that of the front matter, or the first line if it is short; else the name of
+/// the file.
+pub(super) fn page_title(page: &AuditedPage) -> &str {
+    const FIRST_LINES: usize = 12;
+    const LONGEST_TITLE: usize = 240;
+    let lines = || (0..page.len().min(FIRST_LINES)).map(|line| page.line_text(line).trim());
+    let is_plain = |text: &&str| !text.is_empty() && text.len() <= LONGEST_TITLE;
+    let matter = lines().next().filter(|first| *first == "---").and_then(|_| {
+        lines()
+            .find_map(|line| line.strip_prefix("title:"))
+            .map(|title| title.trim().trim_matches('"'))
+    });
+    let first =
+        || lines().find(|line| !line.is_empty()).map(|line| line.trim_start_matches(['#', ' ']));
+    matter.or_else(first).filter(is_plain).unwrap_or(&page.name)
 }
 
 /// Returns rank and text of a line that is a heading.
@@ -89,7 +104,8 @@ fn heading(text: &str) -> Option<(u8, &str)> {
         && bare[..numbers].len() <= 8
         && (bare[..numbers].contains('.') && after.starts_with(' ') || after.starts_with('、'));
     if is_numbered {
-        return Some((2 + depth.min(5) as u8, bare.trim_end_matches([':', '：'])));
+        let text = after.trim_matches([':', '：', '、', ' ']);
+        return Some((2 + depth.min(5) as u8, text));
     }
     let is_sentence =
         bare.ends_with(['.', '。', ';', '；', ',', '，']) || bare.matches(['，', '。']).count() > 0;
@@ -124,9 +140,9 @@ mod tests {
     fn headings_have_ranks_and_commands_are_none() {
         for (line, said) in [
             ("## Host ##", Some((2, "Host"))),
-            ("2.1 MDADM", Some((4, "2.1 MDADM"))),
-            ("2. iSER", Some((3, "2. iSER"))),
-            ("4、结果", Some((3, "4、结果"))),
+            ("2.1 MDADM", Some((4, "MDADM"))),
+            ("2. iSER:", Some((3, "iSER"))),
+            ("4、结果", Some((3, "结果"))),
             ("**VM:**", Some((9, "VM"))),
             ("• 虚拟机测试结果:", Some((9, "虚拟机测试结果"))),
             ("v1 (without dedup)", Some((9, "v1 (without dedup)"))),

@@ -35,32 +35,37 @@ const OF_METRIC: &[&str] = &["iops", "throughput", "latency", "mean", "median"];
 pub(super) fn read_label(text: &str) -> LabelMeaning {
     let end = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= LONGEST).last();
     let text = if text.len() <= LONGEST { text } else { &text[..end.unwrap_or(0)] };
-    // Lower case may change the length of a letter: positions are those of this text.
+    // A letter stays one letter, so that both texts have the same number of them.
     let lower = text.chars().map(|letter| letter.to_lowercase().next().unwrap_or(letter));
     let lower: String = lower.collect();
-    let mut walk =
-        LabelWalk { lower: &lower, meaning: LabelMeaning::default(), rest: String::new() };
-    let mut originals = text.chars();
-    let mut at = 0;
+    let mut walk = LabelWalk { lower: &lower, meaning: LabelMeaning::default() };
+    let (mut rest, mut original, mut at) = (String::new(), text, 0);
     while at < lower.len() {
-        let taken = walk.take_words(at);
-        let own = if taken > 0 { taken } else { walk.word_length(at) };
-        for letter in lower[at..at + own].chars() {
-            let original = originals.next().unwrap_or(letter);
-            walk.rest.push(if taken > 0 { '\u{1}' } else { original });
-        }
-        at += own;
+        let taken = walk.take_words(at, original);
+        let length = if taken > 0 { taken } else { word_length(&lower[at..]) };
+        let letters = lower[at..at + length].chars().count();
+        let end = original.char_indices().nth(letters).map_or(original.len(), |(end, _)| end);
+        rest.push_str(if taken > 0 { " " } else { &original[..end] });
+        original = &original[end..];
+        at += length;
     }
-    let LabelWalk { mut meaning, rest, .. } = walk;
+    let mut meaning = walk.meaning;
     meaning.load = meaning.load.settle();
     meaning.name = name_left(&rest);
     meaning
 }
 
-/// Returns what is left of a label without the marks of words that were read, empty brackets, and
-/// signs at its ends and between blanks.
+/// Returns the bytes of a run of letters and digits of one script at the start, or of one sign.
+fn word_length(text: &str) -> usize {
+    let first = text.chars().next().map_or(1, char::len_utf8);
+    let cyrillic = text.chars().take_while(is_cyrillic).map(char::len_utf8).sum();
+    token_at(text).len().max(first).max(cyrillic)
+}
+
+/// Returns what is left of a label without empty brackets, and without signs at its ends and between
+/// blanks.
 fn name_left(rest: &str) -> String {
-    let rest = rest.replace('\u{1}', " ").replace(['（', '('], " (").replace(['）', ')'], ") ");
+    let rest = rest.replace(['（', '('], " (").replace(['）', ')'], ") ");
     let is_sign = |letter: char| !letter.is_alphanumeric();
     let words: Vec<&str> =
         rest.split_whitespace().filter(|word| !word.chars().all(is_sign)).collect();
@@ -74,33 +79,36 @@ fn name_left(rest: &str) -> String {
 struct LabelWalk<'t> {
     lower: &'t str,
     meaning: LabelMeaning,
-    rest: String,
 }
 
 impl LabelWalk<'_> {
-    /// Returns the bytes of a run of letters and digits at a place, or of one other sign.
-    fn word_length(&self, at: usize) -> usize {
-        let token = token_at(&self.lower[at..]);
-        let first = self.lower[at..].chars().next().map_or(1, char::len_utf8);
-        token.len().max(first)
-    }
-
-    /// Reads words of a load or a metric at a place. Returns their bytes; 0 if there are none.
-    fn take_words(&mut self, at: usize) -> usize {
+    /// Reads words of a load or a metric at a place; `original` is the text from there with its
+    /// capitals. Returns their bytes; 0 if there are none.
+    fn take_words(&mut self, at: usize, original: &str) -> usize {
         let text = &self.lower[at..];
         let first = text.chars().next().unwrap_or(' ');
+        // Han characters stand together; other words begin where no letter or digit is.
+        let before = self.lower[..at].chars().next_back();
+        let is_alphabet = |letter: char| letter.is_ascii_alphanumeric() || is_cyrillic(&letter);
+        if is_alphabet(first) && before.is_some_and(is_alphabet) {
+            return 0;
+        }
         if first.is_ascii_digit() {
             let taken = self.take_number(text);
             if taken > 0 {
                 return taken;
             }
         }
-        let unit = unit_length(text);
+        let unit = unit_letters(original);
         if unit > 0 {
-            self.take_unit(&text[..unit]);
-            return unit;
+            let end = original.char_indices().nth(unit).map_or(original.len(), |(end, _)| end);
+            self.take_unit(&original[..end]);
+            return text.chars().take(unit).map(char::len_utf8).sum();
         }
-        if let Some((word, length)) = word_at(text, &["probe", "rated", "filler"]) {
+        // `NVMe-oF` has no word of this list.
+        let lists: &[&str] =
+            if before == Some('-') { &["probe", "rated"] } else { &["probe", "rated", "filler"] };
+        if let Some((word, length)) = word_at(text, lists) {
             match word.list {
                 "probe" => self.meaning.load.probe = Some(word.meaning),
                 "rated" => self.meaning.is_rated = true,
@@ -108,15 +116,13 @@ impl LabelWalk<'_> {
             }
             return length;
         }
-        let listed = OF_LOAD.iter().chain(OF_METRIC).copied().collect::<Vec<_>>();
-        if let Some((word, length)) = word_at(text, &listed) {
-            // `read-ahead`, `write-back` and `(cache=writeback)` are no loads.
-            let after = &text[length..];
-            let joined = word.is_latin
-                && after.strip_prefix('-').is_some_and(|rest| {
-                    ["ahead", "back", "through"].iter().any(|end| rest.starts_with(end))
-                });
-            if !joined {
+        if let Some((word, length)) = word_at(text, OF_LOAD).or_else(|| word_at(text, OF_METRIC)) {
+            // `read-ahead` and `write-back` are no loads.
+            let after = text[length..].strip_prefix('-').filter(|_| word.is_latin);
+            let is_joined = after.is_some_and(|after| {
+                ["ahead", "back", "through"].iter().any(|end| after.starts_with(end))
+            });
+            if !is_joined {
                 self.take_listed(word.list);
                 return length;
             }
@@ -248,15 +254,18 @@ fn token_at(text: &str) -> &str {
     &text[..(0..bytes.len()).take_while(|at| part(*at)).count()]
 }
 
-/// Returns the length of a unit at the start: of a rate, or of a time in brackets.
-fn unit_length(text: &str) -> usize {
+fn is_cyrillic(letter: &char) -> bool {
+    ('\u{400}'..='\u{4ff}').contains(letter)
+}
+
+/// Returns the number of letters of a unit at the start: of a rate, or of a time.
+fn unit_letters(text: &str) -> usize {
     let end = |letter: char| letter.is_whitespace() || "()[]（），,|".contains(letter);
     let word = text.split(end).next().unwrap_or("");
-    let starts = word.starts_with(|first: char| first.is_alphabetic()) && word.len() <= 16;
-    // Units are matched by their letters: `mb/s` of `MB/s` may be bits, which are rates as well.
+    let starts = word.starts_with(char::is_alphabetic) && word.len() <= 16;
     let unit = starts.then(|| measure(word)).flatten().map(|measure| measure.unit);
-    let time = ["us", "ms", "ns", "µs", "μs", "usec", "msec", "мкс", "мс"].contains(&word);
-    if unit.is_some_and(NumberUnit::is_rate) || time { word.len() } else { 0 }
+    let is_time = ["us", "ms", "ns", "µs", "μs", "usec", "msec", "мкс", "мс"].contains(&word);
+    if unit.is_some_and(NumberUnit::is_rate) || is_time { word.chars().count() } else { 0 }
 }
 
 /// Returns a block size at the start, in bytes, and its length: `4k`, `128kib`, `1mb`.
@@ -322,7 +331,7 @@ fn read_part(text: &str, load: &mut PageLoad, metric: &mut Option<PageMetric>) -
 }
 
 /// Returns the ASCII name for a system that is called this: words of the lists are translated,
-/// Latin letters, digits and points stay. Empty if nothing is left.
+/// Latin letters and digits stay. Empty if nothing is left.
 pub(super) fn ascii_name(text: &str) -> String {
     const LONGEST_NAME: usize = 60;
     let lower = text.to_lowercase();
@@ -338,20 +347,20 @@ pub(super) fn ascii_name(text: &str) -> String {
         if let Some(word) = translated {
             words.push(word.meaning.to_owned());
             words.push(String::new());
-            let cyrillic = |letter: &char| ('\u{400}'..='\u{4ff}').contains(letter);
-            let ending = rest[word.text.len()..].chars().take_while(cyrillic).map(char::len_utf8);
+            let ending =
+                rest[word.text.len()..].chars().take_while(is_cyrillic).map(char::len_utf8);
             at += word.text.len() + ending.sum::<usize>();
             continue;
         }
         match words.last_mut() {
-            Some(word) if letter.is_ascii_alphanumeric() || letter == '.' => word.push(letter),
+            Some(word) if letter.is_ascii_alphanumeric() => word.push(letter),
             _ => words.push(String::new()),
         }
         at += letter.len_utf8();
     }
-    words.retain(|word| word.contains(|letter: char| letter.is_ascii_alphanumeric()));
+    words.retain(|word| !word.is_empty());
     let name = words.join("-");
-    name.get(..LONGEST_NAME).unwrap_or(&name).trim_matches(['-', '.']).to_owned()
+    name.get(..LONGEST_NAME).unwrap_or(&name).trim_matches('-').to_owned()
 }
 
 #[cfg(test)]
@@ -391,6 +400,8 @@ mod tests {
             ("randread-4k-qd32 IOPS", "|randread-4k-qd32 Iops"),
             ("SCSI controller (pvscsi)", "SCSI controller (pvscsi)|"),
             ("ZFS dedup - iSER", "ZFS dedup iSER|"),
+            ("NVMe-oF ZFS (dedup)", "NVMe-oF ZFS (dedup)|"),
+            ("МБ/с", "| Throughput"),
             ("性能 (Gbps)", "| Throughput"),
             ("MEMCPY AVG", "|copy"),
             ("带宽 (Bandwidth)", "| Throughput"),

@@ -68,7 +68,6 @@ pub fn draft_scenarios(audited: &Audited) -> Result<Vec<ScenarioDraft>, String> 
     unused.extend(outputs.unused);
     let mut page = DraftPage {
         audited,
-        headings: &headings,
         loads: &loads.all,
         systems: &systems,
         figures: &figures,

@@ -1,5 +1,6 @@
 //! A load as far as a page says it: in a command, an output, a head, a label or a line of text.
-//! Two texts mean one load if nothing that both say differs.
+//! Two texts mean one load if nothing that both say differs and one of
+//! them says all that the other does.
 
 use iotax_audit::import::workload::Workload;
 
@@ -89,13 +90,13 @@ impl PageLoad {
         (self.read, self.write, self.random) = (read, write, Some(way.len() < word.len()));
     }
 
-    /// Returns true if nothing that both say differs.
+    /// Returns true if both may be one load: nothing that both say differs, and one of them says all
+    /// that the other does.
     pub fn fits(&self, other: &PageLoad) -> bool {
-        fn same<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
-            one.zip(other).is_none_or(|(one, other)| one == other)
-        }
         let numbers = |load: &PageLoad| {
+            let order = load.random.map(u64::from);
             [
+                order,
                 load.bs,
                 load.iodepth,
                 load.numjobs,
@@ -104,16 +105,16 @@ impl PageLoad {
                 load.fsync,
             ]
         };
+        let (own, others) = (numbers(self), numbers(other));
+        let pairs = || own.iter().zip(&others);
         // A mix at random offsets and one of which a part is are two loads.
         let parts =
             [self, other].map(|load| load.percentage_random.is_some() || load.rwmixread.is_some());
         (self.read, self.write, self.probe) == (other.read, other.write, other.probe)
-            && same(self.random.as_ref(), other.random.as_ref())
             && parts[0] == parts[1]
-            && numbers(self)
-                .iter()
-                .zip(numbers(other))
-                .all(|(one, other)| same(one.as_ref(), other.as_ref()))
+            && pairs().all(|(one, other)| one.is_none() || other.is_none() || one == other)
+            && (pairs().all(|(one, other)| one.is_none() || other.is_some())
+                || pairs().all(|(one, other)| other.is_none() || one.is_some()))
     }
 
     /// Adds what the other text says of the same load.

@@ -148,7 +148,7 @@ impl OutputReader<'_> {
         unit: NumberUnit,
     ) {
         let Some(figure) = figure else { return };
-        if let Some(text) = printed_text(&figure, unit) {
+        if let Some(text) = printed_text(&figure, unit, self.audited.page.quote(figure.spot)) {
             self.push(origin, metric, FigurePlace::Output, text, [figure.low, figure.high]);
         }
     }

@@ -35,25 +35,26 @@ pub(super) fn guess_stack(text: &str, kind: DraftKind) -> StackGuess {
         words.filter(|word| take_word(&mut rest, word.text)).count() > 0
     };
     let is_passed = is_called("passthrough");
-    let (is_guest, is_host) =
-        (is_called("vm") || !options.is_empty() || is_passed, is_called("host"));
+    let (is_vm, is_host) = (is_called("vm"), is_called("host"));
+    let is_guest = is_vm || is_passed || !options.is_empty();
     if is_passed || take_word(&mut rest, "passthrough") {
         options.insert(0, "attach=vfio".to_owned());
     }
-    let is_told = is_guest != is_host && !rest.contains(char::is_alphanumeric);
+    // Options alone do not say what is below.
+    let is_told = is_vm != is_host && !rest.contains(char::is_alphanumeric);
     let vm =
         if options.is_empty() { "vm".to_owned() } else { format!("vm({})", options.join(",")) };
-    let is_vm = is_guest || options.len() > 1;
-    let lines = match (kind, is_vm) {
+    let lines = match (kind, is_guest) {
         (DraftKind::Network, _) => vec!["text = \"net:HOST @HOST\"".to_owned()],
         (DraftKind::Machine, false) => vec!["text = \"cpu\"".to_owned()],
-        (DraftKind::Machine, true) => vec![format!("text = \"cpu | {vm}\"")],
+        (DraftKind::Machine, true) => vec!["text = \"cpu | vm(vcpus=4,memory=4GiB)\"".to_owned()],
         (DraftKind::Storage, false) => vec!["on = \"disk\"".to_owned()],
         (DraftKind::Storage, true) => {
             vec!["on = \"disk\"".to_owned(), format!("layers = [\"{vm}\"]")]
         }
     };
-    let is_whole = is_told && kind != DraftKind::Network;
+    // What processors and memory do depends on the size of the guest.
+    let is_whole = is_told && (kind == DraftKind::Storage || kind == DraftKind::Machine && is_host);
     StackGuess { lines, is_whole, is_guest, is_host }
 }
 
@@ -97,9 +98,11 @@ mod tests {
             ("on = \"disk\"; layers = [\"vm(cache=none,num-queues=4)\"]".to_owned(), true)
         );
         assert_eq!(storage("Linux VM"), ("on = \"disk\"; layers = [\"vm\"]".to_owned(), false));
+        assert!(!storage("cache=none").1);
         assert_eq!(storage("mdadm"), ("on = \"disk\"".to_owned(), false));
         assert_eq!(storage("cache=evil\"]"), ("on = \"disk\"".to_owned(), false));
-        assert_eq!(guess("guest", DraftKind::Machine), ("text = \"cpu | vm\"".to_owned(), true));
+        assert_eq!(guess("host", DraftKind::Machine), ("text = \"cpu\"".to_owned(), true));
+        assert!(!guess("guest", DraftKind::Machine).1, "its size is not said");
         assert!(!guess("host to guest", DraftKind::Network).1);
     }
 }

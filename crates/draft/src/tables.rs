@@ -124,7 +124,7 @@ impl TableReader<'_> {
         let Some(metric) = metric else {
             return self.leave_out(line, quote, "its unit is not said");
         };
-        let Some(text_of) = printed_text(&quantity.figure, quantity.unit) else {
+        let Some(text_of) = printed_text(&quantity.figure, quantity.unit, quote) else {
             return self.leave_out(line, quote, "no unit of a scenario");
         };
         let found = match load {

@@ -4,7 +4,7 @@
 use super::ScenarioDraft;
 use super::figures::{DraftKind, PageFigure};
 use super::gaps::find_gaps;
-use super::headings::HeadingList;
+use super::headings::{page_title, taken_lines};
 use super::labels::{PageMetric, read_label};
 use super::loads::PageLoad;
 use super::rows::{PublishedRow, rows_of};
@@ -26,7 +26,6 @@ const LONGEST_HARDWARE: usize = 600;
 /// All that is known of a page.
 pub(super) struct DraftPage<'a> {
     pub audited: &'a Audited,
-    pub headings: &'a HeadingList,
     pub loads: &'a [PageLoad],
     pub systems: &'a [PageSystem],
     pub figures: &'a [PageFigure],
@@ -107,7 +106,7 @@ impl DraftPage<'_> {
         comment(&mut out, "", "iotax plan FILE shows what a run would do.");
         let used: Vec<PageLoad> = loads.iter().map(|one| one.load.clone()).collect();
         let is_of_guests = systems.iter().any(|system| guess_stack(&system.text, kind).is_guest);
-        let gaps = find_gaps(page, &used, self.versions, is_of_guests);
+        let gaps = find_gaps(page, kind, &used, self.versions, is_of_guests);
         list(&mut out, "say: the page does not say", &gaps);
         if is_first {
             list(&mut out, "Not used", &self.unused);
@@ -117,8 +116,7 @@ impl DraftPage<'_> {
 
     fn write_top(&self, out: &mut String, systems: &[&PageSystem], loads: &[NamedLoad]) {
         out.push('\n');
-        let title = self.headings.title().unwrap_or(&self.audited.page.name);
-        setting(out, "name", &clipped(title));
+        setting(out, "name", &clipped(page_title(&self.audited.page)));
         if let Some(baseline) = self.baseline(systems) {
             setting(out, "baseline", baseline);
         }
@@ -186,7 +184,7 @@ impl DraftPage<'_> {
         rows: &[PublishedRow],
     ) {
         out.push_str("\n[published]\n");
-        let title = self.headings.title().unwrap_or_default();
+        let title = page_title(&self.audited.page);
         let source = format!("{} ({})", clipped(title), self.audited.page.name);
         setting(out, "source", source.trim());
         comment(
@@ -236,9 +234,9 @@ impl DraftPage<'_> {
             "диски",
             "ос",
         ];
-        let page = &self.audited.page;
+        let (page, taken) = (&self.audited.page, taken_lines(self.audited));
         let mut said: Vec<String> = Vec::new();
-        for line in 0..page.len() {
+        for line in (0..page.len()).filter(|line| !taken[*line]) {
             let text = page.line_text(line).trim().trim_start_matches(['-', '*', '•', ' ']);
             let Some((part, value)) = text.split_once([':', '：']) else { continue };
             let is_part = PARTS.contains(&part.trim().to_lowercase().as_str());
@@ -289,7 +287,7 @@ fn write_stacks(
     }
     let mut open = 0;
     for (system, guess) in systems.iter().zip(guesses) {
-        let _ = writeln!(out, "\n[stack.{}]", quoted(&system.name));
+        let _ = writeln!(out, "\n[stack.{}]", system.name);
         let lines = match system.lines {
             (first, last) if first == last => format!("line {first}"),
             (first, last) => format!("lines {first} to {last}"),
