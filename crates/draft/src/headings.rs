@@ -1,9 +1,11 @@
 //! Headings of a page: marked ones, numbered ones, and short lines that stand alone. They name the
 //! systems of outputs, and tell tables apart that have the same heads.
 
+use super::labels::{LabelMeaning, read_label};
 use iotax_audit::audit::Audited;
 use iotax_audit::number::quantities;
 use iotax_audit::page::AuditedPage;
+use std::cell::OnceCell;
 
 /// Rank of a short line without a mark, below every marked heading.
 const SHORT: u8 = 9;
@@ -19,6 +21,14 @@ pub(super) struct PageHeading {
     /// 1 for a title, more for those below.
     pub rank: u8,
     pub text: String,
+    meaning: OnceCell<LabelMeaning>,
+}
+
+impl PageHeading {
+    /// Returns what the heading says of system and load. It is read once.
+    pub fn meaning(&self) -> &LabelMeaning {
+        self.meaning.get_or_init(|| read_label(&self.text))
+    }
 }
 
 pub(super) struct HeadingList {
@@ -33,7 +43,7 @@ impl HeadingList {
             let text = page.line_text(line).trim();
             is_fenced ^= text.starts_with("```");
             let (rank, text) = heading(text).filter(|_| !taken[line] && !is_fenced)?;
-            Some(PageHeading { line, rank, text: text.to_owned() })
+            Some(PageHeading { line, rank, text: text.to_owned(), meaning: OnceCell::new() })
         });
         HeadingList { all: all.collect() }
     }
@@ -81,8 +91,10 @@ pub(super) fn page_title(page: &AuditedPage) -> &str {
             .find_map(|line| line.strip_prefix("title:"))
             .map(|title| title.trim().trim_matches('"'))
     });
-    let first =
-        || lines().find(|line| !line.is_empty()).map(|line| line.trim_start_matches(['#', ' ']));
+    let first = || {
+        let first = lines().find(|line| !line.is_empty()).filter(|line| !is_command(line));
+        first.map(|line| line.trim_start_matches(['#', ' ']))
+    };
     matter.or_else(first).filter(is_plain).unwrap_or(&page.name)
 }
 

@@ -15,6 +15,7 @@ mod rows;
 mod stacks;
 mod systems;
 mod tables;
+mod toml_lines;
 mod toml_text;
 mod words;
 
@@ -40,7 +41,7 @@ pub struct ScenarioDraft {
     pub loads: usize,
     /// Number of figures in `[published]`.
     pub figures: usize,
-    /// Number of stacks and loads that the user must complete.
+    /// Number of stacks that the user must complete.
     pub open: usize,
 }
 

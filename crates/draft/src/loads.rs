@@ -204,9 +204,10 @@ impl LoadList {
         at
     }
 
-    /// Returns the only load; `None` if there are none or several.
+    /// Returns the only load of I/O; `None` if there are none or several.
     pub fn only(&self) -> Option<usize> {
-        (self.all.len() == 1).then_some(0)
+        let mut io = (0..self.all.len()).filter(|at| self.all[*at].probe.is_none());
+        io.next().filter(|_| io.next().is_none())
     }
 
     /// Returns the only mix of reads and writes, if no load of the page is of that direction alone.

@@ -3,14 +3,14 @@
 use super::Limits;
 use super::figures::{DraftKind, FigurePlace, PageFigure, PageWay, counted_rate, printed_text};
 use super::headings::HeadingList;
-use super::labels::{PageMetric, read_label};
+use super::labels::PageMetric;
 use super::loads::{LoadList, PageLoad};
 use iotax_audit::audit::Audited;
 use iotax_audit::import::fio::snapshots;
 use iotax_audit::import::format::{ToolOutput, ToolReport};
 use iotax_audit::import::workload::{ResultDirection, ToolResult};
 use iotax_audit::number::{NumberUnit, PrintedNumber};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// Percentiles of an output that a draft has.
 const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
@@ -61,6 +61,9 @@ struct OutputReader<'a> {
     read: &'a mut OutputFigures,
 }
 
+/// I/Os of a mix, the time, and the directions that the I/Os are of.
+type MixTotal = (f64, PrintedNumber, Vec<PageWay>, ResultOrigin);
+
 /// What all figures of one result share.
 struct ResultOrigin {
     system: String,
@@ -96,15 +99,36 @@ impl OutputReader<'_> {
             return self.read.unused.push(why);
         }
         let system = self.name_above(output.lines.start);
+        // I/Os of both directions of a mix, and their time.
+        let mut totals: BTreeMap<usize, MixTotal> = BTreeMap::new();
         for result in results.iter().filter(is_io) {
-            self.read_result(result, &system, ways);
+            let Some(origin) = self.read_result(result, &system, ways) else { continue };
+            if let (Some(way), Some(ios), Some(time)) = (origin.way, result.ios, result.runtime_ns)
+            {
+                let total = totals.entry(origin.load).or_insert((0.0, time, Vec::new(), origin));
+                total.0 += ios.value;
+                total.2.push(way);
+            }
+        }
+        for (ios, runtime, ways, origin) in totals.into_values() {
+            if ways == [PageWay::Read, PageWay::Write] {
+                let ios = PrintedNumber { value: ios, ..runtime };
+                self.add_counted(&ResultOrigin { way: None, ..origin }, &ios, &runtime);
+            }
         }
     }
 
-    fn read_result(&mut self, result: &ToolResult, system: &str, ways: (bool, bool)) {
+    /// Adds the figures of a result. Returns `None` if it has none.
+    fn read_result(
+        &mut self,
+        result: &ToolResult,
+        system: &str,
+        ways: (bool, bool),
+    ) -> Option<ResultOrigin> {
         let line = self.audited.page.line_number(result.line);
         if let Some(why) = &result.failed {
-            return self.read.unused.push(format!("line {line}: the job failed: {why}"));
+            self.read.unused.push(format!("line {line}: the job failed: {why}"));
+            return None;
         }
         let load = PageLoad::from_workload(&result.workload, ways, line);
         let way = match result.way {
@@ -116,9 +140,10 @@ impl OutputReader<'_> {
         let found = match alone {
             Some(mix) => mix,
             None if !load.is_named() || result.way == ResultDirection::Trim => {
-                return self.read.unused.push(format!("line {line}: its load is not said"));
+                self.read.unused.push(format!("line {line}: its load is not said"));
+                return None;
             }
-            None if !self.limits.has_room_for_loads(self.loads.all.len()) => return,
+            None if !self.limits.has_room_for_loads(self.loads.all.len()) => return None,
             None => self.loads.find_or_add(&load),
         };
         let way = way.filter(|_| self.loads.all[found].is_mix());
@@ -138,6 +163,7 @@ impl OutputReader<'_> {
         if result.iops.is_some_and(|iops| self.wrong.contains(&iops.spot)) {
             self.read.recounted.insert(found);
         }
+        Some(origin)
     }
 
     fn add(
@@ -191,8 +217,8 @@ impl OutputReader<'_> {
 
     /// Returns the name in the nearest heading above a line that has more than words of a load.
     fn name_above(&self, line: usize) -> String {
-        let names = self.headings.near(line).chain(self.headings.above(line));
-        let names = names.map(|heading| read_label(&heading.text).name);
-        names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
+        let above = self.headings.near(line).chain(self.headings.above(line));
+        let mut names = above.map(|heading| heading.meaning().name.as_str());
+        names.find(|name| !name.is_empty()).unwrap_or_default().to_owned()
     }
 }

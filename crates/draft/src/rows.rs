@@ -43,7 +43,7 @@ pub(super) fn rows_of(
         of_kind.iter().copied().partition(|figure| figure.is_of_table());
     for figure in tabled.into_iter().chain(printed) {
         let load = &loads[figure.load];
-        if load.is_mix() && figure.way.is_none() {
+        if load.is_mix() && figure.way.is_none() && figure.place != FigurePlace::Counted {
             // Beside the figures of both directions this is one of them, or no metric of a mix.
             let key = (figure.system.as_str(), figure.load, metric_word(figure, load, None));
             let is_copy =

@@ -62,9 +62,9 @@ struct Surroundings {
 
 impl Surroundings {
     fn of_table(table: &PageTable, headings: &HeadingList) -> Surroundings {
-        let above = headings.above(table.lines.start).map(|heading| heading.text.as_str());
-        let texts = [Some(table.corner.as_str()), table.title.as_deref()];
-        let all = texts.into_iter().flatten().chain(above).map(read_label).collect();
+        let own = [Some(table.corner.as_str()), table.title.as_deref()];
+        let above = headings.above(table.lines.start).map(|heading| heading.meaning().clone());
+        let all = own.into_iter().flatten().map(read_label).chain(above).collect();
         Surroundings { all }
     }
 

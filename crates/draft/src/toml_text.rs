@@ -1,5 +1,4 @@
-//! Writes the draft of a scenario as TOML. Text of pages is hostile: in strings it is escaped, in
-//! comments every character that acts is shown as an escape.
+//! Writes the draft of a scenario: comments, stacks, workloads, the rating and published figures.
 
 use super::ScenarioDraft;
 use super::figures::{DraftKind, PageFigure};
@@ -11,16 +10,14 @@ use super::rows::{PublishedRow, rows_of};
 use super::stacks::{StackGuess, guess_stack};
 use super::systems::PageSystem;
 use super::tables::QuotedRating;
+use super::toml_lines::{clipped, comment, list, quoted, setting};
 use iotax_audit::audit::Audited;
+use iotax_audit::number::NumberUnit;
 use iotax_audit::page::TextSpan;
-use iotax_units::harmless::{acts, escape_line};
+use iotax_audit::prose::{Sentence, sentences};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-/// Most lines of a list in comments.
-const MOST_LISTED: usize = 40;
-/// Longest text of the page in a comment or a string, in characters.
-const LONGEST_TEXT: usize = 160;
 const LONGEST_HARDWARE: usize = 600;
 
 /// All that is known of a page.
@@ -53,8 +50,7 @@ impl DraftPage<'_> {
         let mut out = self.comments(kind, &systems, &loads, is_first);
         self.write_top(&mut out, &systems, &loads);
         let open = write_stacks(&mut out, kind, &systems, &guesses);
-        let open =
-            open + loads.iter().map(|load| usize::from(write_load(&mut out, load))).sum::<usize>();
+        loads.iter().for_each(|load| write_load(&mut out, load));
         if kind == DraftKind::Storage {
             self.write_rating(&mut out);
         }
@@ -110,8 +106,27 @@ impl DraftPage<'_> {
         list(&mut out, "say: the page does not say", &gaps);
         if is_first {
             list(&mut out, "Not used", &self.unused);
+            list(&mut out, "Not used: figures in sentences", &self.sentences());
         }
         out
+    }
+
+    /// Returns the sentences with a rate or a time, each with its line.
+    fn sentences(&self) -> Vec<String> {
+        let page = &self.audited.page;
+        let mut taken: Vec<_> =
+            self.audited.outputs.iter().map(|output| output.lines.clone()).collect();
+        taken.extend(self.audited.tables.iter().map(|table| table.lines.clone()));
+        taken.sort_by_key(|lines| lines.start);
+        let is_result = |unit: NumberUnit| unit.is_rate() || unit == NumberUnit::Nanoseconds;
+        let with_result = sentences(page, &taken)
+            .into_iter()
+            .filter(|one| one.figures.iter().any(|figure| is_result(figure.unit)));
+        let text = |one: Sentence| {
+            let text = page.line_text(one.line).get(one.bytes).unwrap_or_default();
+            format!("line {}: {}", page.line_number(one.line), text.trim())
+        };
+        with_result.map(text).collect()
     }
 
     fn write_top(&self, out: &mut String, systems: &[&PageSystem], loads: &[NamedLoad]) {
@@ -304,15 +319,13 @@ fn write_stacks(
     open
 }
 
-/// Writes a workload. Returns true if it is open.
-fn write_load(out: &mut String, NamedLoad { name, load, .. }: &NamedLoad) -> bool {
+fn write_load(out: &mut String, NamedLoad { name, load, .. }: &NamedLoad) {
     out.push_str("\n[[workload]]\n");
     setting(out, "name", name);
     if let Some(probe) = load.probe {
-        setting(out, "probe", probe);
-        return false;
+        return setting(out, "probe", probe);
     }
-    let Some(rw) = load.rw_word() else { return false };
+    let Some(rw) = load.rw_word() else { return };
     setting(out, "rw", rw);
     let order = load.random.is_none().then_some("whether offsets are random");
     let unsaid = [
@@ -349,7 +362,6 @@ fn write_load(out: &mut String, NamedLoad { name, load, .. }: &NamedLoad) -> boo
     if !more.is_empty() {
         comment(out, "", &clipped(&format!("the page: {}", more.join(", "))));
     }
-    false
 }
 
 fn size_text(bytes: u64) -> String {
@@ -369,46 +381,4 @@ fn engine_of(engine: &str) -> Option<&'static str> {
         "sync" | "psync" | "pvsync" | "pvsync2" | "vsync" => "sync",
         _ => return None,
     })
-}
-
-/// Writes a list as comments, cut to [`MOST_LISTED`] lines.
-fn list(out: &mut String, head: &str, lines: &[String]) {
-    if lines.is_empty() {
-        return;
-    }
-    comment(out, "", &format!("{head}:"));
-    lines.iter().take(MOST_LISTED).for_each(|line| comment(out, "- ", &clipped(line)));
-    if let Some(more) = lines.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
-        comment(out, "- ", &format!("and {more} more"));
-    }
-}
-
-fn comment(out: &mut String, mark: &str, text: &str) {
-    let _ = writeln!(out, "# {mark}{}", escape_line(text).trim_end());
-}
-
-fn setting(out: &mut String, key: &str, value: &str) {
-    let _ = writeln!(out, "{key} = {}", quoted(value));
-}
-
-fn clipped(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_TEXT) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}...", &text[..end]),
-    }
-}
-
-/// Returns a TOML string. Quotes, backslashes and all characters that act are escaped.
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => out.extend(['\\', letter]),
-            _ if acts(letter) => out += &format!("\\U{:08x}", letter as u32),
-            _ => out.push(letter),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -11,8 +11,13 @@ pub(super) struct ListedWord {
     pub is_latin: bool,
 }
 
-/// All words, the longer before the shorter, and the lists of what a page says.
-static WORDS: LazyLock<Vec<ListedWord>> = LazyLock::new(|| {
+/// All words, the longer before the shorter, by the first byte of their text.
+struct WordIndex {
+    all: Vec<ListedWord>,
+    by_byte: Vec<Vec<usize>>,
+}
+
+static WORDS: LazyLock<WordIndex> = LazyLock::new(|| {
     let lines = include_str!("words.txt").lines().filter(|line| !line.starts_with('#'));
     let lists = lines.filter_map(|line| line.split_once(": "));
     let mut all: Vec<ListedWord> = lists
@@ -27,17 +32,28 @@ static WORDS: LazyLock<Vec<ListedWord>> = LazyLock::new(|| {
         })
         .collect();
     all.sort_by_key(|word| std::cmp::Reverse(word.text.len()));
-    all
+    let mut by_byte = vec![Vec::new(); 256];
+    for (at, word) in all.iter().enumerate() {
+        by_byte[usize::from(word.text.as_bytes()[0])].push(at);
+    }
+    WordIndex { all, by_byte }
 });
 
 pub(super) fn listed_words() -> &'static [ListedWord] {
-    &WORDS
+    &WORDS.all
+}
+
+/// Returns the words that may begin a text, the longer before the shorter.
+fn words_for(text: &str) -> impl Iterator<Item = &'static ListedWord> {
+    let first = text.as_bytes().first();
+    let places = first.map_or(&[][..], |first| &WORDS.by_byte[usize::from(*first)]);
+    places.iter().map(|at| &WORDS.all[*at])
 }
 
 /// Returns the word of these lists that a text in lower case begins with, and its length there. A
 /// Latin word ends where no letter or digit follows, a Cyrillic one with its letters.
-pub(super) fn word_at<'w>(text: &str, lists: &[&str]) -> Option<(&'w ListedWord, usize)> {
-    let word = WORDS.iter().find(|word| {
+pub(super) fn word_at(text: &str, lists: &[&str]) -> Option<(&'static ListedWord, usize)> {
+    let word = words_for(text).find(|word| {
         lists.contains(&word.list)
             && text.starts_with(word.text)
             && !(word.is_latin
@@ -55,9 +71,8 @@ pub(super) fn word_at<'w>(text: &str, lists: &[&str]) -> Option<(&'w ListedWord,
 
 /// Returns the Latin word of these lists with which a token begins, whatever follows: `rand` of
 /// `randread`.
-pub(super) fn part_at<'w>(token: &str, lists: &[&str]) -> Option<&'w ListedWord> {
-    WORDS
-        .iter()
+pub(super) fn part_at(token: &str, lists: &[&str]) -> Option<&'static ListedWord> {
+    words_for(token)
         .find(|word| word.is_latin && lists.contains(&word.list) && token.starts_with(word.text))
 }
 

@@ -51,7 +51,7 @@ impl DraftFile {
         let drafts = drafts.map_err(|why| refused(&self.file, &why))?;
         let name = |(at, draft): (usize, &ScenarioDraft)| match at {
             0 => self.file.clone(),
-            _ => beside(&self.file, draft.kind),
+            _ => file_beside(&self.file, draft.kind),
         };
         let files: Vec<PathBuf> = drafts.iter().enumerate().map(name).collect();
         files.iter().try_for_each(|file| refuse_existing(file))?;
@@ -68,7 +68,7 @@ impl DraftFile {
 }
 
 /// Returns `x-network.toml` for `x.toml`.
-fn beside(file: &Path, kind: DraftKind) -> PathBuf {
+fn file_beside(file: &Path, kind: DraftKind) -> PathBuf {
     let word = match kind {
         DraftKind::Storage => "storage",
         DraftKind::Machine => "machine",

@@ -31,8 +31,8 @@ pub fn completed(draft: &ScenarioDraft) -> Scenario {
         if lines.peek().is_none_or(|next| next.is_empty()) {
             match draft.kind {
                 DraftKind::Network => {
-                    _ = writeln!(places, "\n[place.{name}]\nssh = \"{name}\"");
-                    _ = writeln!(text, "text = \"net:{name} @host\"");
+                    _ = writeln!(places, "\n[place.peer-{name}]\nssh = \"{name}\"");
+                    _ = writeln!(text, "text = \"net:peer-{name} @host\"");
                 }
                 DraftKind::Machine => text += "text = \"cpu | vm(memory=4GiB)\"\n",
                 DraftKind::Storage => {
