@@ -305,8 +305,8 @@ fn a_page_becomes_the_draft_of_a_scenario_that_plan_reads() {
     );
     let written = rig.complaint(0, &["audit", &page, "--scenario", "out.toml"]);
     for words in [
-        "written: out.toml: 2 stacks (0 to fill in), 1 loads, 2 figures; then: iotax plan out.toml",
-        "written: out-machine.toml: 1 stacks (0 to fill in), 1 loads, 1 figures",
+        "written: out.toml: 2 stacks, 1 load, 2 figures, stacks to fill in: 0; then: iotax plan out.toml",
+        "written: out-machine.toml: 1 stack, 1 load, 1 figure, stacks to fill in: 0",
     ] {
         assert!(flat(&written).contains(words), "{written}");
     }

@@ -83,9 +83,11 @@ pub(super) fn taken_lines(audited: &Audited) -> Vec<bool> {
 /// the file.
 pub(super) fn page_title(page: &AuditedPage) -> &str {
     const FIRST_LINES: usize = 12;
-    const LONGEST_TITLE: usize = 240;
+    const LONGEST_TITLE: usize = 160;
     let lines = || (0..page.len().min(FIRST_LINES)).map(|line| page.line_text(line).trim());
-    let is_plain = |text: &&str| !text.is_empty() && text.len() <= LONGEST_TITLE;
+    let is_plain = |text: &&str| {
+        !text.is_empty() && text.chars().take(LONGEST_TITLE + 1).count() <= LONGEST_TITLE
+    };
     let matter = lines().next().filter(|first| *first == "---").and_then(|_| {
         lines()
             .find_map(|line| line.strip_prefix("title:"))
@@ -95,7 +97,12 @@ pub(super) fn page_title(page: &AuditedPage) -> &str {
         let first = lines().find(|line| !line.is_empty()).filter(|line| !is_command(line));
         first.map(|line| line.trim_start_matches(['#', ' ']))
     };
-    matter.or_else(first).filter(is_plain).unwrap_or(&page.name)
+    matter.or_else(first).filter(is_plain).unwrap_or(file_name(page))
+}
+
+/// Returns the name of the page's file without its folder.
+pub(super) fn file_name(page: &AuditedPage) -> &str {
+    page.name.rsplit('/').next().unwrap_or(&page.name)
 }
 
 /// Returns rank and text of a line that is a heading.

@@ -30,6 +30,8 @@ const MOST_FIGURES: usize = 5_000;
 /// Most systems and most loads: more cannot be compared in one run.
 const MOST_SYSTEMS: usize = 100;
 const MOST_LOADS: usize = 100;
+/// Most figures of which the reason is kept why no draft has them.
+const MOST_UNUSED: usize = 1_000;
 
 /// Draft of a scenario for the systems of one kind.
 #[derive(Clone, Debug)]

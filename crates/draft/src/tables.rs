@@ -1,10 +1,10 @@
 //! Figures of tables: heads and labels say which system, which load and which metric a cell has.
 
-use super::Limits;
 use super::figures::{DraftKind, FigurePlace, PageFigure, PageWay, printed_text};
 use super::headings::HeadingList;
 use super::labels::{LabelMeaning, PageMetric, read_label};
 use super::loads::{LoadList, PageLoad};
+use super::{Limits, MOST_UNUSED};
 use iotax_audit::audit::Audited;
 use iotax_audit::number::{NumberUnit, Quantity};
 use iotax_audit::page::AuditedPage;
@@ -219,7 +219,9 @@ impl TableReader<'_> {
     }
 
     fn leave_out(&mut self, line: u32, quote: &str, why: &str) {
-        self.read.unused.push(format!("line {line}: {quote}: {why}"));
+        if self.read.unused.len() < MOST_UNUSED {
+            self.read.unused.push(format!("line {line}: {quote}: {why}"));
+        }
     }
 }
 

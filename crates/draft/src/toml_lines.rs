@@ -5,7 +5,7 @@ use iotax_units::harmless::{acts, escape_line};
 use std::fmt::Write as _;
 
 /// Most lines of a list in comments.
-const MOST_LISTED: usize = 40;
+const MOST_LISTED: usize = 20;
 /// Longest text of the page in a comment or a string, in characters.
 const LONGEST_TEXT: usize = 160;
 
@@ -16,8 +16,8 @@ pub(super) fn list(out: &mut String, head: &str, lines: &[String]) {
     }
     comment(out, "", &format!("{head}:"));
     lines.iter().take(MOST_LISTED).for_each(|line| comment(out, "- ", &clipped(line)));
-    if let Some(more) = lines.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
-        comment(out, "- ", &format!("and {more} more"));
+    if lines.len() > MOST_LISTED {
+        comment(out, "- ", "and more");
     }
 }
 

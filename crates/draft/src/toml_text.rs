@@ -1,9 +1,8 @@
 //! Writes the draft of a scenario: comments, stacks, workloads, the rating and published figures.
 
-use super::ScenarioDraft;
 use super::figures::{DraftKind, PageFigure};
 use super::gaps::find_gaps;
-use super::headings::{page_title, taken_lines};
+use super::headings::{file_name, page_title, taken_lines};
 use super::labels::{PageMetric, read_label};
 use super::loads::PageLoad;
 use super::rows::{PublishedRow, rows_of};
@@ -11,6 +10,7 @@ use super::stacks::{StackGuess, guess_stack};
 use super::systems::PageSystem;
 use super::tables::QuotedRating;
 use super::toml_lines::{clipped, comment, list, quoted, setting};
+use super::{MOST_UNUSED, ScenarioDraft};
 use iotax_audit::audit::Audited;
 use iotax_audit::number::NumberUnit;
 use iotax_audit::page::TextSpan;
@@ -124,9 +124,10 @@ impl DraftPage<'_> {
             .filter(|one| one.figures.iter().any(|figure| is_result(figure.unit)));
         let text = |one: Sentence| {
             let text = page.line_text(one.line).get(one.bytes).unwrap_or_default();
-            format!("line {}: {}", page.line_number(one.line), text.trim())
+            let text = text.trim_start_matches(|letter: char| !letter.is_alphanumeric()).trim_end();
+            format!("line {}: {text}", page.line_number(one.line))
         };
-        with_result.map(text).collect()
+        with_result.take(MOST_UNUSED).map(text).collect()
     }
 
     fn write_top(&self, out: &mut String, systems: &[&PageSystem], loads: &[NamedLoad]) {
@@ -200,8 +201,7 @@ impl DraftPage<'_> {
     ) {
         out.push_str("\n[published]\n");
         let title = page_title(&self.audited.page);
-        let source = format!("{} ({})", clipped(title), self.audited.page.name);
-        setting(out, "source", source.trim());
+        setting(out, "source", &format!("{} ({})", clipped(title), file_name(&self.audited.page)));
         comment(
             out,
             "",

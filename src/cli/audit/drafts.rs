@@ -5,6 +5,7 @@ use super::super::output::say_aside;
 use super::super::report::{folder_of, may_write_in, write_as};
 use anyhow::Result;
 use iotax_audit::audit::Audited;
+use iotax_audit::verdict::count_with_noun;
 use iotax_draft::{DraftKind, ScenarioDraft, draft_scenarios};
 use iotax_units::exit::{Failed, contained};
 use iotax_units::shell;
@@ -58,8 +59,13 @@ impl DraftFile {
         for (file, draft) in files.iter().zip(&drafts) {
             write_as(file, &mut |out| out.write_all(draft.text.as_bytes()))?;
             let ScenarioDraft { stacks, loads, figures, open, .. } = draft;
-            let counts =
-                format!("{stacks} stacks ({open} to fill in), {loads} loads, {figures} figures");
+            let counts = [
+                count_with_noun(*stacks, "stack", "stacks"),
+                count_with_noun(*loads, "load", "loads"),
+                count_with_noun(*figures, "figure", "figures"),
+                format!("stacks to fill in: {open}"),
+            ];
+            let counts = counts.join(", ");
             let next = format!("iotax plan {}", shell::path(file));
             say_aside(&format!("written: {}: {counts}; then: {next}", file.display()));
         }
