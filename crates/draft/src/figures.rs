@@ -12,7 +12,7 @@ pub(super) enum PageWay {
     Write,
 }
 
-/// What a system must be for its figure to be measured; each needs a scenario of its own.
+/// Kind of system that a figure is of; each needs a scenario of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DraftKind {
     Storage,
@@ -21,13 +21,13 @@ pub enum DraftKind {
     Network,
 }
 
-/// Where a figure was printed.
+/// Place at which a figure was printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FigurePlace {
-    /// In the table of this index.
+    /// A cell of the table with this index.
     Table(usize),
     Output,
-    /// In an output, computed from its counts and its time.
+    /// An output, from whose counts and time the figure was computed.
     Counted,
 }
 

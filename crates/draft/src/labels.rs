@@ -6,13 +6,13 @@ use super::words::{listed_words, part_at, word_at};
 use iotax_audit::number::{NumberUnit, measure};
 use iotax_units::fio::printed_size;
 
-/// What a figure measures, as far as a head or its unit says it.
+/// Metric of a figure, as far as a head or its unit says it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum PageMetric {
     Iops,
     Throughput,
     Mean,
-    /// In percent: 99.9.
+    /// Percentile in percent: 99.9.
     Percentile(f64),
 }
 
@@ -22,7 +22,7 @@ pub(super) struct LabelMeaning {
     pub metric: Option<PageMetric>,
     /// True for the figures of a data sheet.
     pub is_rated: bool,
-    /// Words that say nothing of load and metric.
+    /// Words of the label that say nothing of load and metric.
     pub name: String,
 }
 
@@ -62,7 +62,7 @@ fn word_length(text: &str) -> usize {
     token_at(text).len().max(first).max(cyrillic)
 }
 
-/// Returns what is left of a label without empty brackets, and without signs at its ends and between
+/// Returns what is left of a label without empty brackets, signs at its ends and signs between
 /// blanks.
 fn name_left(rest: &str) -> String {
     let rest = rest.replace(['（', '('], " (").replace(['）', ')'], ") ");

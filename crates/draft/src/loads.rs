@@ -10,13 +10,13 @@ pub(super) struct PageLoad {
     pub read: bool,
     pub write: bool,
     pub random: Option<bool>,
-    /// Bytes per I/O.
+    /// Number of bytes per I/O.
     pub bs: Option<u64>,
     pub iodepth: Option<u64>,
     pub numjobs: Option<u64>,
     pub fsync: Option<u64>,
     pub end_fsync: bool,
-    /// Percent of reads.
+    /// Share of reads in percent.
     pub rwmixread: Option<u64>,
     /// Percent of I/Os at random offsets, where only a part of them is.
     pub percentage_random: Option<u64>,
@@ -90,8 +90,8 @@ impl PageLoad {
         (self.read, self.write, self.random) = (read, write, Some(way.len() < word.len()));
     }
 
-    /// Returns true if both may be one load: nothing that both say differs, and one of them says all
-    /// that the other does.
+    /// Returns true if both may be one load: nothing that both say differs, and one of them says
+    /// all that the other does.
     pub fn fits(&self, other: &PageLoad) -> bool {
         let numbers = |load: &PageLoad| {
             let order = load.random.map(u64::from);

@@ -64,7 +64,7 @@ struct OutputReader<'a> {
 /// I/Os of a mix, the time, and the directions that the I/Os are of.
 type MixTotal = (f64, PrintedNumber, Vec<PageWay>, ResultOrigin);
 
-/// What all figures of one result share.
+/// System, load and direction of all figures of one result.
 struct ResultOrigin {
     system: String,
     load: usize,

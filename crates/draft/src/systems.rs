@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub(super) struct PageSystem {
     /// Name of the stack, unique in the draft.
     pub name: String,
-    /// What the page calls it.
+    /// Name on the page.
     pub text: String,
     pub kind: DraftKind,
     /// First and last line with a figure of it.

@@ -55,7 +55,7 @@ pub(super) fn read_tables(
     read
 }
 
-/// What corner, title and headings of a table say, the nearest first.
+/// Meanings of a table's corner, title and headings, the nearest first.
 struct Surroundings {
     all: Vec<LabelMeaning>,
 }

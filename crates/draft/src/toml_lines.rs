@@ -14,15 +14,17 @@ pub(super) fn list(out: &mut String, head: &str, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
-    comment(out, "", &format!("{head}:"));
-    lines.iter().take(MOST_LISTED).for_each(|line| comment(out, "- ", &clipped(line)));
+    comment(out, &format!("{head}:"));
+    for line in lines.iter().take(MOST_LISTED) {
+        comment(out, &format!("- {}", clipped(line)));
+    }
     if lines.len() > MOST_LISTED {
-        comment(out, "- ", "and more");
+        comment(out, "- and more");
     }
 }
 
-pub(super) fn comment(out: &mut String, mark: &str, text: &str) {
-    let _ = writeln!(out, "# {mark}{}", escape_line(text).trim_end());
+pub(super) fn comment(out: &mut String, text: &str) {
+    let _ = writeln!(out, "# {}", escape_line(text).trim_end());
 }
 
 pub(super) fn setting(out: &mut String, key: &str, value: &str) {

@@ -91,15 +91,13 @@ impl DraftPage<'_> {
         let mut out = String::new();
         comment(
             &mut out,
-            "",
             &format!("Draft of a scenario from {}, by iotax audit --scenario.", page.name),
         );
         comment(
             &mut out,
-            "",
             "What the page does not say is marked with \"say:\". When it is filled in,",
         );
-        comment(&mut out, "", "iotax plan FILE shows what a run would do.");
+        comment(&mut out, "iotax plan FILE shows what a run would do.");
         let used: Vec<PageLoad> = loads.iter().map(|one| one.load.clone()).collect();
         let is_of_guests = systems.iter().any(|system| guess_stack(&system.text, kind).is_guest);
         let gaps = find_gaps(page, kind, &used, self.versions, is_of_guests);
@@ -141,9 +139,7 @@ impl DraftPage<'_> {
         if let [only] = engines.into_iter().collect::<Vec<_>>().as_slice() {
             match engine_of(only) {
                 Some(engine) => setting(out, "engine", engine),
-                None => {
-                    comment(out, "", &format!("say: engine: the page's {only} is none of iotax"))
-                }
+                None => comment(out, &format!("say: engine: the page's {only} is none of iotax")),
             }
         }
     }
@@ -185,7 +181,7 @@ impl DraftPage<'_> {
             return;
         }
         out.push_str("\n[rating]\n");
-        comment(out, "", "say: the model as the kernel reports it; other drives ignore the rating");
+        comment(out, "say: the model as the kernel reports it; other drives ignore the rating");
         let model = read_label(head).name;
         setting(out, "model", if model.is_empty() { "not said" } else { &model });
         setting(out, "source", &format!("as the page quotes it: {}", clipped(head)));
@@ -202,11 +198,7 @@ impl DraftPage<'_> {
         out.push_str("\n[published]\n");
         let title = page_title(&self.audited.page);
         setting(out, "source", &format!("{} ({})", clipped(title), file_name(&self.audited.page)));
-        comment(
-            out,
-            "",
-            "say: author, site and date of the page, and what is missing of the hardware",
-        );
+        comment(out, "say: author, site and date of the page, and what is missing of the hardware");
         setting(out, "hardware", &self.hardware());
         let names: Vec<String> = systems.iter().map(|system| quoted(&system.name)).collect();
         let _ = writeln!(out, "stacks = [{}]", names.join(", "));
@@ -288,16 +280,15 @@ fn write_stacks(
 ) -> usize {
     if kind == DraftKind::Storage {
         out.push_str("\n[device.disk]\n");
-        comment(out, "", "say: the drive or the file below the stacks, for example:");
+        comment(out, "say: the drive or the file below the stacks, for example:");
         comment(
             out,
-            "",
             "path = \"/dev/disk/by-id/...\", or path = \"/srv/x.img\" and size = \"16GiB\"",
         );
     }
     if systems.is_empty() {
         out.push_str("\n[stack.system]\n");
-        comment(out, "", "say: what the page measured, for example: on = \"disk\"");
+        comment(out, "say: what the page measured, for example: on = \"disk\"");
         return 1;
     }
     let mut open = 0;
@@ -307,14 +298,14 @@ fn write_stacks(
             (first, last) if first == last => format!("line {first}"),
             (first, last) => format!("lines {first} to {last}"),
         };
-        comment(out, "", &format!("{}: {}", lines, clipped(&system.text)));
+        comment(out, &format!("{}: {}", lines, clipped(&system.text)));
         if guess.is_whole {
             guess.lines.iter().for_each(|line| out.push_str(&format!("{line}\n")));
             continue;
         }
         open += 1;
-        comment(out, "", "say: its layers, for example:");
-        guess.lines.iter().for_each(|line| comment(out, "", line));
+        comment(out, "say: its layers, for example:");
+        guess.lines.iter().for_each(|line| comment(out, line));
     }
     open
 }
@@ -350,7 +341,7 @@ fn write_load(out: &mut String, NamedLoad { name, load, .. }: &NamedLoad) {
     }
     let unsaid: Vec<&str> = unsaid.into_iter().flatten().collect();
     if !unsaid.is_empty() {
-        comment(out, "", &format!("say: {}", unsaid.join(", ")));
+        comment(out, &format!("say: {}", unsaid.join(", ")));
     }
     let more = [
         load.size.as_ref().map(|size| format!("size={size}")),
@@ -360,7 +351,7 @@ fn write_load(out: &mut String, NamedLoad { name, load, .. }: &NamedLoad) {
     ];
     let more: Vec<String> = more.into_iter().flatten().collect();
     if !more.is_empty() {
-        comment(out, "", &clipped(&format!("the page: {}", more.join(", "))));
+        comment(out, &clipped(&format!("the page: {}", more.join(", "))));
     }
 }
 
