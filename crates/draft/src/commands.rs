@@ -1,7 +1,7 @@
 //! Loads that a page states: in commands of fio, in listings of job files, and in short lines of
 //! text.
 
-use super::Limits;
+use super::PageLimits;
 use super::headings::taken_lines;
 use super::labels::read_label;
 use super::loads::{LoadList, PageLoad};
@@ -17,7 +17,7 @@ const LONGEST: usize = 120;
 const MOST_REST: usize = 32;
 
 /// Adds the loads of all commands and job files, in the order of the page.
-pub(super) fn add_stated_loads(audited: &Audited, limits: &mut Limits, loads: &mut LoadList) {
+pub(super) fn add_stated_loads(audited: &Audited, limits: &mut PageLimits, loads: &mut LoadList) {
     let page = &audited.page;
     for output in &audited.outputs {
         let (ToolReport::Asked(_), line) = (&output.said, output.lines.start) else { continue };
@@ -32,7 +32,7 @@ pub(super) fn add_stated_loads(audited: &Audited, limits: &mut Limits, loads: &m
 }
 
 /// Adds loads that short lines of text state with block size and direction: `4KiB random reads`.
-pub(super) fn add_listed_loads(audited: &Audited, limits: &mut Limits, loads: &mut LoadList) {
+pub(super) fn add_listed_loads(audited: &Audited, limits: &mut PageLimits, loads: &mut LoadList) {
     let (page, taken) = (&audited.page, taken_lines(audited));
     for line in (0..page.len()).filter(|line| !taken[*line]) {
         let text = page.line_text(line).trim();
@@ -52,7 +52,7 @@ pub(super) fn add_listed_loads(audited: &Audited, limits: &mut Limits, loads: &m
     }
 }
 
-fn add_load(load: PageLoad, limits: &mut Limits, loads: &mut LoadList) {
+fn add_load(load: PageLoad, limits: &mut PageLimits, loads: &mut LoadList) {
     if load.is_named() && limits.has_room_for_loads(loads.all.len()) {
         loads.find_or_add(&load);
     }
@@ -154,7 +154,7 @@ mod tests {
 
     fn loads(text: &str) -> Vec<String> {
         let audited = iotax_audit::audit::audit(AuditedPage::new("p", text));
-        let (mut limits, mut loads) = (Limits::default(), LoadList::default());
+        let (mut limits, mut loads) = (PageLimits::default(), LoadList::default());
         add_stated_loads(&audited, &mut limits, &mut loads);
         add_listed_loads(&audited, &mut limits, &mut loads);
         loads.all.iter().map(PageLoad::name).collect()
@@ -164,9 +164,11 @@ mod tests {
     fn loads_are_read_from_commands_job_files_and_lists() {
         let command = "fio -direct=1 -iodepth=32 -rw=randwrite -bs=4k -numjobs=4 -name=test\n";
         assert_eq!(loads(command), ["randwrite-4k-qd32-x4"]);
-        let job = "[global]\nioengine=libaio\ngroup_reporting\n\n[a]\nrw=randrw\nbs=4k\nnumjobs=4\n\n[b]\nrw=read\n\nText.\n";
+        let job = "[global]\nioengine=libaio\ngroup_reporting\n\n[a]\nrw=randrw\nbs=4k\n\
+                   numjobs=4\n\n[b]\nrw=read\n\nText.\n";
         assert_eq!(loads(job), ["randrw-4k-qd1-x4", "read-4k-qd1"]);
-        let list = "- Random reads (4KiB)\n- VDbench - 8k - 80% rng - 75/25 r/w\n\nAll 4 KiB random reads were slower than one would think.\n[x]\ny\n";
+        let list = "- Random reads (4KiB)\n- VDbench - 8k - 80% rng - 75/25 r/w\n\n\
+                    All 4 KiB random reads were slower than one would think.\n[x]\ny\n";
         assert_eq!(loads(list), ["randread-4k", "randrw75-8k-random80"]);
         // What the list says again is the command's.
         assert_eq!(loads(&format!("* 4KB random write\n\n{command}")), ["randwrite-4k-qd32-x4"]);

@@ -53,7 +53,7 @@ pub struct ScenarioDraft {
 /// # Errors
 /// Says what the page has too many of.
 pub fn draft_scenarios(audited: &Audited) -> Result<Vec<ScenarioDraft>, String> {
-    let mut limits = Limits::default();
+    let mut limits = PageLimits::default();
     let mut loads = LoadList::default();
     let headings = HeadingList::of_page(audited);
     commands::add_stated_loads(audited, &mut limits, &mut loads);
@@ -89,11 +89,11 @@ pub fn draft_scenarios(audited: &Audited) -> Result<Vec<ScenarioDraft>, String> 
 
 /// Counts what is taken from a page, and keeps the first limit that it exceeds.
 #[derive(Default)]
-struct Limits {
+struct PageLimits {
     over: Option<String>,
 }
 
-impl Limits {
+impl PageLimits {
     fn is_over(&self) -> bool {
         self.over.is_some()
     }

@@ -1,6 +1,6 @@
 //! Figures of outputs of tools. A heading above an output names its system.
 
-use super::Limits;
+use super::PageLimits;
 use super::figures::{DraftKind, FigurePlace, PageFigure, PageWay, counted_rate, printed_text};
 use super::headings::HeadingList;
 use super::labels::PageMetric;
@@ -29,7 +29,7 @@ pub(super) struct OutputFigures {
 pub(super) fn read_outputs(
     audited: &Audited,
     headings: &HeadingList,
-    limits: &mut Limits,
+    limits: &mut PageLimits,
     loads: &mut LoadList,
 ) -> OutputFigures {
     let mut read = OutputFigures::default();
@@ -55,7 +55,7 @@ pub(super) fn read_outputs(
 struct OutputReader<'a> {
     audited: &'a Audited,
     headings: &'a HeadingList,
-    limits: &'a mut Limits,
+    limits: &'a mut PageLimits,
     loads: &'a mut LoadList,
     wrong: HashSet<iotax_audit::page::TextSpan>,
     read: &'a mut OutputFigures,

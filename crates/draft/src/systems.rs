@@ -2,7 +2,7 @@
 //! is one system. Tables that give one name different figures are of several: corners, titles and
 //! headings tell them apart.
 
-use super::Limits;
+use super::PageLimits;
 use super::figures::{DraftKind, FigurePlace, PageFigure};
 use super::headings::HeadingList;
 use super::labels::{PageMetric, ascii_name, read_label};
@@ -40,7 +40,7 @@ fn cell_key(figure: &PageFigure) -> CellKey {
 pub(super) fn settle_systems(
     audited: &Audited,
     headings: &HeadingList,
-    limits: &mut Limits,
+    limits: &mut PageLimits,
     figures: &mut [PageFigure],
 ) -> Vec<PageSystem> {
     figures

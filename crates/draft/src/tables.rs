@@ -4,7 +4,7 @@ use super::figures::{DraftKind, FigurePlace, PageFigure, PageWay, printed_text};
 use super::headings::HeadingList;
 use super::labels::{LabelMeaning, PageMetric, read_label};
 use super::loads::{LoadList, PageLoad};
-use super::{Limits, MOST_UNUSED};
+use super::{MOST_UNUSED, PageLimits};
 use iotax_audit::audit::Audited;
 use iotax_audit::number::{NumberUnit, Quantity};
 use iotax_audit::page::AuditedPage;
@@ -32,7 +32,7 @@ pub(super) struct TableFigures {
 pub(super) fn read_tables(
     audited: &Audited,
     headings: &HeadingList,
-    limits: &mut Limits,
+    limits: &mut PageLimits,
     loads: &mut LoadList,
 ) -> TableFigures {
     let mut read = TableFigures::default();
@@ -40,7 +40,7 @@ pub(super) fn read_tables(
         if limits.is_over() {
             break;
         }
-        let surroundings = Surroundings::of_table(table, headings);
+        let surroundings = TableSurroundings::of_table(table, headings);
         TableReader {
             page: &audited.page,
             table,
@@ -56,16 +56,16 @@ pub(super) fn read_tables(
 }
 
 /// Meanings of a table's corner, title and headings, the nearest first.
-struct Surroundings {
+struct TableSurroundings {
     all: Vec<LabelMeaning>,
 }
 
-impl Surroundings {
-    fn of_table(table: &PageTable, headings: &HeadingList) -> Surroundings {
+impl TableSurroundings {
+    fn of_table(table: &PageTable, headings: &HeadingList) -> TableSurroundings {
         let own = [Some(table.corner.as_str()), table.title.as_deref()];
         let above = headings.above(table.lines.start).map(|heading| heading.meaning().clone());
         let all = own.into_iter().flatten().map(read_label).chain(above).collect();
-        Surroundings { all }
+        TableSurroundings { all }
     }
 
     /// Returns the first name; a table whose heads and labels name no system is of one.
@@ -86,8 +86,8 @@ struct TableReader<'a> {
     page: &'a AuditedPage,
     table: &'a PageTable,
     index: usize,
-    surroundings: Surroundings,
-    limits: &'a mut Limits,
+    surroundings: TableSurroundings,
+    limits: &'a mut PageLimits,
     loads: &'a mut LoadList,
     read: &'a mut TableFigures,
 }

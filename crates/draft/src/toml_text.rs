@@ -12,6 +12,7 @@ use super::tables::QuotedRating;
 use super::toml_lines::{clipped, comment, list, quoted, setting};
 use super::{MOST_UNUSED, ScenarioDraft};
 use iotax_audit::audit::Audited;
+use iotax_audit::finding::Finding;
 use iotax_audit::number::NumberUnit;
 use iotax_audit::page::TextSpan;
 use iotax_audit::prose::{Sentence, sentences};
@@ -103,10 +104,25 @@ impl DraftPage<'_> {
         let gaps = find_gaps(page, kind, &used, self.versions, is_of_guests);
         list(&mut out, "say: the page does not say", &gaps);
         if is_first {
+            list(&mut out, "Do not hold, but stay as printed", &self.wrong_figures());
             list(&mut out, "Not used", &self.unused);
             list(&mut out, "Not used: figures in sentences", &self.sentences());
         }
         out
+    }
+
+    /// Returns the figures that the audit found wrong, each with its line and what it should be.
+    fn wrong_figures(&self) -> Vec<String> {
+        let audited = self.audited;
+        let wrong = audited
+            .findings
+            .iter()
+            .filter(|one| !one.recomputed.is_empty() && !one.printed.contains('%'));
+        let text = |finding: &Finding| {
+            let line = audited.page.line_number(finding.spot.index());
+            format!("line {line}: {} should be {}", finding.printed, finding.recomputed)
+        };
+        wrong.take(MOST_UNUSED).map(text).collect()
     }
 
     /// Returns the sentences with a rate or a time, each with its line.
