@@ -2,12 +2,14 @@
 //! one after the other. The exit code is 1 if a finding is as bad as `--fail-on` says, so that a
 //! pipeline can act on it.
 
+mod drafts;
 mod pages;
 
 use super::output::{columns, hanging_paragraph, look, say, say_aside};
 use super::report::{Destination, NamedForm, folder_of, may_write_in, write_as};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
+use drafts::DraftFile;
 use iotax_audit::audit::audit_by;
 use iotax_audit::rule;
 use iotax_model::scenario::error::nearest;
@@ -52,6 +54,9 @@ pub struct Args {
     /// Every figure with its status and why, into a file of .csv or .json
     #[arg(long, value_name = "FILE")]
     claims: Option<PathBuf>,
+    /// Draft a scenario from the page: stacks, loads and published figures, into a new file of .toml
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
     /// List the rules: what each holds, and when it is silent
     #[arg(long)]
     rules: bool,
@@ -103,20 +108,23 @@ pub fn run(args: &Args) -> Result<u8> {
     let sources = sources(&args.page, std::io::stdin().is_terminal())?;
     let written: Vec<&Path> = args.to.file().into_iter().chain(args.claims.as_deref()).collect();
     refuse_overwriting(&sources, &written)?;
+    let mut drafts =
+        args.scenario.as_deref().map(|file| DraftFile::new(file, &sources)).transpose()?;
     let mut audit = Audit::default();
     if let Some((file, json)) = args.claims.as_deref().zip(as_json) {
         write_as(file, &mut |out| {
             let mut list = List::begin(out, json)?;
-            audit_pages(args, &sources, Some(&mut list), &mut audit)?;
+            audit_pages(args, &sources, Some(&mut list), drafts.as_mut(), &mut audit)?;
             list.end_list()
         })?;
         say_aside(&format!("written: {}", file.display()));
     } else {
-        audit_pages(args, &sources, None, &mut audit)?;
+        audit_pages(args, &sources, None, drafts.as_mut(), &mut audit)?;
     }
     let view = view(args);
     let text = (renderer.render)(&audit, &view);
     args.to.write_text(&text)?;
+    drafts.map(|drafts| drafts.write_drafts()).transpose()?;
     let fails =
         audit.worst().zip(severity(&args.fail_on)).is_some_and(|(worst, bound)| worst <= bound);
     // If nothing was audited at all, nothing was found to be sound.
@@ -192,11 +200,12 @@ fn refuse_overwriting(sources: &[PathBuf], written: &[&Path]) -> Result<()> {
 }
 
 /// Audits the pages of all sources and collects the results in `audit`. Writes the figures of each
-/// page to `list`, if there is one; an error of that is the only one.
+/// page to `list`, if there is one, whose errors are the only ones, and drafts a scenario from it.
 fn audit_pages(
     args: &Args,
     sources: &[PathBuf],
     mut list: Option<&mut List>,
+    mut drafts: Option<&mut DraftFile>,
     audit: &mut Audit,
 ) -> std::io::Result<()> {
     let asked = |id: &str| args.asks(id);
@@ -205,6 +214,7 @@ fn audit_pages(
             Content::Page(page) => match contained(|| audit_by(page, &asked)) {
                 Ok(audited) => {
                     list.as_deref_mut().map(|list| list.page(&audited)).transpose()?;
+                    drafts.iter_mut().for_each(|drafts| drafts.take_page(&audited));
                     audit.documents.push(digest(audited));
                 }
                 Err(why) => refuse(name, why, audit),

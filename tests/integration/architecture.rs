@@ -5,8 +5,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates that take values and give values.
-const VALUES: [&str; 8] =
-    ["units", "histogram", "hardware", "stats", "audit", "analysis", "report", "report-audit"];
+const VALUES: [&str; 9] = [
+    "units",
+    "histogram",
+    "hardware",
+    "stats",
+    "audit",
+    "analysis",
+    "report",
+    "report-audit",
+    "draft",
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -294,6 +294,46 @@ fn pages_stay_as_they_are_and_nothing_audited_is_no_success() {
     rig.expect(1, &["audit", "only.png", &bad]);
 }
 
+#[test]
+fn a_page_becomes_the_draft_of_a_scenario_that_plan_reads() {
+    let rig = Rig::new();
+    let page = page(
+        &rig,
+        "page.md",
+        "# Drives\n\n| | Host | VM (cache=none) |\n|---|---|---|\n| 4k random read IOPS | 20.0k | 15.0k |\n\n\
+         | | MEMCPY |\n|---|---|\n| Host | 7578 MiB/s |\n",
+    );
+    let written = rig.complaint(0, &["audit", &page, "--scenario", "out.toml"]);
+    for words in [
+        "written: out.toml: 2 stacks, 1 load, 2 figures, stacks to fill in: 0; then: iotax plan out.toml",
+        "written: out-machine.toml: 1 stack, 1 load, 1 figure, stacks to fill in: 0",
+    ] {
+        assert!(flat(&written).contains(words), "{written}");
+    }
+    // Only the drive is left to be said, and plan says where.
+    rig.complains(2, &["plan", "out.toml"], &["out.toml:", "path"]);
+    let draft = std::fs::read_to_string(rig.path("out.toml")).unwrap();
+    let disk = rig.path("x.img");
+    let said = format!("[device.disk]\npath = \"{}\"\nsize = \"64MiB\"\n", disk.display());
+    std::fs::write(rig.path("out.toml"), draft.replace("[device.disk]\n", &said)).unwrap();
+    rig.expect(0, &["plan", "out.toml", "--only", "host"]);
+    rig.expect(0, &["plan", "out-machine.toml"]);
+    let draft = std::fs::read_to_string(rig.path("out.toml")).unwrap();
+    assert!(draft.contains("layers = [\"vm(cache=none)\"]"), "{draft}");
+    assert!(draft.contains("printed = [\"20.0k\", \"15.0k\"]"), "{draft}");
+    for (words, why) in [
+        (&["audit", &page, "--scenario", "out.toml"][..], "out.toml: it exists"),
+        (&["audit", &page, "--scenario", "out.json"], "a scenario is a file of .toml"),
+        (&["audit", &page, &page, "--scenario", "new.toml"], "a draft is of one page"),
+        (&["audit", ".", "--scenario", "new.toml"], "a draft is of one page"),
+        (&["audit", &page, "--scenario", "none/new.toml"], "there is no folder none"),
+    ] {
+        rig.complains(2, words, &["--scenario ", why]);
+    }
+    assert_eq!(std::fs::read_to_string(rig.path("out.toml")).unwrap(), draft, "kept");
+    assert!(!rig.path("new.toml").exists());
+}
+
 /// A page of the house, in a real browser too (page.rs): made here, where the other forms are.
 pub fn made(rig: &Rig) -> PathBuf {
     let bad = page(rig, "results/bad.md", LOST_CARRY);

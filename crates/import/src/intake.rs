@@ -264,7 +264,8 @@ fn without_result(pages: &[String], done: &ImportedRun) -> Failed {
         None => String::new(),
     };
     Failed::input(format!(
-        "no result in {}: looked for {}{unread}; hint: name pages with whole outputs of tools",
+        "no result in {}: looked for {}{unread}; hint: name pages with whole outputs of tools; \
+         iotax audit PAGE --scenario new.toml drafts a scenario from tables",
         some_names(pages.iter().map(String::as_str)),
         tried.join(", ")
     ))

@@ -45,6 +45,23 @@ fn option_name(word: &str) -> Option<&str> {
 }
 
 fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
+    let (words, end) = command_words(page, line)?;
+    let mut jobs: Vec<FioJobLine> = Vec::new();
+    visit_jobs(&options(&words), &mut |name, own| {
+        jobs.push(options::settings_from_options(name, line, own));
+    });
+    (!jobs.is_empty()).then(|| ImportedOutputs::single_output(ToolReport::Asked(jobs), end))
+}
+
+/// Calls `add` with the name and all options of each job of the command of fio that begins at a line.
+pub fn visit_command_jobs(page: &AuditedPage, line: usize, add: &mut dyn FnMut(&str, &JobOptions)) {
+    if let Some((words, _)) = command_words(page, line) {
+        visit_jobs(&options(&words), add);
+    }
+}
+
+/// Returns the words of a command after `fio`, and the line after it.
+fn command_words(page: &AuditedPage, line: usize) -> Option<(Vec<&str>, usize)> {
     let (mut words, mut end) = (Vec::new(), line);
     let mut text = Some(after_fio(page.bare_line(line).0)?);
     while let Some(own) =
@@ -54,8 +71,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
         words.extend(own.trim_end_matches('\\').split_whitespace());
         text = own.ends_with('\\').then(|| page.bare_line(end).0);
     }
-    let jobs = jobs(line, &options(&words));
-    (!jobs.is_empty()).then(|| ImportedOutputs::single_output(ToolReport::Asked(jobs), end))
+    Some((words, end))
 }
 
 /// Returns the options of a command: `--key=value`, `-key=value`, `--key value`.
@@ -77,10 +93,10 @@ fn options(words: &[&str]) -> JobOptions {
     options
 }
 
-/// Returns the settings of each job. A `--name` begins a job, which inherits the options of every
-/// earlier `--name=global`. Options before the first name belong to its job. Empty if there are
-/// fewer than two options: that is not a load.
-fn jobs(line: usize, options: &JobOptions) -> Vec<FioJobLine> {
+/// Calls `add` with the name and the options of each job. A `--name` begins a job, which inherits the
+/// options of every earlier `--name=global`. Options before the first name belong to its job. There
+/// is no job if there are fewer than two options: that is not a load.
+fn visit_jobs(options: &JobOptions, add: &mut dyn FnMut(&str, &JobOptions)) {
     let mut jobs: Vec<(&str, JobOptions)> = vec![("", JobOptions::new())];
     for (key, value) in options {
         match jobs.last_mut() {
@@ -91,18 +107,13 @@ fn jobs(line: usize, options: &JobOptions) -> Vec<FioJobLine> {
     }
     jobs.retain(|(name, own)| !name.is_empty() && !own.is_empty());
     if jobs.iter().map(|(_, own)| own.len()).sum::<usize>() < 2 {
-        return Vec::new();
+        return;
     }
-    let (mut global, mut all) = (JobOptions::new(), Vec::new());
+    let mut global = JobOptions::new();
     for (name, own) in jobs {
         match name {
             "global" => global.extend(own),
-            _ => all.push(options::settings_from_options(
-                name,
-                line,
-                &[global.as_slice(), &own].concat(),
-            )),
+            _ => add(name, &[global.as_slice(), &own].concat()),
         }
     }
-    all
 }

@@ -5,7 +5,7 @@
 //! A new importer is one file with a `FORMAT` and one entry in [`ALL`] (JSON: in
 //! [`json_formats::ALL`]).
 
-mod command;
+pub mod command;
 mod context;
 mod cut;
 pub mod dd;

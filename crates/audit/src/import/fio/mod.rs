@@ -3,7 +3,7 @@
 
 pub mod json;
 pub mod num2str;
-pub(crate) mod options;
+pub mod options;
 pub mod settings;
 pub mod snapshots;
 pub mod terse;

@@ -5,7 +5,7 @@ use super::FioJobLine;
 use iotax_units::fio::printed_size;
 
 /// Options as key and value, in order; if a key appears twice, the last one counts.
-pub(crate) type JobOptions = Vec<(String, String)>;
+pub type JobOptions = Vec<(String, String)>;
 
 /// Returns the settings of a job, as far as its options state them.
 pub(crate) fn settings_from_options(name: &str, line: usize, options: &JobOptions) -> FioJobLine {
