@@ -38,6 +38,7 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
         &[
             "against/differences.rs",
             "analysis/src/history.rs",
+            "draft/src/toml_text.rs",
             "report/src/sheet.rs",
             "scenario/check.rs",
             "scenario/toml.rs",
@@ -64,7 +65,11 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
         &["host/src/block.rs", "host/src/facts.rs", "agentless/posix.rs", "drivers/src/zfs/mod.rs"],
     ),
     ("lvm", "the program", &["host/src/probe.rs", "drivers/src/tool.rs"]),
-    ("zfs", "the program, or the module", &["lab/build.rs", "drivers/src/tool.rs"]),
+    (
+        "zfs",
+        "the program, or the module",
+        &["lab/build.rs", "drivers/src/tool.rs", "draft/src/headings.rs"],
+    ),
     ("zfs", "a value that people try", &["layer/fs.rs"]),
     ("linear", "a kind of volume of LVM", &["layer/lvm.rs", "volume/lvm.rs", "op/lvm.rs"]),
     ("linear", "a word of fio", &["scenario/fio.rs"]),
@@ -85,6 +90,7 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
         "a load engine, ours and fio's",
         &["scenario/fio.rs", "scenario/values.rs", "scenario/verify.rs"],
     ),
+    ("vm", "how stacks are named after what pages call a guest", &["draft/src/stacks.rs"]),
     ("rados", "an engine of fio", &["engines/src/fio/client.rs"]),
     ("split", "a policy of fio", &["scenario/values.rs", "engines/src/fio/mod.rs"]),
     ("split", "a kind of bdev of SPDK", &["spdk/look.rs"]),

@@ -42,15 +42,15 @@ pub(super) fn guess_stack(text: &str, kind: DraftKind) -> StackGuess {
     }
     // Options alone do not say what is below.
     let is_told = is_vm != is_host && !rest.contains(char::is_alphanumeric);
-    let vm =
-        if options.is_empty() { "vm".to_owned() } else { format!("vm({})", options.join(",")) };
+    let options = options.join(",");
+    let options = if options.is_empty() { options } else { format!("({options})") };
     let lines = match (kind, is_guest) {
         (DraftKind::Network, _) => vec!["text = \"net:HOST @HOST\"".to_owned()],
         (DraftKind::Machine, false) => vec!["text = \"cpu\"".to_owned()],
         (DraftKind::Machine, true) => vec!["text = \"cpu | vm(vcpus=4,memory=4GiB)\"".to_owned()],
         (DraftKind::Storage, false) => vec!["on = \"disk\"".to_owned()],
         (DraftKind::Storage, true) => {
-            vec!["on = \"disk\"".to_owned(), format!("layers = [\"{vm}\"]")]
+            vec!["on = \"disk\"".to_owned(), format!("layers = [\"vm{options}\"]")]
         }
     };
     // What processors and memory do depends on the size of the guest.
