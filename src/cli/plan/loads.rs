@@ -14,19 +14,26 @@ use iotax_units::{distinct, is_unknown, show_bytes};
 struct LoadRow<'a> {
     name: String,
     jobs: Vec<&'a Job>,
-    engine: Option<Engine>,
+    load: &'a Workload,
 }
 
 /// Heads of the columns, and what each shows of a job.
 type CellOf = fn(&Job, u64) -> String;
 const COLUMNS: &[(&str, CellOf)] = &[
     ("rw", |job, _| job.rw.word().to_owned()),
-    ("bs", |job, _| block_size_word(job.bs)),
+    ("bs", block_cell),
     ("iodepth", |job, _| job.iodepth.to_string()),
     ("numjobs", |job, _| job.numjobs.to_string()),
     ("region", region_word),
     ("rate", |job, _| job.rate_iops.map_or("max".to_owned(), |rate| format!("{rate} IOPS"))),
 ];
+
+/// Returns the block size, or the option of fio that makes it various.
+fn block_cell(job: &Job, _: u64) -> String {
+    let keys = job.fio_options.iter().filter_map(|option| option.split('=').next());
+    let various = keys.into_iter().find(|key| ["bs", "bssplit", "bsrange"].contains(key));
+    various.map_or_else(|| block_size_word(job.bs), |_| "various".to_owned())
+}
 
 /// Returns the loads: a row for each job, one for all points of a sweep. `region` is the number of
 /// bytes that all stacks offer.
@@ -77,7 +84,7 @@ fn rows(scenario: &Scenario) -> Vec<LoadRow<'_>> {
                 _ => format!("{name}: {}", job.name),
             };
             let jobs = points.iter().filter_map(|point| point.jobs.get(at)).collect();
-            rows.push(LoadRow { name, jobs, engine: first.engine });
+            rows.push(LoadRow { name, jobs, load: first });
         }
     }
     rows
@@ -95,7 +102,9 @@ fn region_word(job: &Job, region: u64) -> String {
 
 /// Returns the engine that is expected to issue a load's I/O, and why in a word.
 fn engine_word(row: &LoadRow) -> String {
-    match row.engine {
+    let keys = row.load.fio_keys();
+    match row.load.engine {
+        Some(Engine::Fio) if !keys.is_empty() => format!("fio, for {}", keys.join(", ")),
         Some(Engine::Fio) => "fio (asked)".to_owned(),
         Some(Engine::Native(name)) => format!("{name} (asked)"),
         None if row.jobs.iter().any(|job| job.rw.trims()) => "sync (trims)".to_owned(),

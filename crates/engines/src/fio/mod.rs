@@ -21,8 +21,9 @@ pub use here::{missing, version};
 use crate::load_engine::{EngineError, EngineKind, LoadEngine};
 use here::Here;
 use iotax_facts::Engine;
-use iotax_load::{Iomem, Job, SliceBound, SliceResult, SliceSpec, TargetSpec};
+use iotax_load::{Iomem, Job, SliceBound, SliceResult, SliceSpec, TargetSpec, fio_options};
 use iotax_sys::child::{ANSWERS_WITHIN, ChildEnd, output_of};
+use iotax_units::distinct;
 use iotax_wire::message::slice_limit;
 use report::Report;
 use std::fmt::Write as _;
@@ -211,6 +212,14 @@ impl Fio {
         line("offset", &job.offset);
         line("size", &job.size.unwrap_or_default());
         line("direct", &u8::from(job.direct));
+        if !job.sync.is_none() {
+            line("sync", &job.sync.word());
+        }
+        if let Some(stride) = job.stride {
+            line("zonemode", &"strided");
+            line("zonesize", &stride.zone);
+            line("zoneskip", &stride.skip);
+        }
         line("fsync", &job.fsync);
         line("fdatasync", &job.fdatasync);
         // fio loses its map of finished blocks at the end of each slice.
@@ -255,6 +264,11 @@ impl Fio {
         if let SliceBound::Bytes { bytes } = spec.bound {
             line("io_size", &self.share_of(bytes, job));
         }
+        // A client of a cluster has an ioengine of its own. What comes later counts, as in fio.
+        let client = self.site.cluster_client().is_some();
+        for option in job.fio_options.iter().filter(|it| !client || !it.starts_with("ioengine=")) {
+            text += &format!("{option}\n");
+        }
         text
     }
 
@@ -274,6 +288,14 @@ impl Fio {
             return Ok((name, format!("fio's {name} is a client of the cluster itself{cache}")));
         }
         let ioengines = self.site.ioengines();
+        let named = self.jobs().map(|(_, job)| {
+            job.fio_options.iter().find_map(|option| option.strip_prefix("ioengine="))
+        });
+        if let Some(named) = named.collect::<Option<Vec<_>>>() {
+            let names = distinct(named).join(" and ");
+            let why = format!("the job file has options of fio's; fio's {names}, as it says");
+            return Ok((ioengines.at_depth_one, why));
+        }
         if self.jobs().all(|(_, job)| job.iodepth == 1) {
             let name = ioengines.at_depth_one;
             return Ok((name, format!("{why}; fio's {name} at depth 1")));
@@ -329,7 +351,8 @@ impl Fio {
         let SliceBound::Bytes { bytes } = spec.bound else { return Ok(()) };
         let wanted: u64 =
             self.jobs().map(|(_, job)| u64::from(job.numjobs) * self.share_of(bytes, job)).sum();
-        let short = result.read.bytes + result.write.bytes < wanted && result.errors == 0;
+        let moved = result.read.bytes + result.write.bytes + result.trim.bytes;
+        let short = moved < wanted && result.errors == 0;
         if self.site.ends_by_itself() && short { Err(too_long(limit_of(spec))) } else { Ok(()) }
     }
 }
@@ -440,6 +463,30 @@ pub fn once(job_file: &str, limit: Duration) -> Result<SliceResult, EngineError>
     }
 }
 
+/// Checks that the fio here knows all options of the jobs, without any I/O. Succeeds if no job has
+/// options for fio, or if there is no fio.
+///
+/// # Errors
+/// What fio answers about an option.
+pub fn check_known(jobs: &[Job]) -> Result<(), EngineError> {
+    let mut text = String::new();
+    for job in jobs.iter().filter(|job| !job.fio_options.is_empty()) {
+        fio_options::check(job).map_err(EngineError::Unfit)?;
+        let (size, options) = (job.size.unwrap_or(1 << 30), job.fio_options.join("\n"));
+        let _ = writeln!(text, "[a]\nfilename=/dev/null\nsize={size}\nrw={}\n{options}", job.rw.word());
+    }
+    if text.is_empty() {
+        return Ok(());
+    }
+    let options = ["--parse-only".to_owned(), "-".to_owned()];
+    match Here::default().run_fio(&options, &text, ANSWERS_WITHIN) {
+        Err(EngineError::Missing(_)) => Ok(()),
+        Err(error) => Err(error),
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(fio_failed(&output)),
+    }
+}
+
 /// Returns how long the fio of a slice may run. The time includes its start, its end and a device
 /// that drains slowly.
 fn limit_of(spec: &SliceSpec) -> Duration {
@@ -495,7 +542,8 @@ fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, Engine
             "job \"{name}\" writes, and writing to {path} was not permitted"
         )));
     }
-    if job.rw.trims() {
+    fio_options::check(job).map_err(EngineError::Unfit)?;
+    if job.rw.trims() && job.fio_options.is_empty() {
         return Err(EngineError::Unfit(format!(
             "job \"{name}\" trims, which fio is not asked to here; hint: engine sync"
         )));

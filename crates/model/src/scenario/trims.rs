@@ -28,7 +28,9 @@ pub(super) fn check_trim_run(
 ) -> Result<Vec<String>, Fault> {
     let jobs = || workloads.iter().flat_map(|workload| &workload.jobs);
     let Some(trims) = jobs().find(|job| job.rw.trims()) else { return Ok(Vec::new()) };
-    if let Some(other) = jobs().find(|job| !job.rw.trims()) {
+    // What fio runs at once, the user has put together; no other load follows it.
+    let alone = workloads.len() == 1 && !trims.fio_options.is_empty();
+    if let Some(other) = jobs().find(|job| !job.rw.trims() && !alone) {
         let why = format!(
             "job \"{}\" trims what \"{}\" ({}) is on: what was trimmed is read without reaching a drive, and written as if for the first time",
             trims.name,
@@ -60,7 +62,7 @@ fn on_stack(stack: &Stack, job: &Job) -> Result<(), Fault> {
             hint,
         ))
     };
-    if stack.medium.agent() == LoadIssuer::Fio {
+    if stack.medium.agent() == LoadIssuer::Fio && job.fio_options.is_empty() {
         return refuse(
             "the fio of agent=fio".into(),
             "leave out agent=fio: the agent of iotax trims",
@@ -69,7 +71,8 @@ fn on_stack(stack: &Stack, job: &Job) -> Result<(), Fault> {
     let named = |layer: &&crate::stack::LayerSpec| {
         let word = layer.option("name").filter(|_| layer.has_role(LayerRole::Generator));
         word.is_some_and(|word| {
-            super::values::parse_engine(word).is_ok_and(|engine| !by_engine(engine))
+            super::values::parse_engine(word)
+                .is_ok_and(|engine| !by_engine(engine) && job.fio_options.is_empty())
         })
     };
     match stack.layers.iter().find(named).and_then(|layer| layer.option("name")) {
