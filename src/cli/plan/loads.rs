@@ -3,9 +3,7 @@
 use super::View;
 use super::brief::label;
 use iotax_load::Job;
-use iotax_model::scenario::{
-    Engine, Scenario, Workload, block_size_word, detail_words, order_words,
-};
+use iotax_model::scenario::{Engine, Scenario, Workload, block_word, detail_words, order_words};
 use iotax_report::table::{LeftOut, TextTable};
 use iotax_units::harmless::escape_line;
 use iotax_units::{distinct, is_unknown, show_bytes};
@@ -21,19 +19,12 @@ struct LoadRow<'a> {
 type CellOf = fn(&Job, u64) -> String;
 const COLUMNS: &[(&str, CellOf)] = &[
     ("rw", |job, _| job.rw.word().to_owned()),
-    ("bs", block_cell),
+    ("bs", |job, _| block_word(job)),
     ("iodepth", |job, _| job.iodepth.to_string()),
     ("numjobs", |job, _| job.numjobs.to_string()),
     ("region", region_word),
     ("rate", |job, _| job.rate_iops.map_or("max".to_owned(), |rate| format!("{rate} IOPS"))),
 ];
-
-/// Returns the block size, or the option of fio that makes it various.
-fn block_cell(job: &Job, _: u64) -> String {
-    let keys = job.fio_options.iter().filter_map(|option| option.split('=').next());
-    let various = keys.into_iter().find(|key| ["bs", "bssplit", "bsrange"].contains(key));
-    various.map_or_else(|| block_size_word(job.bs), |_| "various".to_owned())
-}
 
 /// Returns the loads: a row for each job, one for all points of a sweep. `region` is the number of
 /// bytes that all stacks offer.
@@ -218,5 +209,24 @@ mod tests {
         let of_job = shown(&[file, job.path().to_str().unwrap()], &[]);
         let sweep = shown(&[file], &[("rw", "randread"), ("iodepth", "1,4"), ("bs", "[4k,64k]")]);
         insta::assert_snapshot!([of_job, sweep].join("\n"));
+    }
+
+    #[test]
+    fn a_load_of_fio_says_for_which_keys() {
+        let mut job = tempfile::Builder::new().suffix(".fio").tempfile().unwrap();
+        let text = "[global]\nioengine=libaio\ndirect=1\niodepth=4\n[a]\nrw=randrw\nbssplit=4k/60:64k/40\n\
+                    thinktime=5\n[b]\nstonewall\nrw=write\nsync=1\n";
+        std::io::Write::write_all(&mut job, text.as_bytes()).unwrap();
+        let text = shown(&["file:/srv/x.img,size=1GiB", job.path().to_str().unwrap()], &[]);
+        for words in [
+            "mixed-size",
+            "engine fio, for bssplit, thinktime: a",
+            "engine uring (depth): b",
+            "O_SYNC",
+            "bssplit=4k/60:64k/40 (line 7): by the installed fio, since iotax issues blocks of one",
+        ] {
+            let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(joined.contains(words), "{words}: {text}");
+        }
     }
 }

@@ -473,7 +473,8 @@ pub fn check_known(jobs: &[Job]) -> Result<(), EngineError> {
     for job in jobs.iter().filter(|job| !job.fio_options.is_empty()) {
         fio_options::check(job).map_err(EngineError::Unfit)?;
         let (size, options) = (job.size.unwrap_or(1 << 30), job.fio_options.join("\n"));
-        let _ = writeln!(text, "[a]\nfilename=/dev/null\nsize={size}\nrw={}\n{options}", job.rw.word());
+        let _ =
+            writeln!(text, "[a]\nfilename=/dev/null\nsize={size}\nrw={}\n{options}", job.rw.word());
     }
     if text.is_empty() {
         return Ok(());

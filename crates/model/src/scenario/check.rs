@@ -17,8 +17,9 @@ use super::values::{Dialect, parse_engine, parse_extent};
 use super::verify;
 use super::words::JobWords;
 use super::{
-    Consent, DurabilitySpec, Engine, Scenario, Workload, by_fio, durability, grammar, jobfile, measure,
-    names, operator, probes, profile, published, remote, slo, states, sweep, table_wires, toml,
+    Consent, DurabilitySpec, Engine, Scenario, Workload, by_fio, durability, grammar, jobfile,
+    measure, names, operator, probes, profile, published, remote, slo, states, sweep, table_wires,
+    toml,
 };
 use crate::stack::LayerRole;
 use crate::stack::{Medium, Stack};

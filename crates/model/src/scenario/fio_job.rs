@@ -160,10 +160,8 @@ impl FioJob {
         self.draft.job.continue_on_error |=
             self.has_wish("continue_on_error") || self.has_wish("ignore_error");
         self.draft.job.fio_options = options;
-        self.draft.fio_origin = self
-            .wishes
-            .first()
-            .map(|wish| (wish.pair.written.clone(), wish.pair.origin.clone()));
+        self.draft.fio_origin =
+            self.wishes.first().map(|wish| (wish.pair.written.clone(), wish.pair.origin.clone()));
         self.draft
     }
 }
@@ -229,6 +227,7 @@ impl<'a> SectionReader<'a> {
             "filesize" => self.filesize = Some(pair.clone()),
             "rate" => self.rate = Some(pair.clone()),
             "kb_base" if matches!(pair.required_value()?, "1000" | "1024") => {}
+            "kb_base" => return Err(pair.error(Fault::new("is neither 1000 nor 1024"))),
             "rw" if pair.required_value()?.contains(':') => {
                 let base = pair.required_value()?.split(':').next().unwrap_or_default();
                 self.set_word(key, base, pair);
@@ -396,7 +395,10 @@ impl<'a> SectionReader<'a> {
         let mode = mode.and_then(|pair| pair.value.as_deref());
         let strided = mode == Some("strided") || mode.is_none() && zone.is_some();
         let whole = zone.filter(|zone| *zone > 0 && zone % job.bs == 0 && skip % job.bs == 0);
-        let ours = strided && !job.rw.random() && self.has_one_size() && range.is_none_or(|range| Some(range) == zone);
+        let ours = strided
+            && !job.rw.random()
+            && self.has_one_size()
+            && range.is_none_or(|range| Some(range) == zone);
         let none = matches!(mode, None | Some("none")) && !strided;
         match whole.filter(|_| ours) {
             Some(zone) => job.stride = Some(Stride { zone, skip }),
@@ -524,9 +526,8 @@ impl FioEngine {
             other if IOENGINES.contains(&other) => Ok(FioEngine::Other),
             other => {
                 let Fault { hint, .. } = Fault::unknown("ioengine", other, IOENGINES);
-                let why = format!(
-                    "\"{other}\" needs more than the file or device that a stack offers"
-                );
+                let why =
+                    format!("\"{other}\" needs more than the file or device that a stack offers");
                 Err(pair.error(Fault { why, hint }))
             }
         }

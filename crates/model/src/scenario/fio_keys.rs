@@ -4,7 +4,9 @@
 
 use super::error::Fault;
 use super::fio::{Pair, Pairs};
-use super::jobfile::{COMMANDS, CPU, Noted, OFFSETS, REPLAY, REPORTS, Shaping, TARGET, TIMING, VERIFY};
+use super::jobfile::{
+    COMMANDS, CPU, Noted, OFFSETS, REPLAY, REPORTS, Shaping, TARGET, TIMING, VERIFY,
+};
 use super::words::{canonical, known_words};
 use iotax_load::fio_options;
 
@@ -31,15 +33,8 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// Keys that the reader of job files honours by itself.
-pub(super) const OWN: &[&str] = &[
-    "stonewall",
-    "wait_for",
-    "name",
-    "include",
-    "cpumask",
-    "zero_buffers",
-    "filesize",
-];
+pub(super) const OWN: &[&str] =
+    &["stonewall", "wait_for", "name", "include", "cpumask", "zero_buffers", "filesize"];
 
 /// Returns fio's own name of a key; `"?"` for one that is in no table.
 pub(super) fn canonical_key(key: &str) -> &'static str {
@@ -199,7 +194,10 @@ pub(super) const NOTED: &[Noted] = &[
     ("rate_iops_min", ENDS),
     ("rate_cycle", ENDS),
     ("max_latency", ENDS),
-    ("io_submit_mode", "a load with a rate is an open loop: latency counts from the intended start"),
+    (
+        "io_submit_mode",
+        "a load with a rate is an open loop: latency counts from the intended start",
+    ),
     ("iomem_align", "the memory of iotax is aligned to pages"),
     ("steadystate_check_interval", TIMING),
     ("ramp_size", TIMING),

@@ -1,7 +1,11 @@
 //! Tests of job files, compared with the real fio if it is installed.
 
+use super::super::Engine;
 use super::super::draft::Targets;
+use super::super::fio_keys::{NOTED, OWN, REFUSED, known_keys};
+use super::super::words::known_words;
 use super::*;
+use iotax_load::EngineName;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::Command;
@@ -91,6 +95,100 @@ fn flags_alone_and_with_a_value() {
     assert_eq!(file.drafts[2].jobs[0].job.iodepth, 8);
 }
 
+/// Returns what becomes of a job file: `native`, `fio: KEYS`, or `refused: KEYS`.
+fn fate(path: &std::path::Path) -> String {
+    let file = match read_fio_job(path) {
+        Ok(file) => file,
+        Err(error) => {
+            let text = error.to_string();
+            let keys =
+                text.lines().filter_map(|line| line.split("key \"").nth(1)?.split('"').next());
+            return format!("refused: {}", keys.collect::<Vec<_>>().join(", "));
+        }
+    };
+    let targets = Targets { smallest: Some(1 << 30), all_declared: true };
+    let loads: Vec<_> =
+        file.drafts.iter().map(|draft| draft.workload_on(targets).unwrap()).collect();
+    for load in &loads {
+        let keys = load.fio_keys();
+        assert_eq!(load.engine == Some(Engine::Fio), !keys.is_empty(), "{}", path.display());
+        for job in &load.jobs {
+            iotax_load::fio_options::check(job).unwrap();
+        }
+    }
+    match loads.iter().flat_map(|load| load.fio_keys()).collect::<Vec<_>>().as_slice() {
+        [] => "native".to_owned(),
+        keys => format!("fio: {}", keys.join(", ")),
+    }
+}
+
+#[test]
+fn every_job_file_as_people_write_them_has_the_fate_that_it_names() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/jobs");
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut taken = 0;
+    let mut refused = 0;
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let named = text.lines().next().unwrap().trim_start_matches("; ").to_owned();
+        assert_eq!(fate(&path), named, "{}", path.display());
+        if named.starts_with("refused") { refused += 1 } else { taken += 1 }
+    }
+    assert_eq!((taken, refused), (27, 3));
+}
+
+#[test]
+fn the_page_names_every_key() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/job-files.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario-format.md");
+    let pages = page + &std::fs::read_to_string(scenario).unwrap();
+    for pair in known_keys().into_iter().filter(|key| canonical_key(key) == *key) {
+        assert!(pages.contains(&format!("`{pair}")), "{pair}");
+    }
+}
+
+#[test]
+fn all_refusals_are_reported_at_once_and_each_once() {
+    let text =
+        "[global]\nfrobnicate=1\nbs=0\n[a]\nrw=read\niodepth=0\n[b]\nbs=${NOPE}\n[c]\nwait_for=z\n";
+    let error = read_text(text, &[]).unwrap_err();
+    let lines: Vec<_> = error.lines().map(|line| line.split(':').nth(1).unwrap()).collect();
+    assert_eq!(lines, ["8", "2", "3", "6", "10"], "{error}");
+    assert_eq!(error.matches("frobnicate").count(), 1, "{error}");
+}
+
+#[test]
+fn the_rates_and_regions_of_native_keys() {
+    let job = |text: &str| {
+        let file = read_text(&format!("[a]\n{text}\n"), &[]).unwrap();
+        file.drafts[0].workload_on(Targets::default()).unwrap().jobs[0].clone()
+    };
+    let rate = |text| job(text).rate_iops;
+    assert_eq!(rate("rw=randread\nrate=4m"), Some(1024));
+    assert_eq!(rate("rw=write\nrate=1m,8m\nbs=8k"), Some(1024));
+    assert_eq!(rate("rw=write\nrate=1000"), None, "by fio");
+    assert_eq!(job("rw=read\nsize=1g\nfilesize=8m\nnrfiles=2").size, Some(16 << 20));
+    assert_eq!(job("rw=read\nkb_base=1000\nsize=8MiB\nbs=4KiB").size, Some(8 << 20));
+    assert_eq!(job("rw=read\nkb_base=1000\nsize=8m").size, Some(8_000_000));
+    let zoned = job("rw=randwrite\nbs=64k\nzonemode=zbd\nzonesize=1m\nsize=8z\noffset=2z");
+    assert_eq!((zoned.offset, zoned.size), (2 << 20, Some(8 << 20)));
+    let strided = job("rw=read\nzonemode=strided\nzonesize=1m\nzoneskip=3m");
+    assert_eq!(strided.stride, Some(iotax_load::Stride { zone: 1 << 20, skip: 3 << 20 }));
+    assert_eq!(job("rw=write\nsync=dsync").sync, iotax_load::WriteSync::Dsync);
+    assert_eq!(job("rw=read\ncpumask=5").cpus_allowed, [0, 2]);
+}
+
+#[test]
+fn another_engine_by_name_cannot_replace_fio() {
+    let mut draft = read_text("[a]\nthinktime=9\n", &[]).unwrap().drafts.remove(0);
+    draft.engine = Some(Engine::Native(EngineName::Uring));
+    let error = draft.workload_on(Targets::default()).unwrap_err().to_string();
+    assert!(error.contains("jobs.fio:2") && error.contains("thinktime"), "{error}");
+    draft.engine = None;
+    assert_eq!(draft.workload_on(Targets::default()).unwrap().engine, Some(Engine::Fio));
+}
+
 #[test]
 fn harmless_values_of_shaping_keys_pass() {
     let text = "[a]\nthinktime=0\nverify=0\nzonemode=none\nrandom_distribution=random\niodepth_batch=1\nsync=0\n";
@@ -109,19 +207,14 @@ const BAD: &[&str] = &[
     "[a]\nfrobnicate=1\n",
     "[a]\n  RW=read\n",
     "[a]\nrw=bogus\n",
-    "[a]\nrw=randrw:8\n",
-    "[a]\nrw=trimwrite\nbs=4k,4k,8k\n",
-    "[a]\nrw=write\ntrim_percentage=10\n",
     "[a]\nrw=\n",
     "[a]\nbs\n",
     "[a]\nbs=0\n",
     "[a]\nbs=4x\n",
     "[a]\nbs=1.5k\n",
-    "[a]\nrw=randrw\nbs=4k,8k\n",
     "[a]\nbs=4k-8k\n",
     "[a]\nbs=${NOPE}\n",
     "[a]\nbs=${NOPE\n",
-    "[a]\nbssplit=4k/50:8k/50\n",
     "[a]\ndirect\n",
     "[a]\ndirect=true\n",
     "[a]\ndirect=1\nbs=1000\n",
@@ -133,29 +226,24 @@ const BAD: &[&str] = &[
     "[a]\npercentage_random=-1\n",
     "[a]\nbuffer_compress_percentage=101\n",
     "[a]\ndedupe_percentage=101\n",
-    "[a]\ndedupe_percentage=30\ndedupe_mode=working_set\n",
-    "[a]\nioengine=mmap\n",
     "[a]\nioengine=null\n[b]\nioengine=libaio\n",
-    "[a]\nioengine=posixaio\n[b]\nioengine=libaio\n",
-    "[a]\nzonemode=zbd\n",
-    "[a]\nrw=randrw\ncontinue_on_error=read\n",
-    "[a]\ncontinue_on_error=verify\n",
     "[a]\nprioclass=idle\n",
     "[a]\nprio=8\n",
     "[a]\ncpus_allowed=0-\n",
     "[a]\ncpus_allowed=0\ncpus_allowed_policy=each\n",
-    "[a]\ncpumask=3\n",
-    "[a]\nrw=randread\nrandom_distribution=normal:10\n",
-    "[a]\nrw=randread\nrandom_distribution=zipf:1.2:0.5\n",
     "[a]\nrw=randread\nrandom_distribution=zipf:0\n",
-    "[a]\nrw=write\nverify=pattern\n",
     "[a]\nrw=write\nverify=crc32d\n",
-    "[a]\nrw=write\nverify=crc32c\nverify_pattern=0xdead\n",
-    "[a]\nrw=write\nverify=crc32c\ndo_verify=0\n",
-    "[a]\nthinktime=1000\n",
-    "[a]\nrate=1m\n",
     "[a]\nexec_prerun=rm -rf /\n",
-    "[a]\nzero_buffers\n",
+    "[a]\nioengine=cpuio\n",
+    "[a]\nrate=fast\n",
+    "[a]\nfilesize=1m-2m\n",
+    "[a]\nsize=8z\n",
+    "[a]\ncpumask=0\n",
+    "[a]\nkb_base=7\n",
+    "[a]\nbssplit=$pagesize/50\n",
+    "[a]\nfile_append=1\n",
+    "[a]\nfsync_on_close=1\n",
+    "[b]\nwait_for=c\n[c]\n",
     "[a]\ngroup_reporting=1\nstonewall=maybe\n",
     "[a]\ninclude nope.fio\n",
     "[a]\ninclude jobs.fio\n",
@@ -170,7 +258,7 @@ fn refused_job_files() {
         ("ring-a.fio", "include ring-b.fio\n"),
         ("ring-b.fio", "include ring-a.fio\n"),
         ("section.fio", "[b]\n"),
-        ("bad.fio", "bs=4k\n\nzonemode=zbd\n"),
+        ("bad.fio", "bs=4k\n\nread_iolog=x\n"),
     ];
     let mut table = String::new();
     for text in BAD {
@@ -345,8 +433,9 @@ fn posixaio_is_itself() {
 #[test]
 fn tables_are_sound() {
     let mut seen = BTreeSet::new();
-    for key in UNUSED.keys().chain(known_words()) {
-        assert!(seen.insert(key), "\"{key}\" stands in two tables");
+    let tables = NOTED.iter().map(|(key, _)| *key).chain(REFUSED.iter().map(|(key, ..)| *key));
+    for key in tables.chain(known_words()).chain(OWN.iter().copied()) {
+        assert!(seen.insert(key), "\"{key}\" is in two tables");
     }
 }
 

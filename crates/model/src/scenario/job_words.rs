@@ -32,7 +32,7 @@ pub(super) fn subject(job: &Job, swept: &[&str]) -> String {
         _ => format!("{order} reads"),
     };
     let said = |word: &str, text: String| if swept.contains(&word) { String::new() } else { text };
-    let bs = said("bs", format!("{} ", block_size_word(job.bs)));
+    let bs = said("bs", format!("{} ", block_word(job)));
     let depth = said("iodepth", format!(" at iodepth {}", job.iodepth));
     let jobs = match job.numjobs {
         1 => String::new(),
@@ -91,7 +91,8 @@ fn sync_words(job: &Job) -> String {
 /// Describes zones: `, 256 MiB of every 2.25 GiB`.
 fn stride_words(job: &Job) -> String {
     let every = |stride: Stride| units::show_bytes(stride.zone.saturating_add(stride.skip));
-    let words = job.stride.map(|it| format!(", {} of every {}", units::show_bytes(it.zone), every(it)));
+    let words =
+        job.stride.map(|it| format!(", {} of every {}", units::show_bytes(it.zone), every(it)));
     words.unwrap_or_default()
 }
 
@@ -134,6 +135,15 @@ pub(super) fn list_word(numbers: &[u32]) -> String {
     runs.map(run).collect::<Vec<_>>().join(",")
 }
 
+/// Describes the block size of a job: `4k`, or `mixed-size` if an option of fio's has several.
+pub fn block_word(job: &Job) -> String {
+    let mut keys = job.fio_options.iter().filter_map(|option| option.split('=').next());
+    match keys.any(|key| ["bs", "bssplit", "bsrange"].contains(&key)) {
+        true => "mixed-size".to_owned(),
+        false => block_size_word(job.bs),
+    }
+}
+
 /// Formats a block size in fio's short form: 4096 is `4k`, 1 MiB is `1M`.
 pub fn block_size_word(bytes: u64) -> String {
     match bytes {
@@ -161,7 +171,10 @@ mod tests {
                 Job { stride: Some(Stride { zone: 1 << 20, skip: 3 << 20 }), ..plain.clone() },
                 ", 1 MiB of every 4 MiB",
             ),
-            (Job { fio_options: vec!["thinktime=9".into()], ..plain.clone() }, ", fio's thinktime=9"),
+            (
+                Job { fio_options: vec!["thinktime=9".into()], ..plain.clone() },
+                ", fio's thinktime=9",
+            ),
             (Job { dedupe_percentage: 30, ..plain.clone() }, ", 30 % duplicates"),
             (
                 Job { offset_increment: 1 << 30, ..plain.clone() },

@@ -110,7 +110,7 @@ pub(super) const COMMANDS: &str = "iotax runs no command of a job file";
 pub(super) fn unknown_key(key: &str, known: &[&str]) -> Fault {
     let hint = match nearest(key, known) {
         Some(near) => format!("did you mean \"{near}\"?"),
-        None => "keys that are honoured or noted are listed in docs/scenario-format.md".to_owned(),
+        None => "docs/job-files.md lists all keys".to_owned(),
     };
     Fault::hint("unknown key of a fio job", hint)
 }

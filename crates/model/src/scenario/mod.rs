@@ -51,7 +51,7 @@ use error::COMMAND_LINE;
 pub use error::InputError;
 pub use iotax_facts::place::is_of_the_kernel;
 use job_words::subject as job_subject;
-pub use job_words::{block_size_word, detail_words, order_words, rate_words};
+pub use job_words::{block_size_word, block_word, detail_words, order_words, rate_words};
 pub use limits::LimitSearch;
 pub use names::last_layer_name;
 pub use operator::Operator;
@@ -231,7 +231,8 @@ impl Workload {
     /// Returns the keys of a job file for which the installed fio runs this load; empty if none do.
     pub fn fio_keys(&self) -> Vec<&str> {
         let options = self.jobs.iter().flat_map(|job| &job.fio_options);
-        let keys = distinct(options.map(|text| text.split('=').next().unwrap_or_default()));
+        let keys =
+            iotax_units::distinct(options.map(|text| text.split('=').next().unwrap_or_default()));
         let beside = ["ioengine", "kb_base", "do_verify"];
         let only: Vec<&str> = keys.iter().copied().filter(|key| !beside.contains(key)).collect();
         if only.is_empty() { keys.into_iter().take(1).collect() } else { only }
