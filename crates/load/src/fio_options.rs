@@ -28,7 +28,7 @@ const fn option(
 const BLOCKS: &str = "iotax issues blocks of one size";
 const BATCHES: &str = "iotax issues and reaps I/Os one by one";
 const CACHE: &str = "it changes what the page cache holds";
-const ZONES: &str = "iotax has no zones of this kind";
+const ZONES: &str = "iotax has no zones or regions of this kind";
 const PACE: &str = "iotax has no pace of this kind";
 const DATA: &str = "iotax has no write data of this kind";
 const STAMP: &str = "iotax has one kind of stamp";
@@ -101,6 +101,14 @@ pub const ALL: &[FioOption] = &[
     option("cmdprio_bssplit", &[], PRIORITY),
     option("fadvise_hint", &[], CACHE),
     option("pre_read", &["0"], CACHE),
+    option("sprandom", &["0"], ZONES),
+    option("spr_op", &[], ZONES),
+    option("spr_cs", &[], ZONES),
+    option("spr_num_regions", &[], ZONES),
+    option("random_sequence_stride", &[], "iotax draws random, zipf and pareto"),
+    option("thinkcycles", &["0"], PACE),
+    option("fdp", &["0"], SYSTEM_CALLS),
+    option("fdp_pli", &[], SYSTEM_CALLS),
     option("iomem", &[], "iotax has no memory of this kind"),
     option("buffer_pattern", &[], DATA),
     option("buffer_compress_chunk", &[], DATA),
@@ -114,7 +122,6 @@ pub const ALL: &[FioOption] = &[
     option("verify_interval", &[], STAMP),
     option("verify_offset", &["0"], STAMP),
     option("verify_header_seed", &["1"], STAMP),
-    option("verify_write_sequence", &["1"], STAMP),
     option("verify_backlog", &["0"], "iotax reads back at the end"),
     option("verify_backlog_batch", &["0"], "iotax reads back at the end"),
     option("experimental_verify", &["0"], STAMP),

@@ -11,10 +11,12 @@
 //! under 1.6 %. fio's last bucket ends at 17.2 s. Refuses jobs that fio would answer by making or
 //! growing a file, and held-back completions.
 
+mod checks;
 mod client;
 mod here;
 mod report;
 
+pub use checks::{check_known, has_ioengine};
 pub use client::{Client, ENDING, PoolPart};
 pub use here::{missing, version};
 
@@ -22,7 +24,7 @@ use crate::load_engine::{EngineError, EngineKind, LoadEngine};
 use here::Here;
 use iotax_facts::Engine;
 use iotax_load::{Iomem, Job, SliceBound, SliceResult, SliceSpec, TargetSpec, fio_options};
-use iotax_sys::child::{ANSWERS_WITHIN, ChildEnd, output_of};
+use iotax_sys::child::ChildEnd;
 use iotax_units::distinct;
 use iotax_wire::message::slice_limit;
 use report::Report;
@@ -437,20 +439,6 @@ pub fn fill(client: &Client) -> Result<(), EngineError> {
     }
 }
 
-/// Checks that the fio here has an ioengine for Ceph, `rados` or `rbd`: some distributions build it
-/// without these.
-///
-/// # Errors
-/// A sentence that fio is not installed or lacks the ioengine.
-pub fn has_ioengine(name: &str) -> Result<(), String> {
-    let mut fio = std::process::Command::new("fio");
-    match output_of(fio.arg(format!("--enghelp={name}")), ANSWERS_WITHIN) {
-        Ok(said) if String::from_utf8_lossy(&said.stdout).contains("pool") => Ok(()),
-        Ok(_) => Err(format!("the fio here has no engine {name}")),
-        Err(_) => Err("fio is not installed".to_owned()),
-    }
-}
-
 /// Runs the installed fio once with a job file, read-only, to compare load generators.
 ///
 /// # Errors
@@ -460,31 +448,6 @@ pub fn once(job_file: &str, limit: Duration) -> Result<SliceResult, EngineError>
     match report::parse(&String::from_utf8_lossy(&output.stdout)) {
         Ok(report) if output.status.success() => report::convert(&report),
         _ => Err(fio_failed(&output)),
-    }
-}
-
-/// Checks that the fio here knows all options of the jobs, without any I/O. Succeeds if no job has
-/// options for fio, or if there is no fio.
-///
-/// # Errors
-/// What fio answers about an option.
-pub fn check_known(jobs: &[Job]) -> Result<(), EngineError> {
-    let mut text = String::new();
-    for job in jobs.iter().filter(|job| !job.fio_options.is_empty()) {
-        fio_options::check(job).map_err(EngineError::Unfit)?;
-        let (size, options) = (job.size.unwrap_or(1 << 30), job.fio_options.join("\n"));
-        let _ =
-            writeln!(text, "[a]\nfilename=/dev/null\nsize={size}\nrw={}\n{options}", job.rw.word());
-    }
-    if text.is_empty() {
-        return Ok(());
-    }
-    let options = ["--parse-only".to_owned(), "-".to_owned()];
-    match Here::default().run_fio(&options, &text, ANSWERS_WITHIN) {
-        Err(EngineError::Missing(_)) => Ok(()),
-        Err(error) => Err(error),
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(fio_failed(&output)),
     }
 }
 

@@ -6,6 +6,7 @@
 use super::error::{Fault, InputError, Origin};
 use super::fio_job::{FioJob, JobGroup};
 use super::fio_keys::{canonical_key, merged};
+use super::fio_section::read_section;
 use super::jobfile::{JobFile, Notes, Open};
 use iotax_units::fio;
 use std::path::Path;
@@ -218,7 +219,7 @@ impl JobFileReader {
         }
         let pairs = merged(self.global.iter().cloned().chain(section.pairs));
         let section = FioSection { pairs, ..section };
-        let job = FioJob::from_section(&section, &mut self.notes, &mut self.faults);
+        let job = read_section(&section, &mut self.notes, &mut self.faults);
         let Some(job) = job else { return };
         match self.level(&job) {
             Ok(level) if level < self.groups.len() => self.groups[level].jobs.push(job),
@@ -277,3 +278,7 @@ impl Pair {
 #[cfg(test)]
 #[path = "fio_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "fio_key_tests.rs"]
+mod key_tests;

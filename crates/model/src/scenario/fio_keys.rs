@@ -204,6 +204,7 @@ pub(super) const NOTED: &[Noted] = &[
     ("log_window_value", REPORTS),
     ("log_issue_time", REPORTS),
     ("job_start_clock_id", REPORTS),
+    ("verify_write_sequence", "iotax checks that the last write of a block is there"),
     ("verify_state_load", "what is verified is read back by the run that wrote it"),
     ("verify_state_save", "what is verified is read back by the run that wrote it"),
 ];

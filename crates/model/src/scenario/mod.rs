@@ -14,6 +14,7 @@ pub mod error;
 pub mod fio;
 mod fio_job;
 mod fio_keys;
+mod fio_section;
 pub mod grammar;
 mod job_words;
 pub mod jobfile;
