@@ -46,6 +46,8 @@ pub(super) static KIND: EngineKind = EngineKind {
 
 /// Rate in bytes per second below which the filling of a new target counts as hanging.
 const SLOWEST_FILL: u64 = 1_000_000;
+/// Time after which fio ends a slice of bytes of a job with options of its own.
+const LONGEST_PACED: Duration = Duration::from_secs(10);
 /// Time limit of a trial read. fio starts in a third of a second, so one that takes longer hangs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(20);
 /// Time before the host gives up a place at which fio is ended, so that no fio writes on after a
@@ -184,6 +186,10 @@ impl Fio {
             }
             SliceBound::Bytes { .. } if self.site.ends_by_itself() => {
                 line("runtime", &format_args!("{}s", limit_of(spec).as_secs()));
+            }
+            // A pace that only fio keeps may take any time for the bytes of a slice.
+            SliceBound::Bytes { .. } if self.jobs().any(|(_, job)| !job.fio_options.is_empty()) => {
+                line("runtime", &format_args!("{}s", LONGEST_PACED.as_secs()));
             }
             SliceBound::Bytes { .. } => {}
         }

@@ -360,7 +360,8 @@ fn needs_fio(key: &str, value: &str, rw: Rw) -> bool {
             parts.len() <= 3 && one != other && one.and(other).is_some()
         }
         "random_distribution" => {
-            ["zoned", "zoned_abs", "normal", "sequence"].contains(&value.split(':').next().unwrap_or_default())
+            ["zoned", "zoned_abs", "normal", "sequence"]
+                .contains(&value.split(':').next().unwrap_or_default())
                 || value.matches(':').count() == 2
         }
         "iomem" => matches!(value, "shm" | "shmhuge"),
