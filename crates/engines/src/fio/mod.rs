@@ -190,6 +190,8 @@ impl Fio {
             // A pace that only fio keeps may take any time for the bytes of a slice.
             SliceBound::Bytes { .. } if self.jobs().any(|(_, job)| !job.fio_options.is_empty()) => {
                 line("runtime", &format_args!("{}s", LONGEST_PACED.as_secs()));
+                // Jobs that keep a proportion end together, with the first that has its bytes.
+                line("exitall", &1);
             }
             SliceBound::Bytes { .. } => {}
         }
