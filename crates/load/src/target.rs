@@ -157,7 +157,8 @@ impl LoadTarget {
         let direct = if job.direct { OFlags::DIRECT } else { OFlags::empty() };
         let sync = match job.sync {
             WriteSync::None => OFlags::empty(),
-            WriteSync::Dsync => OFlags::DSYNC,
+            // The constant of rustix for O_DSYNC is O_SYNC on Linux.
+            WriteSync::Dsync => OFlags::from_bits_retain(libc::O_DSYNC as u32),
             WriteSync::Sync => OFlags::SYNC,
         };
         let flags = access | direct | sync | OFlags::CLOEXEC;
