@@ -114,12 +114,12 @@ fn of_a_scenario_names_file_line_and_key() {
 fn of_a_job_file_names_file_line_and_key() {
     let rig = Rig::new();
     let path = rig.path("j.fio");
-    std::fs::write(&path, "[global]\nbs=4k\n[a]\nrw=randread\nzonemode=zbd\n").unwrap();
+    std::fs::write(&path, "[global]\nbs=4k\n[a]\nrw=randread\nread_iolog=x\ngid=0\n").unwrap();
     complains(
         &rig,
         2,
         &["run", path.to_str().unwrap(), &rig.file("x.img", 64)],
-        &["j.fio:5", "zonemode"],
+        &["j.fio:5", "read_iolog", "j.fio:6", "gid"],
     );
 }
 

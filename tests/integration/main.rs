@@ -18,6 +18,7 @@ mod guests;
 mod hostile;
 mod images;
 mod import;
+mod jobs;
 mod lab;
 mod lab_guard;
 mod lab_kills;

@@ -125,6 +125,13 @@ pub struct Job {
     pub end_fsync: bool,
     /// True if the target is opened with O_DIRECT.
     pub direct: bool,
+    /// Durability of each write when it returns (fio's `sync`).
+    #[serde(default, skip_serializing_if = "WriteSync::is_none")]
+    pub sync: WriteSync,
+    /// Parts of the region that a sequential job leaves out (fio's `zonemode=strided`); `None`
+    /// means none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stride: Option<Stride>,
     /// Rate of an open loop: I/Os per second and thread, reads and writes together. `None` means a
     /// closed loop. Latency counts from the intended start, so a stall shows in every I/O that it
     /// delays.
@@ -173,6 +180,10 @@ pub struct Job {
     pub prio: Option<u8>,
     /// Seed of offsets, mix and write data; each thread draws its own random numbers from it.
     pub randseed: u64,
+    /// Further options, `key=value`, of a job that only the installed fio can run; see
+    /// [`fio_options`](crate::fio_options). The engines of iotax refuse a job that has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fio_options: Vec<String>,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -256,6 +267,8 @@ impl Default for Job {
             fdatasync: 0,
             end_fsync: false,
             direct: true,
+            sync: WriteSync::default(),
+            stride: None,
             rate_iops: None,
             buffer_compress_percentage: 0,
             dedupe_percentage: 0,
@@ -269,8 +282,50 @@ impl Default for Job {
             prioclass: None,
             prio: None,
             randseed: 1,
+            fio_options: Vec::new(),
         }
     }
+}
+
+/// Durability of each write when it returns, by a flag of the open file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WriteSync {
+    /// A write may return before it is durable.
+    #[default]
+    None,
+    /// O_DSYNC: the data are durable, and what is needed to read them.
+    Dsync,
+    /// O_SYNC: the data and all metadata are durable.
+    Sync,
+}
+
+impl WriteSync {
+    /// Returns true if writes may return before they are durable.
+    pub fn is_none(&self) -> bool {
+        *self == WriteSync::None
+    }
+
+    /// Returns the value of fio's `sync` option.
+    pub fn word(self) -> &'static str {
+        match self {
+            WriteSync::None => "none",
+            WriteSync::Dsync => "dsync",
+            WriteSync::Sync => "sync",
+        }
+    }
+}
+
+/// Zones of a sequential job: the first begins with the region, and the job goes on in the next one
+/// when all of a zone is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stride {
+    /// Size of a zone in bytes, a multiple of the block size above 0 (fio's `zonesize`).
+    pub zone: u64,
+    /// Bytes between the end of a zone and the next one, a multiple of the block size (fio's
+    /// `zoneskip`).
+    pub skip: u64,
 }
 
 /// Clock reading at which the latency of an I/O begins.

@@ -5,10 +5,10 @@
 //! probability or some more often than others (its `random_distribution`), or each block once
 //! before any comes again (its random map, which needs no memory here).
 
-use crate::Job;
 use crate::distribution::Skewed;
 use crate::random::Random;
 use crate::scatter::Scatter;
+use crate::{Job, Stride};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -148,9 +148,38 @@ impl MappedPass {
 /// come.
 const MAP: u64 = 0x6d61_7000_0000_0000;
 
+/// Zones of a sequential pass, in blocks.
+struct Zones {
+    /// Number of blocks in a zone.
+    blocks: u64,
+    /// Number of blocks from the start of a zone to the start of the next.
+    step: u64,
+}
+
+impl Zones {
+    fn from_stride(stride: Stride, bs: u64) -> Zones {
+        let blocks = (stride.zone / bs).max(1);
+        Zones { blocks, step: blocks.saturating_add(stride.skip / bs) }
+    }
+
+    /// Returns the number of blocks in the zones of a region of so many blocks. The last zone may
+    /// be a part of one.
+    fn pass(&self, region: u64) -> u64 {
+        let rest = (region % self.step).min(self.blocks);
+        region / self.step * self.blocks + rest
+    }
+
+    /// Returns the block of the region that is the pass's block of this number.
+    fn block(&self, number: u64) -> u64 {
+        number / self.blocks * self.step + number % self.blocks
+    }
+}
+
 pub(crate) struct Offsets {
     region: Region,
     random_percent: u8,
+    /// Zones of a job without random offsets, and the number of blocks in all of them.
+    zones: Option<(Zones, u64)>,
     draw: Draw,
     cursor: Cursor,
 }
@@ -160,7 +189,12 @@ impl Offsets {
         // fio looks at percentage_random in random jobs only.
         let random_percent = if job.rw.random() { job.percentage_random } else { 0 };
         let draw = Draw::new(job, region.blocks, cursor.walk());
-        Offsets { region, random_percent, draw, cursor }
+        let zones = job.stride.filter(|_| random_percent == 0).map(|stride| {
+            let zones = Zones::from_stride(stride, region.bs);
+            let blocks = zones.pass(region.blocks);
+            (zones, blocks)
+        });
+        Offsets { region, random_percent, zones, draw, cursor }
     }
 
     /// Returns the byte offset of the next I/O; `direction` is 0 for reads, 1 for writes and trims.
@@ -186,6 +220,9 @@ impl Offsets {
         let blocks = self.region.blocks;
         if self.random_percent == 100 {
             return self.random_block(random);
+        }
+        if let Some((zones, pass)) = &self.zones {
+            return zones.block(self.cursor.take_block(direction, *pass));
         }
         if self.random_percent == 0 || !random.chance(self.random_percent) {
             return self.cursor.take_block(direction, blocks);
@@ -244,6 +281,20 @@ mod tests {
         let following = drawn.windows(2).filter(follows).count();
         // Half follow, and a fifth of the random half does by chance: 0.6, sd 0.8 %.
         assert!((2200..2600).contains(&following), "{following}");
+    }
+
+    #[test]
+    fn a_strided_pass_leaves_out_what_is_between_zones() {
+        let stride = Some(Stride { zone: 2 * 4096, skip: 4096 });
+        let job = Job { rw: Rw::Read, stride, ..Job::default() };
+        let shared = Cursor::Shared(Cursor::shared(0));
+        for cursor in [Cursor::start_own(0), shared] {
+            let region = Region { blocks: 7, ..REGION };
+            let mut offsets = Offsets::new(&job, region, cursor);
+            assert_eq!(blocks(&mut offsets, 0, 7), [0, 1, 3, 4, 6, 0, 1]);
+        }
+        let mut short = Offsets::new(&job, Region { blocks: 1, ..REGION }, Cursor::start_own(0));
+        assert_eq!(blocks(&mut short, 0, 2), [0, 0]);
     }
 
     #[test]

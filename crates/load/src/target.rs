@@ -7,7 +7,7 @@ use crate::data::DataKind;
 use crate::engine::trim;
 use crate::offsets::Region;
 use crate::random::Random;
-use crate::{Hold, Iomem, Job, LoadError, TargetSpec};
+use crate::{Hold, Iomem, Job, LoadError, TargetSpec, WriteSync};
 use rustix::fs::{AtFlags, FileType, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -155,7 +155,13 @@ impl LoadTarget {
         }
         let access = if job.rw.writes() { OFlags::RDWR } else { OFlags::RDONLY };
         let direct = if job.direct { OFlags::DIRECT } else { OFlags::empty() };
-        let flags = access | direct | OFlags::CLOEXEC;
+        let sync = match job.sync {
+            WriteSync::None => OFlags::empty(),
+            // The constant of rustix for O_DSYNC is O_SYNC on Linux.
+            WriteSync::Dsync => OFlags::from_bits_retain(libc::O_DSYNC as u32),
+            WriteSync::Sync => OFlags::SYNC,
+        };
+        let flags = access | direct | sync | OFlags::CLOEXEC;
         // Reads do not update the access time, as fio's do. Only the owner of the file may ask for
         // that.
         let opened = open_path(&self.path, flags | OFlags::NOATIME);

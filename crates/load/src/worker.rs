@@ -569,6 +569,20 @@ fn oddity(job: &Job) -> Option<String> {
             format!("iodepth={} is not 1 ..= {MAX_DEPTH}", job.iodepth),
         ),
         (job.numjobs == 0, "numjobs=0 issues nothing".into()),
+        (
+            !job.fio_options.is_empty(),
+            format!(
+                "{} is only fio's; hint: engine fio, or leave it out",
+                job.fio_options.join(" ")
+            ),
+        ),
+        (
+            job.bs > 0
+                && job.stride.is_some_and(|stride| {
+                    stride.zone == 0 || stride.zone % job.bs != 0 || stride.skip % job.bs != 0
+                }),
+            "zonesize and zoneskip are multiples of bs, and zonesize is above 0".into(),
+        ),
         (job.rwmixread > 100, format!("rwmixread={} is above 100", job.rwmixread)),
         (
             job.percentage_random > 100,

@@ -883,3 +883,28 @@ fn slices_of_a_series_begin_at_their_times_or_at_once_if_they_are_late() {
         done.slices.iter().map(|one| one.took_ns - one.window_ns - MS / 5).sum()
     );
 }
+
+#[test]
+fn sync_opens_the_target_so_that_each_write_is_durable() {
+    use iotax_load::WriteSync;
+    let file = file_of(64 * KIB);
+    // Flags of <asm-generic/fcntl.h>: O_SYNC includes O_DSYNC.
+    let (dsync, sync) = (0o10_000, 0o4_010_000);
+    for (asked, flags) in [(WriteSync::None, 0), (WriteSync::Dsync, dsync), (WriteSync::Sync, sync)]
+    {
+        let job = Job { sync: asked, ..buffered(Rw::Write) };
+        let mut worker = worker(file.path(), &[job], EngineName::Sync).unwrap();
+        worker.measure_slice(&by_bytes(16 * KIB)).unwrap();
+        let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let ours =
+            open.filter(|fd| std::fs::read_link(fd.path()).is_ok_and(|path| path == file.path()));
+        let found = ours.filter_map(|fd| {
+            let info = std::fs::read_to_string(Path::new("/proc/self/fdinfo").join(fd.file_name()));
+            let info = info.ok()?;
+            let line = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+            u32::from_str_radix(line.trim(), 8).ok()
+        });
+        let most = found.map(|flags| flags & sync).max().unwrap();
+        assert_eq!(most, flags, "{asked:?}");
+    }
+}

@@ -25,7 +25,8 @@ pub fn choose_matched_rate(
     ruler: Option<usize>,
 ) -> Option<(f64, usize)> {
     let stacks = members.len();
-    let paced = workload.jobs.iter().any(|job| job.rate_iops.is_some());
+    let paced =
+        workload.jobs.iter().any(|job| job.rate_iops.is_some() || !job.fio_options.is_empty());
     if measure.matched_rate <= 0.0 || paced || stacks < 2 || workload.probe.is_some() {
         return None;
     }

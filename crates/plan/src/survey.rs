@@ -164,6 +164,7 @@ pub fn look_over(
     report: &mut dyn FnMut(String),
 ) -> Result<(Survey, Vec<AbsentTarget>)> {
     refuse_fio_in_guests(scenario)?;
+    refuse_unknown_to_fio(scenario)?;
     let probe = Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED);
     let mut survey =
         Survey { write_caches: caches::known_write_caches(scenario, &probe), ..Survey::default() };
@@ -463,12 +464,36 @@ fn refuse_fio_in_guests(scenario: &Scenario) -> Result<()> {
     let guest = |stack: &&Stack| stack.guest().is_some();
     match scenario.stacks.iter().filter(guest).find(|stack| named(stack).unwrap_or(of_a_workload)) {
         Some(stack) => Err(Failed::input(format!(
-            "{}: there is no fio in the guests of iotax; hint: the engine uring or sync, or a guest of your own by ssh:HOST:/dev/...",
-            stack.text
+            "{}: there is no fio in the guests of iotax{}; hint: the engine uring or sync, or a guest of your own by ssh:HOST:/dev/...",
+            stack.text,
+            for_keys(&scenario.workloads)
         ))
         .into()),
         None => Ok(()),
     }
+}
+
+/// Describes the keys of a job file that need fio: `, and thinktime needs it`.
+fn for_keys(loads: &[Workload]) -> String {
+    let keys = distinct(loads.iter().flat_map(Workload::fio_keys));
+    if keys.is_empty() { String::new() } else { format!(", and {} need it", keys.join(", ")) }
+}
+
+/// Refuses loads with options that the fio here does not know.
+fn refuse_unknown_to_fio(scenario: &Scenario) -> Result<()> {
+    if !scenario.stacks.iter().any(|stack| stack.medium.places().contains(&Place::Host)) {
+        return Ok(());
+    }
+    for load in &scenario.workloads {
+        iotax_engines::fio::check_known(&load.jobs).map_err(|error| {
+            Failed::input(format!(
+                "load \"{}\" is fio's ({}): {error}; hint: leave out what this fio does not know, or install a newer fio",
+                load.name,
+                load.fio_keys().join(", ")
+            ))
+        })?;
+    }
+    Ok(())
 }
 
 /// Looks at a file that iotax makes if it does not exist, or reuses if it made it earlier.

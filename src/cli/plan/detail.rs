@@ -452,6 +452,9 @@ fn engines(scenario: &Scenario) -> String {
         let name = match workload.engine {
             None if named.is_empty() => CHOSEN.to_owned(),
             None => format!("{CHOSEN} (the job file says {})", named.join(", ")),
+            Some(Engine::Fio) if !workload.fio_keys().is_empty() => {
+                format!("the installed fio, for {}", workload.fio_keys().join(", "))
+            }
             Some(Engine::Fio) => "fio".to_owned(),
             Some(Engine::Native(name)) => name.to_string(),
         };

@@ -3,9 +3,7 @@
 use super::View;
 use super::brief::label;
 use iotax_load::Job;
-use iotax_model::scenario::{
-    Engine, Scenario, Workload, block_size_word, detail_words, order_words,
-};
+use iotax_model::scenario::{Engine, Scenario, Workload, block_word, detail_words, order_words};
 use iotax_report::table::{LeftOut, TextTable};
 use iotax_units::harmless::escape_line;
 use iotax_units::{distinct, is_unknown, show_bytes};
@@ -14,14 +12,14 @@ use iotax_units::{distinct, is_unknown, show_bytes};
 struct LoadRow<'a> {
     name: String,
     jobs: Vec<&'a Job>,
-    engine: Option<Engine>,
+    load: &'a Workload,
 }
 
 /// Heads of the columns, and what each shows of a job.
 type CellOf = fn(&Job, u64) -> String;
 const COLUMNS: &[(&str, CellOf)] = &[
     ("rw", |job, _| job.rw.word().to_owned()),
-    ("bs", |job, _| block_size_word(job.bs)),
+    ("bs", |job, _| block_word(job)),
     ("iodepth", |job, _| job.iodepth.to_string()),
     ("numjobs", |job, _| job.numjobs.to_string()),
     ("region", region_word),
@@ -77,7 +75,7 @@ fn rows(scenario: &Scenario) -> Vec<LoadRow<'_>> {
                 _ => format!("{name}: {}", job.name),
             };
             let jobs = points.iter().filter_map(|point| point.jobs.get(at)).collect();
-            rows.push(LoadRow { name, jobs, engine: first.engine });
+            rows.push(LoadRow { name, jobs, load: first });
         }
     }
     rows
@@ -95,7 +93,9 @@ fn region_word(job: &Job, region: u64) -> String {
 
 /// Returns the engine that is expected to issue a load's I/O, and why in a word.
 fn engine_word(row: &LoadRow) -> String {
-    match row.engine {
+    let keys = row.load.fio_keys();
+    match row.load.engine {
+        Some(Engine::Fio) if !keys.is_empty() => format!("fio, for {}", keys.join(", ")),
         Some(Engine::Fio) => "fio (asked)".to_owned(),
         Some(Engine::Native(name)) => format!("{name} (asked)"),
         None if row.jobs.iter().any(|job| job.rw.trims()) => "sync (trims)".to_owned(),
@@ -209,5 +209,24 @@ mod tests {
         let of_job = shown(&[file, job.path().to_str().unwrap()], &[]);
         let sweep = shown(&[file], &[("rw", "randread"), ("iodepth", "1,4"), ("bs", "[4k,64k]")]);
         insta::assert_snapshot!([of_job, sweep].join("\n"));
+    }
+
+    #[test]
+    fn a_load_of_fio_says_for_which_keys() {
+        let mut job = tempfile::Builder::new().suffix(".fio").tempfile().unwrap();
+        let text = "[global]\nioengine=libaio\ndirect=1\niodepth=4\n[a]\nrw=randrw\nbssplit=4k/60:64k/40\n\
+                    thinktime=5\n[b]\nstonewall\nrw=write\nsync=1\n";
+        std::io::Write::write_all(&mut job, text.as_bytes()).unwrap();
+        let text = shown(&["file:/srv/x.img,size=1GiB", job.path().to_str().unwrap()], &[]);
+        for words in [
+            "mixed-size",
+            "engine fio, for bssplit, thinktime: a",
+            "engine uring (depth): b",
+            "O_SYNC",
+            "bssplit=4k/60:64k/40 (line 7): by the installed fio, since iotax issues blocks of one",
+        ] {
+            let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(joined.contains(words), "{words}: {text}");
+        }
     }
 }

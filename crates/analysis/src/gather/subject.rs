@@ -4,7 +4,7 @@ pub use crate::findings::Quantity;
 use crate::gather::rounds::IoDirection;
 use iotax_load::Job;
 use iotax_model::scenario::{
-    Regime, Workload, block_size_word, detail_words, order_words, probes, rate_words,
+    Regime, Workload, block_word, detail_words, order_words, probes, rate_words,
 };
 use iotax_probe::ProbeUnit;
 
@@ -62,7 +62,7 @@ fn job_words(job: &Job, way: &str, figure: &str) -> String {
     let (rate, details) = (rate_words(job), detail_words(job));
     format!(
         "{} {} {way}{unit}{figure} at iodepth {depth}{jobs}{rate}{details}",
-        block_size_word(job.bs),
+        block_word(job),
         job_kind(job)
     )
 }

@@ -11,18 +11,21 @@
 //! under 1.6 %. fio's last bucket ends at 17.2 s. Refuses jobs that fio would answer by making or
 //! growing a file, and held-back completions.
 
+mod checks;
 mod client;
 mod here;
 mod report;
 
+pub use checks::{check_known, has_ioengine};
 pub use client::{Client, ENDING, PoolPart};
 pub use here::{missing, version};
 
 use crate::load_engine::{EngineError, EngineKind, LoadEngine};
 use here::Here;
 use iotax_facts::Engine;
-use iotax_load::{Iomem, Job, SliceBound, SliceResult, SliceSpec, TargetSpec};
-use iotax_sys::child::{ANSWERS_WITHIN, ChildEnd, output_of};
+use iotax_load::{Iomem, Job, SliceBound, SliceResult, SliceSpec, TargetSpec, fio_options};
+use iotax_sys::child::ChildEnd;
+use iotax_units::distinct;
 use iotax_wire::message::slice_limit;
 use report::Report;
 use std::fmt::Write as _;
@@ -43,6 +46,8 @@ pub(super) static KIND: EngineKind = EngineKind {
 
 /// Rate in bytes per second below which the filling of a new target counts as hanging.
 const SLOWEST_FILL: u64 = 1_000_000;
+/// Time after which fio ends a slice of bytes of a job with options of its own.
+const LONGEST_PACED: Duration = Duration::from_secs(10);
 /// Time limit of a trial read. fio starts in a third of a second, so one that takes longer hangs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(20);
 /// Time before the host gives up a place at which fio is ended, so that no fio writes on after a
@@ -182,6 +187,12 @@ impl Fio {
             SliceBound::Bytes { .. } if self.site.ends_by_itself() => {
                 line("runtime", &format_args!("{}s", limit_of(spec).as_secs()));
             }
+            // A pace that only fio keeps may take any time for the bytes of a slice.
+            SliceBound::Bytes { .. } if self.jobs().any(|(_, job)| !job.fio_options.is_empty()) => {
+                line("runtime", &format_args!("{}s", LONGEST_PACED.as_secs()));
+                // Jobs that keep a proportion end together, with the first that has its bytes.
+                line("exitall", &1);
+            }
             SliceBound::Bytes { .. } => {}
         }
         for (number, (member, job)) in self.jobs().enumerate() {
@@ -211,6 +222,14 @@ impl Fio {
         line("offset", &job.offset);
         line("size", &job.size.unwrap_or_default());
         line("direct", &u8::from(job.direct));
+        if !job.sync.is_none() {
+            line("sync", &job.sync.word());
+        }
+        if let Some(stride) = job.stride {
+            line("zonemode", &"strided");
+            line("zonesize", &stride.zone);
+            line("zoneskip", &stride.skip);
+        }
         line("fsync", &job.fsync);
         line("fdatasync", &job.fdatasync);
         // fio loses its map of finished blocks at the end of each slice.
@@ -255,6 +274,11 @@ impl Fio {
         if let SliceBound::Bytes { bytes } = spec.bound {
             line("io_size", &self.share_of(bytes, job));
         }
+        // A client of a cluster has an ioengine of its own. What comes later counts, as in fio.
+        let client = self.site.cluster_client().is_some();
+        for option in job.fio_options.iter().filter(|it| !client || !it.starts_with("ioengine=")) {
+            text += &format!("{option}\n");
+        }
         text
     }
 
@@ -274,6 +298,14 @@ impl Fio {
             return Ok((name, format!("fio's {name} is a client of the cluster itself{cache}")));
         }
         let ioengines = self.site.ioengines();
+        let named = self.jobs().map(|(_, job)| {
+            job.fio_options.iter().find_map(|option| option.strip_prefix("ioengine="))
+        });
+        if let Some(named) = named.collect::<Option<Vec<_>>>() {
+            let names = distinct(named).join(" and ");
+            let why = format!("the job file has options of fio's; fio's {names}, as it says");
+            return Ok((ioengines.at_depth_one, why));
+        }
         if self.jobs().all(|(_, job)| job.iodepth == 1) {
             let name = ioengines.at_depth_one;
             return Ok((name, format!("{why}; fio's {name} at depth 1")));
@@ -329,7 +361,8 @@ impl Fio {
         let SliceBound::Bytes { bytes } = spec.bound else { return Ok(()) };
         let wanted: u64 =
             self.jobs().map(|(_, job)| u64::from(job.numjobs) * self.share_of(bytes, job)).sum();
-        let short = result.read.bytes + result.write.bytes < wanted && result.errors == 0;
+        let moved = result.read.bytes + result.write.bytes + result.trim.bytes;
+        let short = moved < wanted && result.errors == 0;
         if self.site.ends_by_itself() && short { Err(too_long(limit_of(spec))) } else { Ok(()) }
     }
 }
@@ -414,20 +447,6 @@ pub fn fill(client: &Client) -> Result<(), EngineError> {
     }
 }
 
-/// Checks that the fio here has an ioengine for Ceph, `rados` or `rbd`: some distributions build it
-/// without these.
-///
-/// # Errors
-/// A sentence that fio is not installed or lacks the ioengine.
-pub fn has_ioengine(name: &str) -> Result<(), String> {
-    let mut fio = std::process::Command::new("fio");
-    match output_of(fio.arg(format!("--enghelp={name}")), ANSWERS_WITHIN) {
-        Ok(said) if String::from_utf8_lossy(&said.stdout).contains("pool") => Ok(()),
-        Ok(_) => Err(format!("the fio here has no engine {name}")),
-        Err(_) => Err("fio is not installed".to_owned()),
-    }
-}
-
 /// Runs the installed fio once with a job file, read-only, to compare load generators.
 ///
 /// # Errors
@@ -495,7 +514,8 @@ fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, Engine
             "job \"{name}\" writes, and writing to {path} was not permitted"
         )));
     }
-    if job.rw.trims() {
+    fio_options::check(job).map_err(EngineError::Unfit)?;
+    if job.rw.trims() && job.fio_options.is_empty() {
         return Err(EngineError::Unfit(format!(
             "job \"{name}\" trims, which fio is not asked to here; hint: engine sync"
         )));

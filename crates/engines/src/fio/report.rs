@@ -18,6 +18,8 @@ pub(super) struct Report {
 pub(super) struct JobReport {
     read: SideReport,
     write: SideReport,
+    #[serde(default)]
+    trim: SideReport,
     sync: SyncReport,
     job_runtime: u64,
     usr_cpu: f64,
@@ -28,7 +30,7 @@ pub(super) struct JobReport {
     first_error: i32,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct SideReport {
     io_bytes: u64,
     total_ios: u64,
@@ -41,7 +43,7 @@ struct SyncReport {
     lat_ns: ReportedLatency,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct ReportedLatency {
     /// Number of completions in each bucket, by the bucket's middle in nanoseconds.
     #[serde(default)]
@@ -69,12 +71,13 @@ pub(super) fn convert(report: &Report) -> Result<SliceResult, EngineError> {
     for job in &report.jobs {
         add_direction(&mut result.read, &job.read)?;
         add_direction(&mut result.write, &job.write)?;
+        add_direction(&mut result.trim, &job.trim)?;
         add_bins(&mut result.sync_latency, &job.sync.lat_ns)?;
         // The CPU share is in percent of the thread's runtime, which is in milliseconds.
         result.cpu_user_ns += (job.usr_cpu * job.job_runtime as f64 * 1e4) as u64;
         result.cpu_system_ns += (job.sys_cpu * job.job_runtime as f64 * 1e4) as u64;
-        result.window_ns =
-            result.window_ns.max(job.read.runtime.max(job.write.runtime) * 1_000_000);
+        let runtime_ms = job.read.runtime.max(job.write.runtime).max(job.trim.runtime);
+        result.window_ns = result.window_ns.max(runtime_ms * 1_000_000);
         result.errors += job.total_err;
         if job.first_error != 0 && result.first_error.is_none() {
             let error = std::io::Error::from_raw_os_error(job.first_error.abs());

@@ -131,6 +131,53 @@ fn every_member_has_a_section_of_its_own_for_every_job() {
 }
 
 #[test]
+fn options_of_a_job_file_reach_the_real_fio_and_no_others_do() {
+    if without_fio() {
+        return;
+    }
+    let (_dir, path) = file_of(4 << 20, "x");
+    let options = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    let split = Job {
+        rw: Rw::RandRead,
+        direct: false,
+        fio_options: options(&["ioengine=mmap", "bssplit=4k/50:16k/50"]),
+        ..Job::default()
+    };
+    let mut fio =
+        Fio::prepare(Box::new(Here::default()), &[target(&path, true)], &[split]).unwrap();
+    assert!(fio.choice_reason().contains("mmap"), "{}", fio.choice_reason());
+    let result = fio.run_slice(&time(100)).unwrap();
+    let mean = result.read.bytes as f64 / result.read.ios as f64;
+    assert!((6e3..15e3).contains(&mean), "{mean} bytes per read");
+    let holes = Job {
+        rw: Rw::RandTrim,
+        direct: false,
+        fio_options: options(&["ioengine=falloc"]),
+        ..Job::default()
+    };
+    let mut fio =
+        Fio::prepare(Box::new(Here::default()), &[target(&path, true)], &[holes]).unwrap();
+    let result = fio.run_slice(&time(100)).unwrap();
+    assert!(result.trim.ios > 0 && result.errors == 0 && result.read.ios == 0, "{result:?}");
+    let other = Job { fio_options: options(&["filename=/etc/passwd"]), ..Job::default() };
+    let refused = Fio::prepare(Box::new(Here::default()), &[target(&path, true)], &[other]);
+    assert!(refused.err().unwrap().to_string().contains("no option that fio may get"));
+}
+
+#[test]
+fn the_real_fio_says_which_values_it_does_not_know() {
+    if without_fio() {
+        return;
+    }
+    let with =
+        |text: &str| check_known(&[Job { fio_options: vec![text.to_owned()], ..Job::default() }]);
+    with("thinktime=10").unwrap();
+    check_known(&[Job::default()]).unwrap();
+    let why = with("random_distribution=nonsense:3").unwrap_err().to_string();
+    assert!(why.contains("random_distribution"), "{why}");
+}
+
+#[test]
 fn slices_draw_different_offsets() {
     if without_fio() {
         return;

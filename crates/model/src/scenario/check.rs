@@ -17,8 +17,9 @@ use super::values::{Dialect, parse_engine, parse_extent};
 use super::verify;
 use super::words::JobWords;
 use super::{
-    Consent, DurabilitySpec, Engine, Scenario, Workload, durability, grammar, jobfile, measure,
-    names, operator, probes, profile, published, remote, slo, states, sweep, table_wires, toml,
+    Consent, DurabilitySpec, Engine, Scenario, Workload, by_fio, durability, grammar, jobfile,
+    measure, names, operator, probes, profile, published, remote, slo, states, sweep, table_wires,
+    toml,
 };
 use crate::stack::LayerRole;
 use crate::stack::{Medium, Stack};
@@ -537,6 +538,8 @@ impl ScenarioParts {
         self.scenario.notes.extend(remote::one_engine(&self.scenario.stacks, &mut workloads));
         verify::check_verification(&self.scenario.stacks, &workloads)
             .map_err(|fault| self.error(fault).key("verify"))?;
+        by_fio::check_fio_loads(&self.scenario.stacks, &workloads)
+            .map_err(|fault| self.error(fault).key("engine"))?;
         let guests = place::guests_of(&self.scenario.stacks, &self.names);
         probes::check_probes(&self.scenario.stacks, &workloads, &guests)
             .map_err(|fault| self.error(fault).key("probe"))?;

@@ -924,7 +924,7 @@ fn scenarios_and_jobs_of_the_docs_are_taken() {
         std::fs::write(&path, block).unwrap();
         from_path(&path, &ScenarioRequest::default()).unwrap_or_else(|error| panic!("{error}"));
     }
-    for block in example_blocks("scenario-format.md", "fio") {
+    for block in example_blocks("job-files.md", "fio") {
         let path = folder.path().join("doc.fio");
         std::fs::write(&path, block).unwrap();
         with(&[path.to_str().unwrap(), FILE], &ScenarioRequest::default())

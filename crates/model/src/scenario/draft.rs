@@ -53,6 +53,8 @@ pub struct JobDraft {
     pub(super) rw_origin: Option<Origin>,
     pub(super) bs_origin: Option<Origin>,
     pub(super) iodepth_origin: Option<Origin>,
+    /// Key of a job file that only fio honours, with its position.
+    pub(super) fio_origin: Option<(String, Origin)>,
     pub(super) keys: Keys,
 }
 
@@ -113,7 +115,7 @@ impl JobDraft {
     /// Refuses trims if another engine than sync is named. Only sync trims, with as many threads as
     /// the iodepth requires.
     fn check_trims(&self, engine: Option<Engine>) -> Result<(), InputError> {
-        if !self.job.rw.trims() || trims::by_engine(engine) {
+        if !self.job.rw.trims() || trims::by_engine(engine) || !self.job.fio_options.is_empty() {
             return Ok(());
         }
         let fault = Fault::hint(
@@ -121,6 +123,16 @@ impl JobDraft {
             "name no engine, or sync",
         );
         Err(self.rw_origin.clone().unwrap_or_else(Origin::command_line).error_at_key("rw", fault))
+    }
+
+    /// Refuses an engine of iotax for a job that only fio can run.
+    fn check_fio_options(&self, engine: Option<Engine>) -> Result<(), InputError> {
+        let (Some(Engine::Native(name)), Some((key, origin))) = (engine, &self.fio_origin) else {
+            return Ok(());
+        };
+        let why = format!("the engine {name}, which was named, does not honour it");
+        let hint = "name no engine: the installed fio runs the job";
+        Err(origin.error_at_key(key, Fault::hint(why, hint)))
     }
 
     fn extent(
@@ -221,11 +233,14 @@ impl WorkloadDraft {
     pub fn workload_on(&self, targets: Targets) -> Result<Workload, InputError> {
         self.jobs.iter().try_for_each(|job| job.check_depth(self.engine))?;
         self.jobs.iter().try_for_each(|job| job.check_trims(self.engine))?;
+        self.jobs.iter().try_for_each(|job| job.check_fio_options(self.engine))?;
         let jobs =
             self.jobs.iter().map(|job| job.job_on(targets)).collect::<Result<Vec<_>, _>>()?;
         let (name, probe, sweep) = (self.name.clone(), self.probe.clone(), self.sweep.clone());
+        let by_fio = self.jobs.iter().any(|job| !job.job.fio_options.is_empty());
+        let engine = self.engine.or(by_fio.then_some(Engine::Fio));
         // Engines have no effect on a probe.
-        let engine = self.engine.filter(|_| probe.is_none());
+        let engine = engine.filter(|_| probe.is_none());
         Ok(Workload { name, jobs, probe, engine, sweep })
     }
 }

@@ -1,6 +1,7 @@
 //! Errors in anything that a user writes. An error names the file, line, column and key as far as
 //! these are known, the reason, and what to write instead.
 
+use iotax_units::distinct;
 use iotax_units::exit::Failed;
 use iotax_units::harmless::acts;
 use std::fmt;
@@ -21,7 +22,8 @@ pub struct InputError {
     pub key: Option<Box<str>>,
     pub why: String,
     pub hint: Option<Box<str>>,
-    /// The faulty text with carets below the fault, if it is a one-line stack.
+    /// The faulty text with carets below the fault, if it is a one-line stack; the further errors,
+    /// a line each, if there are several.
     pub excerpt: Option<Box<str>>,
 }
 
@@ -66,6 +68,19 @@ impl InputError {
             hint: fault.hint.map(String::into_boxed_str),
             excerpt: None,
         }
+    }
+
+    /// Returns the first error with all others below it; `None` if there is none. Equal errors, as
+    /// of a line that several jobs share, are kept once.
+    pub fn all_of(errors: Vec<InputError>) -> Option<InputError> {
+        let mut lines = distinct(errors.iter().map(InputError::to_string));
+        let first = errors.into_iter().next()?;
+        lines.remove(0);
+        let excerpt = match lines.is_empty() {
+            true => first.excerpt,
+            false => Some(lines.join("\n").into_boxed_str()),
+        };
+        Some(InputError { excerpt, ..first })
     }
 
     #[must_use]

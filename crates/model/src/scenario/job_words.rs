@@ -1,7 +1,7 @@
 //! Descriptions of jobs for verdicts and reports. Two loads that differ must not have equal
 //! descriptions.
 
-use iotax_load::{Distribution, Iomem, Job};
+use iotax_load::{Distribution, Iomem, Job, Stride, WriteSync};
 use iotax_units as units;
 
 /// Describes the order of offsets: `random`, `sequential`, `80 % random`, `zipf:1.1 random`.
@@ -32,7 +32,7 @@ pub(super) fn subject(job: &Job, swept: &[&str]) -> String {
         _ => format!("{order} reads"),
     };
     let said = |word: &str, text: String| if swept.contains(&word) { String::new() } else { text };
-    let bs = said("bs", format!("{} ", block_size_word(job.bs)));
+    let bs = said("bs", format!("{} ", block_word(job)));
     let depth = said("iodepth", format!(" at iodepth {}", job.iodepth));
     let jobs = match job.numjobs {
         1 => String::new(),
@@ -58,6 +58,7 @@ pub fn detail_words(job: &Job) -> String {
     [
         flag(job.random_map, ", random map"),
         sync_words(job),
+        stride_words(job),
         data_words(job),
         flag(
             job.offset_increment > 0 && job.numjobs > 1,
@@ -67,6 +68,7 @@ pub fn detail_words(job: &Job) -> String {
         priority_words(job),
         processor_words(job),
         flag(job.verify, ", verified"),
+        flag(!job.fio_options.is_empty(), &format!(", fio's {}", job.fio_options.join(" "))),
     ]
     .concat()
 }
@@ -78,7 +80,20 @@ fn sync_words(job: &Job) -> String {
         1 => format!(", {what} every write"),
         many => format!(", {what} every {many} writes"),
     };
-    said("fsync", job.fsync) + &said("fdatasync", job.fdatasync)
+    let each = match job.sync {
+        WriteSync::None => "",
+        WriteSync::Dsync => ", O_DSYNC",
+        WriteSync::Sync => ", O_SYNC",
+    };
+    said("fsync", job.fsync) + &said("fdatasync", job.fdatasync) + each
+}
+
+/// Describes zones: `, 256 MiB of every 2.25 GiB`.
+fn stride_words(job: &Job) -> String {
+    let every = |stride: Stride| units::show_bytes(stride.zone.saturating_add(stride.skip));
+    let words =
+        job.stride.map(|it| format!(", {} of every {}", units::show_bytes(it.zone), every(it)));
+    words.unwrap_or_default()
 }
 
 /// Describes the data of writes that are not all new and random: `, 50 % compressible, 30 %
@@ -120,6 +135,15 @@ pub(super) fn list_word(numbers: &[u32]) -> String {
     runs.map(run).collect::<Vec<_>>().join(",")
 }
 
+/// Describes the block size of a job: `4k`, or `mixed-size` if an option of fio's has several.
+pub fn block_word(job: &Job) -> String {
+    let mut keys = job.fio_options.iter().filter_map(|option| option.split('=').next());
+    match keys.any(|key| ["bs", "bssplit", "bsrange"].contains(&key)) {
+        true => "mixed-size".to_owned(),
+        false => block_size_word(job.bs),
+    }
+}
+
 /// Formats a block size in fio's short form: 4096 is `4k`, 1 MiB is `1M`.
 pub fn block_size_word(bytes: u64) -> String {
     match bytes {
@@ -141,6 +165,16 @@ mod tests {
             (Job { random_map: true, ..plain.clone() }, ", random map"),
             (Job { fsync: 1, ..plain.clone() }, ", fsync every write"),
             (Job { fdatasync: 32, ..plain.clone() }, ", fdatasync every 32 writes"),
+            (Job { sync: WriteSync::Sync, ..plain.clone() }, ", O_SYNC"),
+            (Job { sync: WriteSync::Dsync, ..plain.clone() }, ", O_DSYNC"),
+            (
+                Job { stride: Some(Stride { zone: 1 << 20, skip: 3 << 20 }), ..plain.clone() },
+                ", 1 MiB of every 4 MiB",
+            ),
+            (
+                Job { fio_options: vec!["thinktime=9".into()], ..plain.clone() },
+                ", fio's thinktime=9",
+            ),
             (Job { dedupe_percentage: 30, ..plain.clone() }, ", 30 % duplicates"),
             (
                 Job { offset_increment: 1 << 30, ..plain.clone() },

@@ -101,58 +101,16 @@ pub(super) const TARGET: &str = "the target is the stack's";
 pub(super) const TIMING: &str =
     "how long is measured is said by [measure]: precision, min_time and budget";
 pub(super) const OFFSETS: &str = "it changes which offsets are read and written";
-pub(super) const DATA: &str = "it changes what is written";
-pub(super) const PACE: &str = "it changes when I/Os are issued";
 pub(super) const CPU: &str = "it changes where and with what priority the load runs";
 pub(super) const VERIFY: &str = "reading back and verifying is another load";
 pub(super) const REPLAY: &str = "this version does not replay";
 pub(super) const COMMANDS: &str = "iotax runs no command of a job file";
 
-/// Keys of fio that iotax does not implement.
-#[derive(Clone, Copy)]
-pub(super) struct Unused {
-    pub(super) noted: &'static [Noted],
-    pub(super) shaping: &'static [Shaping],
-}
-
-impl Unused {
-    /// Notes a key that has no effect, accepts one at a value at which it changes nothing, and
-    /// refuses it otherwise. Returns false if the key is in neither table.
-    pub(super) fn note_or_refuse(
-        &self,
-        key: &str,
-        value: Option<&str>,
-        origin: &Origin,
-        notes: &mut Notes,
-    ) -> Result<bool, InputError> {
-        if let Some((_, why)) = self.noted.iter().find(|(noted, _)| *noted == key) {
-            let text = value.map_or_else(|| key.to_owned(), |value| format!("{key}={value}"));
-            notes.add(format!("{}: \"{text}\" has no effect here: {why}", origin.file_and_line()));
-            return Ok(true);
-        }
-        let Some((_, harmless, why, hint)) =
-            self.shaping.iter().find(|(shaping, ..)| *shaping == key)
-        else {
-            return Ok(false);
-        };
-        if harmless.contains(&value.unwrap_or("1")) {
-            return Ok(true);
-        }
-        let hint =
-            if hint.is_empty() { "remove the line if the load may be another one" } else { hint };
-        Err(origin.error_at_key(key, Fault::hint(format!("cannot be honoured: {why}"), hint)))
-    }
-
-    pub(super) fn keys(&self) -> impl Iterator<Item = &'static str> {
-        self.noted.iter().map(|(key, _)| *key).chain(self.shaping.iter().map(|(key, ..)| *key))
-    }
-}
-
 /// Returns the fault of an unknown key, with a hint at the nearest known one.
 pub(super) fn unknown_key(key: &str, known: &[&str]) -> Fault {
     let hint = match nearest(key, known) {
         Some(near) => format!("did you mean \"{near}\"?"),
-        None => "keys that are honoured or noted are listed in docs/scenario-format.md".to_owned(),
+        None => "docs/job-files.md lists all keys".to_owned(),
     };
     Fault::hint("unknown key of a fio job", hint)
 }

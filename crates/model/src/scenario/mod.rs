@@ -6,11 +6,15 @@ mod article_toml;
 mod article_units;
 pub mod ast;
 pub mod bdev;
+mod by_fio;
 pub mod check;
 mod draft;
 pub mod durability;
 pub mod error;
 pub mod fio;
+mod fio_job;
+mod fio_keys;
+mod fio_section;
 pub mod grammar;
 mod job_words;
 pub mod jobfile;
@@ -48,7 +52,7 @@ use error::COMMAND_LINE;
 pub use error::InputError;
 pub use iotax_facts::place::is_of_the_kernel;
 use job_words::subject as job_subject;
-pub use job_words::{block_size_word, detail_words, order_words, rate_words};
+pub use job_words::{block_size_word, block_word, detail_words, order_words, rate_words};
 pub use limits::LimitSearch;
 pub use names::last_layer_name;
 pub use operator::Operator;
@@ -223,6 +227,16 @@ impl Workload {
 
     pub fn verifies(&self) -> bool {
         self.jobs.iter().any(|job| job.verify)
+    }
+
+    /// Returns the keys of a job file for which the installed fio runs this load; empty if none do.
+    pub fn fio_keys(&self) -> Vec<&str> {
+        let options = self.jobs.iter().flat_map(|job| &job.fio_options);
+        let keys =
+            iotax_units::distinct(options.map(|text| text.split('=').next().unwrap_or_default()));
+        let beside = ["ioengine", "kb_base", "do_verify"];
+        let only: Vec<&str> = keys.iter().copied().filter(|key| !beside.contains(key)).collect();
+        if only.is_empty() { keys.into_iter().take(1).collect() } else { only }
     }
 
     /// Returns the subject of a verdict: `4k random reads at iodepth 32 x 4`.

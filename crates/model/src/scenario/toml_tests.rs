@@ -17,7 +17,7 @@ fn read_text(text: &str) -> Result<Scenario, String> {
         "[a]\nrw=randread\nioengine=libaio\nsize=50%\n[b]\nstonewall\n",
     )
     .unwrap();
-    std::fs::write(folder.path().join("bad.fio"), "[a]\nzonemode=zbd\n").unwrap();
+    std::fs::write(folder.path().join("bad.fio"), "[a]\nread_iolog=x\n").unwrap();
     let prefix = format!("{}/", folder.path().display());
     from_path(&folder.path().join("x.toml"), &ScenarioRequest::default())
         .map_err(|error| error.to_string().replace(&prefix, ""))

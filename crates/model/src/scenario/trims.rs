@@ -28,6 +28,7 @@ pub(super) fn check_trim_run(
 ) -> Result<Vec<String>, Fault> {
     let jobs = || workloads.iter().flat_map(|workload| &workload.jobs);
     let Some(trims) = jobs().find(|job| job.rw.trims()) else { return Ok(Vec::new()) };
+    let mut notes = Vec::new();
     if let Some(other) = jobs().find(|job| !job.rw.trims()) {
         let why = format!(
             "job \"{}\" trims what \"{}\" ({}) is on: what was trimmed is read without reaching a drive, and written as if for the first time",
@@ -35,14 +36,18 @@ pub(super) fn check_trim_run(
             other.name,
             other.rw.word()
         );
-        return Err(Fault::hint(why, "a separate run for loads that trim"));
+        // What fio runs at once, the user has put together on purpose.
+        match trims.fio_options.is_empty() {
+            true => return Err(Fault::hint(why, "a separate run for loads that trim")),
+            false => notes.push(why),
+        }
     }
     if steady {
         let why = "trims fill no cache, and have no steady pace once all is trimmed";
         return Err(Fault::hint(why, "leave \"steady\" out of regime and precondition"));
     }
     stacks.iter().try_for_each(|stack| on_stack(stack, trims))?;
-    let alone = jobs().find(|job| !job.rw.writes_data());
+    let alone = jobs().find(|job| job.rw.trims() && !job.rw.writes_data());
     let note = |job: &Job| {
         format!(
             "job \"{}\" trims and does not write: once it has gone through its region it trims what is trimmed already, which most drives and file systems answer at once; hint: rw={}write writes each block after its trim",
@@ -50,7 +55,8 @@ pub(super) fn check_trim_run(
             job.rw.word()
         )
     };
-    Ok(alone.map(note).into_iter().collect())
+    notes.extend(alone.map(note));
+    Ok(notes)
 }
 
 fn on_stack(stack: &Stack, job: &Job) -> Result<(), Fault> {
@@ -60,7 +66,7 @@ fn on_stack(stack: &Stack, job: &Job) -> Result<(), Fault> {
             hint,
         ))
     };
-    if stack.medium.agent() == LoadIssuer::Fio {
+    if stack.medium.agent() == LoadIssuer::Fio && job.fio_options.is_empty() {
         return refuse(
             "the fio of agent=fio".into(),
             "leave out agent=fio: the agent of iotax trims",
@@ -69,7 +75,8 @@ fn on_stack(stack: &Stack, job: &Job) -> Result<(), Fault> {
     let named = |layer: &&crate::stack::LayerSpec| {
         let word = layer.option("name").filter(|_| layer.has_role(LayerRole::Generator));
         word.is_some_and(|word| {
-            super::values::parse_engine(word).is_ok_and(|engine| !by_engine(engine))
+            super::values::parse_engine(word)
+                .is_ok_and(|engine| !by_engine(engine) && job.fio_options.is_empty())
         })
     };
     match stack.layers.iter().find(named).and_then(|layer| layer.option("name")) {

@@ -4,7 +4,7 @@
 use super::Engine;
 use super::error::Fault;
 use iotax_load::engine::ALL;
-use iotax_load::{Distribution, Iomem, MAX_RATE, Rw};
+use iotax_load::{Distribution, Iomem, MAX_RATE, Rw, WriteSync};
 use iotax_units::{self as units, fio};
 
 /// Notation of numbers, and the defaults that apply.
@@ -186,6 +186,16 @@ pub(super) fn parse_flag(word: &str, dialect: Dialect) -> Result<bool, Fault> {
             Err(Fault::hint(format!("\"{word}\" is not 0 or 1"), "fio takes 0 and 1 only"))
         }
         _ => Err(Fault::new(format!("\"{word}\" is not true, false, 0 or 1"))),
+    }
+}
+
+/// Parses `sync`, the durability of each write; fio's flag 1 is `sync`.
+pub(super) fn parse_sync(word: &str, _: Dialect) -> Result<WriteSync, Fault> {
+    match word {
+        "none" | "0" | "false" => Ok(WriteSync::None),
+        "sync" | "1" | "true" => Ok(WriteSync::Sync),
+        "dsync" => Ok(WriteSync::Dsync),
+        other => Err(Fault::unknown("sync", other, &["none", "sync", "dsync"])),
     }
 }
 

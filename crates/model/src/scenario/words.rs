@@ -8,7 +8,7 @@ use super::sweep::SweepItem;
 use super::values::{
     Dialect, parse_bs, parse_class, parse_cpus, parse_distribution, parse_extent, parse_flag,
     parse_iomem, parse_level, parse_number, parse_percent, parse_policy, parse_rate, parse_rw,
-    parse_verify,
+    parse_sync, parse_verify,
 };
 use iotax_load::{Distribution, Job, Rw};
 use std::collections::BTreeMap;
@@ -53,6 +53,11 @@ pub const WORDS: &[WordDef] = &[
     WordDef { name: "fdatasync", aliases: &[], help: "fdatasync after this many writes" },
     WordDef { name: "end_fsync", aliases: &[], help: "fsync at the end of each slice" },
     WordDef { name: "direct", aliases: &[], help: "O_DIRECT" },
+    WordDef {
+        name: "sync",
+        aliases: &[],
+        help: "none, sync (O_SYNC) or dsync (O_DSYNC): each write is durable when it returns",
+    },
     WordDef { name: "buffered", aliases: &[], help: "the opposite of direct" },
     WordDef {
         name: "rate_iops",
@@ -173,6 +178,13 @@ impl JobWords {
         self.values.get(name).map(|written| (written.value.as_str(), &written.origin))
     }
 
+    /// Removes the word that was written with this key; returns false if there is none.
+    pub(super) fn remove_word(&mut self, key: &str) -> bool {
+        let before = self.values.len();
+        self.values.retain(|_, written| written.key != key);
+        self.values.len() < before
+    }
+
     /// Returns the words in the order in which they were written.
     pub(super) fn in_order(&self) -> Vec<(&'static str, &Written)> {
         let mut words: Vec<_> =
@@ -226,6 +238,7 @@ impl JobWords {
             fdatasync: read.bounded_number("fdatasync", 0, u32::MAX, 0)?,
             end_fsync: read.get("end_fsync", parse_flag)?.unwrap_or(false),
             direct,
+            sync: read.get("sync", parse_sync)?.unwrap_or_default(),
             rate_iops: Some(read.directional("rate_iops", rw, 0, parse_rate)?)
                 .filter(|rate| *rate > 0),
             buffer_compress_percentage: read
@@ -252,6 +265,7 @@ impl JobWords {
             rw_origin: self.origin_of("rw"),
             bs_origin: self.origin_of("bs"),
             iodepth_origin: self.origin_of("iodepth"),
+            fio_origin: None,
             keys: Keys::default(),
             job,
         };

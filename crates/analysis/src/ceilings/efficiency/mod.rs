@@ -157,6 +157,9 @@ impl EfficiencyCase<'_> {
             _ => Vec::new(),
         };
         let held = match (&layout, self.reading.workload.jobs.as_slice()) {
+            (Ok(_), [job]) if !job.fio_options.is_empty() => {
+                Err("the load has options that only fio honours".to_owned())
+            }
             (Ok(layout), [job]) => held(self, layout, job),
             (Ok(_), _) => {
                 Err("several jobs at once share the drives in a way that is not known".to_owned())

@@ -103,6 +103,9 @@ impl EfficiencyCase<'_> {
 pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<String> {
     let scenario = &readings[at].run.start.scenario;
     let [job] = readings[at].workload.jobs.as_slice() else { return Vec::new() };
+    if !job.fio_options.is_empty() {
+        return Vec::new();
+    }
     let of_one = |one: &Charges| {
         let named = |name: &String| scenario.stacks.iter().find(|stack| stack.name == *name);
         let (net, near, far) = network_between(&scenario.stacks, named(&one.stack)?)?;
