@@ -72,7 +72,6 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
     ),
     ("zfs", "a value that people try", &["layer/fs.rs"]),
     ("linear", "a kind of volume of LVM", &["layer/lvm.rs", "volume/lvm.rs", "op/lvm.rs"]),
-    ("linear", "a word of fio", &["scenario/fio.rs"]),
     (
         "spdk",
         "a running target: the need, and the option that names its socket",
@@ -88,7 +87,12 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
     (
         "null",
         "a load engine, ours and fio's",
-        &["scenario/fio.rs", "scenario/values.rs", "scenario/verify.rs"],
+        &[
+            "scenario/fio_job.rs",
+            "scenario/fio_section.rs",
+            "scenario/values.rs",
+            "scenario/verify.rs",
+        ],
     ),
     ("vm", "how stacks are named after what pages call a guest", &["draft/src/stacks.rs"]),
     ("rados", "an engine of fio", &["engines/src/fio/client.rs"]),

@@ -18,7 +18,7 @@ pub(super) fn check_fio_loads(stacks: &[Stack], workloads: &[Workload]) -> Resul
         stack.layers.iter().any(|layer| {
             let word = layer.option("name").filter(|_| layer.has_role(LayerRole::Generator));
             let engine = word.map(super::values::parse_engine);
-            layer.name == "delay" || matches!(engine, Some(Ok(Some(Engine::Native(_)))))
+            layer.has_role(LayerRole::Delay) || matches!(engine, Some(Ok(Some(Engine::Native(_)))))
         })
     };
     match stacks.iter().find(other) {
