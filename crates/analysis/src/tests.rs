@@ -85,7 +85,7 @@ fn the_headline_is_the_largest_real_difference() {
 }
 
 #[test]
-fn a_single_stack_of_several_layers_is_told_of_its_bill() {
+fn the_answer_of_a_single_stack_of_several_layers_names_its_bill() {
     let alone = |name: &str| {
         let mut run = twin::bill();
         run.start.scenario.bill = false;
@@ -95,8 +95,8 @@ fn a_single_stack_of_several_layers_is_told_of_its_bill() {
     };
     let nothing = "one stack only: nothing to compare";
     assert_eq!(alone("file").as_deref(), Some(nothing));
-    let told = format!("{nothing}; --bill measures each of its layers");
-    assert_eq!(alone("loop"), Some(told));
+    let with_bill = format!("{nothing}; --bill measures each of its layers");
+    assert_eq!(alone("loop"), Some(with_bill));
 }
 
 #[test]

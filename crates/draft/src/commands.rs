@@ -97,7 +97,7 @@ fn load_of_options<'o>(options: impl Iterator<Item = (&'o str, &'o str)>, line: 
 const MOST_LINES: usize = 200;
 type Options<'p> = Vec<(&'p str, &'p str)>;
 
-/// Returns the sections of job files on the page, each with its line and its options, behind those
+/// Returns the sections of job files on the page, each with its line and its options, after those
 /// of the `[global]` before it.
 fn job_sections(page: &AuditedPage) -> Vec<(usize, Options<'_>)> {
     let mut found = Vec::new();

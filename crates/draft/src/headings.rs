@@ -1,5 +1,5 @@
 //! Headings of a page: marked ones, numbered ones, and short lines that stand alone. They name the
-//! systems of outputs, and tell tables apart that have the same heads.
+//! systems of outputs, and distinguish tables that have the same heads.
 
 use super::labels::{LabelMeaning, read_label};
 use iotax_audit::audit::Audited;

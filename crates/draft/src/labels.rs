@@ -279,7 +279,7 @@ fn size_at(text: &str) -> Option<(u64, usize)> {
     (512..=64 << 20).contains(&bytes).then_some((bytes, digits + 1 + ending))
 }
 
-/// Reads one part of a token. Returns its length; `None` if it is none of a load or a metric.
+/// Reads one part of a token. Returns its length; `None` if it names no load and no metric.
 fn read_part(text: &str, load: &mut PageLoad, metric: &mut Option<PageMetric>) -> Option<usize> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     if digits > 0 {

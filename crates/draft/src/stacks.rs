@@ -41,7 +41,7 @@ pub(super) fn guess_stack(text: &str, kind: DraftKind) -> StackGuess {
         options.insert(0, "attach=vfio".to_owned());
     }
     // Options alone do not say what is below.
-    let is_told = is_vm != is_host && !rest.contains(char::is_alphanumeric);
+    let is_clear = is_vm != is_host && !rest.contains(char::is_alphanumeric);
     let options = options.join(",");
     let options = if options.is_empty() { options } else { format!("({options})") };
     let lines = match (kind, is_guest) {
@@ -54,7 +54,8 @@ pub(super) fn guess_stack(text: &str, kind: DraftKind) -> StackGuess {
         }
     };
     // What processors and memory do depends on the size of the guest.
-    let is_whole = is_told && (kind == DraftKind::Storage || kind == DraftKind::Machine && is_host);
+    let is_whole =
+        is_clear && (kind == DraftKind::Storage || kind == DraftKind::Machine && is_host);
     StackGuess { lines, is_whole, is_guest, is_host }
 }
 

@@ -155,7 +155,10 @@ impl DraftPage<'_> {
         if let [only] = engines.into_iter().collect::<Vec<_>>().as_slice() {
             match engine_of(only) {
                 Some(engine) => setting(out, "engine", engine),
-                None => comment(out, &format!("say: engine: the page's {only} is none of iotax")),
+                None => comment(
+                    out,
+                    &format!("say: engine: iotax has no engine like the page's {only}"),
+                ),
             }
         }
     }

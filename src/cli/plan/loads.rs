@@ -162,8 +162,10 @@ fn job_file_lines(view: &View, scenario: &Scenario) -> String {
     for (line, rest) in scenario.notes.iter().filter_map(|note| numbered(note)) {
         let (what, why) = match rest.split_once("\" has no effect here: ") {
             Some((key, why)) => (key.trim_start_matches('"'), format!("ignored, {why}")),
+            // Only a key is quoted as a whole: a job is `job "NAME"`.
             None => rest.split_once(": ").map_or((rest, String::new()), |(what, why)| {
-                (what.trim_matches('"'), why.to_owned())
+                let key = what.strip_prefix('"').and_then(|key| key.strip_suffix('"'));
+                (key.unwrap_or(what), why.to_owned())
             }),
         };
         let what = format!("{} (line {line})", escape_line(what));
@@ -215,13 +217,14 @@ mod tests {
     fn a_load_of_fio_says_for_which_keys() {
         let mut job = tempfile::Builder::new().suffix(".fio").tempfile().unwrap();
         let text = "[global]\nioengine=libaio\ndirect=1\niodepth=4\n[a]\nrw=randrw\nbssplit=4k/60:64k/40\n\
-                    thinktime=5\n[b]\nstonewall\nrw=write\nsync=1\n";
+                    thinktime=5\n[b]\nstonewall\nrw=write\nsync=1\ndirect=0\n";
         std::io::Write::write_all(&mut job, text.as_bytes()).unwrap();
         let text = shown(&["file:/srv/x.img,size=1GiB", job.path().to_str().unwrap()], &[]);
         for words in [
             "mixed-size",
             "engine fio, for bssplit, thinktime: a",
             "engine uring (depth): b",
+            "job \"b\" (line 9): direct=0, so the page cache is a part of what is measured",
             "O_SYNC",
             "bssplit=4k/60:64k/40 (line 7): by the installed fio, since iotax issues blocks of one",
         ] {

@@ -1,7 +1,7 @@
 use super::*;
 
 /// Returns name, rw, size, depth, jobs and metric of a label in one text.
-fn told(text: &str) -> String {
+fn meaning_text(text: &str) -> String {
     let LabelMeaning { load, metric, name, .. } = read_label(text);
     let metric = metric.map_or(String::new(), |metric| format!(" {metric:?}"));
     format!(
@@ -42,7 +42,7 @@ fn a_label_is_taken_apart_into_name_load_and_metric() {
         ("cache=writeback", "cache=writeback|"),
         ("reader of threads", "reader threads|"),
     ] {
-        assert_eq!(told(text), said, "{text}");
+        assert_eq!(meaning_text(text), said, "{text}");
     }
     assert!(read_label("PM9A1标称").is_rated);
 }

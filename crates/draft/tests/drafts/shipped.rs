@@ -174,17 +174,17 @@ fn compare_page(bytes: Vec<u8>, name: &str, shipped: &[&str]) -> String {
 
 #[test]
 fn drafts_give_the_shipped_figures_back() {
-    let mut told = String::new();
+    let mut differences = String::new();
     for (_, page, shipped) in PAGES {
         let path = root().join("fixtures").join(page);
-        told += &compare_page(std::fs::read(&path).unwrap(), page, shipped);
+        differences += &compare_page(std::fs::read(&path).unwrap(), page, shipped);
     }
     let file = root().join("tests/drafts/differences.txt");
     if std::env::var_os("IOTAX_WRITE_PAGES").is_some() {
-        std::fs::write(&file, &told).unwrap();
+        std::fs::write(&file, &differences).unwrap();
     }
     let known = std::fs::read_to_string(&file).unwrap_or_default();
-    assert_eq!(told, known, "IOTAX_WRITE_PAGES=1 writes {}", file.display());
+    assert_eq!(differences, known, "IOTAX_WRITE_PAGES=1 writes {}", file.display());
 }
 
 #[test]

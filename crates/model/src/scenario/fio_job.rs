@@ -102,12 +102,17 @@ impl FioJob {
         if let Some((value, origin)) = self.verify.as_ref().filter(|_| stamped) {
             options.push(format!("verify={value}"));
             notes.add(format!(
-                "{}: \"verify={value}\": by the installed fio, which stamps what it writes; a slice reads it back only with verify_backlog",
+                "{}: \"verify={value}\": by the installed fio, which stamps what it writes",
                 origin.file_and_line()
             ));
         }
         if (stamped || self.has_wish("verify")) && !self.has_wish("do_verify") {
             options.push("do_verify=0".to_owned());
+            notes.add(format!(
+                "{}: job \"{}\": nothing is read back but by verify_backlog, since each slice is a run of fio with do_verify=0",
+                self.origin.file_and_line(),
+                self.draft.job.name
+            ));
         }
         self.draft.job.continue_on_error |=
             self.has_wish("continue_on_error") || self.has_wish("ignore_error");

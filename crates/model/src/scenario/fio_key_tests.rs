@@ -101,3 +101,18 @@ fn another_engine_by_name_cannot_replace_fio() {
     draft.engine = None;
     assert_eq!(draft.workload_on(Targets::default()).unwrap().engine, Some(Engine::Fio));
 }
+
+#[test]
+fn a_job_that_fio_stamps_says_that_nothing_is_read_back() {
+    for keys in ["verify=pattern\nverify_pattern=0xff", "verify=crc32c\nverify_interval=512"] {
+        let (notes, options) = {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("jobs.fio");
+            std::fs::write(&path, format!("[a]\nrw=write\ndirect=1\n{keys}\n")).unwrap();
+            let file = read_fio_job(&path).unwrap();
+            (file.notes.join("\n"), file.drafts[0].jobs[0].job.fio_options.clone())
+        };
+        assert!(notes.contains("job \"a\": nothing is read back but by verify_backlog"), "{notes}");
+        assert!(options.contains(&"do_verify=0".to_owned()), "{options:?}");
+    }
+}

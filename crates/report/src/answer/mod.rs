@@ -10,7 +10,7 @@ mod verdict_lines;
 
 pub use verdict_lines::verdict_sentences;
 
-use super::document::Document;
+use super::document::{Document, is_alarm};
 use super::ink::Ink;
 use super::look::TerminalLook;
 use super::table::{LeftOut, TextTable, capital, wrap_words};
@@ -19,7 +19,7 @@ use super::verdicts::VerdictSentence;
 use super::{PageContext, crowd, durability, imported, matrix, sheet, trace};
 use iotax_analysis::findings::ceiling::MaskingCeiling;
 use iotax_analysis::findings::trace::TraceFinding;
-use iotax_analysis::findings::{Bill, WarningReport, WorkloadFindings};
+use iotax_analysis::findings::{Bill, WorkloadFindings};
 use iotax_analysis::{EMULATED, Findings, simultaneous_comparisons};
 use iotax_units::{count_noun, show_names};
 use std::collections::BTreeSet;
@@ -135,7 +135,7 @@ fn answer_head(findings: &Findings, page: &PageContext) -> String {
         head.headline = Err(None);
     }
     let look = page.look;
-    let failed = findings.warnings.iter().filter(|one| is_at_top(findings, one));
+    let failed = findings.warnings.iter().filter(|one| is_alarm(findings, one));
     let alarms = emulated.into_iter().chain(failed.map(|one| one.to_sentence()));
     let alarms: String = alarms
         .map(|line| wrap_words(&look.signs(&format!("! {line}")), page.width, "  "))
@@ -153,19 +153,6 @@ fn in_order(names: BTreeSet<String>) -> Vec<String> {
     let mut names: Vec<String> = names.into_iter().collect();
     names.sort_by_key(String::len);
     names
-}
-
-const IO_ERRORS: &str = "io_errors";
-const MACHINES: &str = "machines";
-
-/// Returns true for warnings without which figures are misread. A figure of a stack with failed
-/// I/Os must not be used before somebody knows why, and a difference of two machines is not the
-/// cost of a layer. iotax did not set up imported runs, so their confounders and failed jobs count
-/// too.
-pub(super) fn is_at_top(findings: &Findings, warning: &WarningReport) -> bool {
-    let of_imported: &[&str] =
-        if findings.imported.is_some() { &["confounder", "failed_job"] } else { &[] };
-    [IO_ERRORS, MACHINES].iter().chain(of_imported).any(|kind| *kind == warning.kind)
 }
 
 /// Returns as many of the sentences as fit in `room` lines, and how many are left.
@@ -357,7 +344,7 @@ fn closing_lines(
     page: &PageContext,
 ) -> String {
     let look = page.look;
-    let others = || findings.warnings.iter().filter(|one| !is_at_top(findings, one));
+    let others = || findings.warnings.iter().filter(|one| !is_alarm(findings, one));
     let said = if warning_lines == 0 { 0 } else { SAID_WARNINGS };
     let more = others().count().saturating_sub(said) as u64;
     let and = if said == 0 { "" } else { "and " };

@@ -3,7 +3,6 @@
 
 use super::from_articles::named_tables;
 use super::{Document, DocumentHead, DocumentSection, DocumentTable, SectionAudience};
-use crate::answer::is_at_top;
 use crate::sheet;
 use crate::table::capital;
 use crate::{
@@ -12,7 +11,7 @@ use crate::{
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::SweepFindings;
-use iotax_analysis::findings::{JointBill, PlaceReport, WorkloadFindings};
+use iotax_analysis::findings::{JointBill, PlaceReport, WarningReport, WorkloadFindings};
 use iotax_units::{count_noun, show_time};
 
 /// Number of loads beyond which each one is folded, with its verdicts in its first line.
@@ -45,7 +44,7 @@ pub(crate) fn head(findings: &Findings) -> DocumentHead {
     let emulated = findings.emulated.iter().map(|line| format!("EMULATED: {line}"));
     let cut = (!run.is_complete())
         .then(|| format!("state of this run: {}; the figures are of what it recorded", run.state));
-    let failed = findings.warnings.iter().filter(|one| is_at_top(findings, one));
+    let failed = findings.warnings.iter().filter(|one| is_alarm(findings, one));
     let failed = failed.map(|one| one.to_sentence());
     let wrong = findings.verification.as_ref().and_then(|found| found.alarm());
     let answer = headline::short_headline(findings);
@@ -62,6 +61,19 @@ pub(crate) fn head(findings: &Findings) -> DocumentHead {
         answer,
         ruler: findings.ruler.as_ref().map(|check| (check.sentence.clone(), check.holds)),
     }
+}
+
+const IO_ERRORS: &str = "io_errors";
+const MACHINES: &str = "machines";
+
+/// Returns true for warnings without which figures are misread. A figure of a stack with failed
+/// I/Os must not be used before somebody knows why, and a difference of two machines is not the
+/// cost of a layer. iotax did not set up imported runs, so their confounders and failed jobs count
+/// too.
+pub(crate) fn is_alarm(findings: &Findings, warning: &WarningReport) -> bool {
+    let of_imported: &[&str] =
+        if findings.imported.is_some() { &["confounder", "failed_job"] } else { &[] };
+    [IO_ERRORS, MACHINES].iter().chain(of_imported).any(|kind| *kind == warning.kind)
 }
 
 pub(crate) fn identity(findings: &Findings) -> String {

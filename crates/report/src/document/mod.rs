@@ -8,7 +8,7 @@ mod from_findings;
 mod from_history;
 mod of_workload;
 
-pub(super) use from_findings::identity;
+pub(super) use from_findings::{identity, is_alarm};
 
 use super::table::TextTable;
 use super::verdicts::VerdictSentence;
