@@ -251,7 +251,7 @@ fn nice_step(rough: f64) -> f64 {
 fn interval(bar: Option<Bar>, scale: Scale, zone: f64, class: &str, words: &str) -> Markup {
     html! {
         div class="lane" {
-            svg class=(class) role="img" aria-label=(words) {
+            svg class=(class) role="img" {
                 title { (words) }
                 (zone_of(scale, zone))
                 @for tick in scale.ticks() {
