@@ -197,7 +197,10 @@ fn a_file_of_iotax_is_made_written_and_removed() {
     // The run is one like all others: listed, reported in every form, and compared.
     crate::rig::says(&rig.expect(0, &["list"]), &["complete", "limits: file"]);
     let page = rig.expect(0, &["report", "last", "--format", "html"]);
-    assert_eq!(page.matches("<path class=\"curve s2\"").count(), 4, "courses are drawn");
+    // A course whose volume ended it at once has nothing to draw.
+    let drawn = courses.iter().filter(|one| one["points"].as_array().unwrap().len() > 2).count();
+    assert!(drawn > 0, "{found}");
+    assert_eq!(page.matches("<path class=\"curve s2\"").count(), drawn, "courses are drawn");
     assert!(rig.expect(0, &["report", "last", "--format", "csv"]).contains(",rate,"));
     let again: Value = serde_json::from_str(&rig.expect(0, &args)).unwrap();
     assert_eq!(again["courses"].as_array().unwrap().len(), 4);

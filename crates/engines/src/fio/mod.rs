@@ -279,6 +279,10 @@ impl Fio {
         for option in job.fio_options.iter().filter(|it| !client || !it.starts_with("ioengine=")) {
             text += &format!("{option}\n");
         }
+        if job.fio_options.iter().any(|option| option.starts_with("verify=")) {
+            // Else fio leaves a file of what it verified in its working directory.
+            text += "verify_state_save=0\n";
+        }
         text
     }
 

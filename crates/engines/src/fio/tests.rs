@@ -165,6 +165,25 @@ fn options_of_a_job_file_reach_the_real_fio_and_no_others_do() {
 }
 
 #[test]
+fn what_fio_verified_leaves_no_file_of_its_state() {
+    if without_fio() {
+        return;
+    }
+    let (_dir, path) = file_of(1 << 20, "x");
+    let verified = Job {
+        rw: Rw::RandWrite,
+        direct: false,
+        fio_options: vec!["verify=crc32c".to_owned()],
+        ..Job::default()
+    };
+    let mut fio =
+        Fio::prepare(Box::new(Here::default()), &[target(&path, true)], &[verified]).unwrap();
+    let bound = SliceBound::Bytes { bytes: 1 << 20 };
+    assert!(fio.run_slice(&SliceSpec { bound, ..time(100) }).unwrap().write.ios > 0);
+    assert!(!Path::new("/local-job0-0-verify.state").exists());
+}
+
+#[test]
 fn the_real_fio_says_which_values_it_does_not_know() {
     if without_fio() {
         return;
