@@ -187,8 +187,8 @@ fn ctrl_c_takes_down_and_keeps_what_was_measured() {
     let file = rig.file("x.img", 64);
     let long = ["--slice", "50ms", "--min-time", "60s", "--budget", "60s"];
     let child = rig.spawn(&[&["run", &file, &format!("{file} | null")][..], &long].concat());
-    // Two whole rounds, of which the last may be cut short.
-    wait(|| rig.index().matches("\"round\":2,").count() > 0, 60, "a third round");
+    // On a busy machine a slice of 50 ms may complete nothing.
+    wait(|| rig.index().matches("\"round\":9,").count() > 0, 60, "a tenth round");
     signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));

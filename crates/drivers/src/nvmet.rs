@@ -1,4 +1,4 @@
-//! The kernel's NVMe target through configfs: a subsystem with one namespace, one host that may
+//! The kernel's NVMe target through configfs: a subsystem with one namespace, the hosts that may
 //! connect to it, and one port at a named address. Any other host is refused, and none sees it in
 //! the discovery.
 
@@ -9,18 +9,21 @@ use crate::path_ref::PathRef;
 use crate::plain_file::write_sysfs;
 use crate::refusal::NothingMade;
 use anyhow::{Context, Result, anyhow};
+use iotax_facts::one_or_more;
 use iotax_host::probe::Probe;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-/// Subsystem with one namespace, one host that may connect, and a port.
+/// Subsystem with one namespace, the hosts that may connect, and a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportNvmf {
     pub device: PathRef,
     pub nqn: String,
-    pub host_nqn: String,
+    /// NQNs of the hosts that may connect.
+    #[serde(alias = "host_nqn", with = "one_or_more")]
+    pub host_nqns: Vec<String>,
     /// Number of the port in configfs.
     pub port_id: u16,
     /// Transport: `tcp`, `rdma` or `loop`.
@@ -70,17 +73,17 @@ pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
     }
     export::load_configfs(&root(), &modules(&subsystem.transport))?;
     let folder = folder(&subsystem.nqn);
-    let taken = [&folder, &host(&subsystem.host_nqn), &port(subsystem.port_id)];
-    if let Some(there) = taken.into_iter().find(|there| there.exists()) {
+    let hosts = subsystem.host_nqns.iter().map(|nqn| host(nqn));
+    let mut taken = [folder.clone(), port(subsystem.port_id)].into_iter().chain(hosts);
+    if let Some(there) = taken.find(|there| there.exists()) {
         return Err(anyhow!("there is a {} already", there.display()).context(NothingMade));
     }
     export::make_new(&folder)?;
     write_sysfs(&folder.join("attr_allow_any_host"), "0")?;
-    export::make_new(&host(&subsystem.host_nqn))?;
-    export::link(
-        &host(&subsystem.host_nqn),
-        &folder.join("allowed_hosts").join(&subsystem.host_nqn),
-    )?;
+    for nqn in &subsystem.host_nqns {
+        export::make_new(&host(nqn))?;
+        export::link(&host(nqn), &folder.join("allowed_hosts").join(nqn))?;
+    }
     show(subsystem, &folder.join("namespaces/1"))?;
     listen(subsystem, &port(subsystem.port_id))?;
     Ok(folder)
@@ -88,13 +91,22 @@ pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
 
 /// Returns the commands that do what [`export`] does.
 pub fn export_by_hand(subsystem: &ExportNvmf) -> Vec<String> {
-    let (folder, host) = (folder(&subsystem.nqn), host(&subsystem.host_nqn));
+    let folder = folder(&subsystem.nqn);
     let (namespace, port) = (folder.join("namespaces/1"), port(subsystem.port_id));
     let mut lines = export::load_by_hand(&modules(&subsystem.transport));
+    let hosts: Vec<PathBuf> = subsystem.host_nqns.iter().map(|nqn| host(nqn)).collect();
+    let folders = [&folder].into_iter().chain(&hosts).chain([&namespace, &port]);
     lines.extend([
-        export::folders_by_hand([folder.as_path(), &host, &namespace, &port]),
+        export::folders_by_hand(folders.map(PathBuf::as_path).collect::<Vec<_>>()),
         echo_by_hand("0", &folder.join("attr_allow_any_host")),
-        export::link_by_hand(&host, &folder.join("allowed_hosts").join(&subsystem.host_nqn)),
+    ]);
+    lines.extend(
+        hosts
+            .iter()
+            .zip(&subsystem.host_nqns)
+            .map(|(host, nqn)| export::link_by_hand(host, &folder.join("allowed_hosts").join(nqn))),
+    );
+    lines.extend([
         echo_by_hand(&subsystem.device.to_string(), &namespace.join("device_path")),
         echo_by_hand("1", &namespace.join("enable")),
         echo_by_hand(&subsystem.transport, &port.join("addr_trtype")),
@@ -146,9 +158,10 @@ fn listen(subsystem: &ExportNvmf, port: &Path) -> Result<()> {
         })
 }
 
-/// Returns true if the subsystem or its host exists. The port is made after both and removed first.
+/// Returns true if the subsystem or one of its hosts exists. The port is made after both and removed first.
 pub fn is_exported(subsystem: &ExportNvmf) -> bool {
-    folder(&subsystem.nqn).exists() || host(&subsystem.host_nqn).exists()
+    let hosts = &subsystem.host_nqns;
+    folder(&subsystem.nqn).exists() || hosts.iter().any(|nqn| host(nqn).exists())
 }
 
 /// Reads settings of the port, the subsystem and the namespace, by configfs's names. Leaves out
@@ -168,7 +181,7 @@ pub fn settings_of(probe: &Probe, subsystem: &ExportNvmf) -> ThingSettings {
     all
 }
 
-/// Removes the port, the namespace, the subsystem and the host, as far as they exist.
+/// Removes the port, the namespace, the subsystem and its hosts, as far as they exist.
 ///
 /// # Errors
 /// When a part is still in use.
@@ -181,23 +194,25 @@ pub fn unexport(subsystem: &ExportNvmf) -> Result<()> {
         write_sysfs(&namespace.join("enable"), "0")?;
     }
     export::remove(&namespace)?;
-    export::unlink(&folder.join("allowed_hosts").join(&subsystem.host_nqn))?;
+    for nqn in &subsystem.host_nqns {
+        export::unlink(&folder.join("allowed_hosts").join(nqn))?;
+    }
     export::remove(&folder)?;
-    export::remove(&host(&subsystem.host_nqn))
+    subsystem.host_nqns.iter().try_for_each(|nqn| export::remove(&host(nqn)))
 }
 
 pub fn unexport_by_hand(subsystem: &ExportNvmf) -> String {
-    let (nqn, host, port) = (&subsystem.nqn, &subsystem.host_nqn, subsystem.port_id);
-    let links = [
-        format!("ports/{port}/subsystems/{nqn}"),
-        format!("subsystems/{nqn}/allowed_hosts/{host}"),
-    ];
+    let (nqn, port) = (&subsystem.nqn, subsystem.port_id);
+    let allowed = subsystem.host_nqns.iter();
+    let links = std::iter::once(format!("ports/{port}/subsystems/{nqn}"))
+        .chain(allowed.map(|host| format!("subsystems/{nqn}/allowed_hosts/{host}")));
     let folders = [
         format!("ports/{port}"),
         format!("subsystems/{nqn}/namespaces/1"),
         format!("subsystems/{nqn}"),
-        format!("hosts/{host}"),
     ];
+    let folders =
+        folders.into_iter().chain(subsystem.host_nqns.iter().map(|host| format!("hosts/{host}")));
     format!(
         "cd {}; rm {}; rmdir {}",
         shell::path(root()),

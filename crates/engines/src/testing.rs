@@ -159,6 +159,7 @@ impl Handler for FakeHandler {
 pub fn target(writable: bool) -> TargetSpec {
     TargetSpec {
         path: "/dev/fake".into(),
+        offset: 0,
         bytes: None,
         writable,
         hold: iotax_load::Hold::default(),

@@ -8,6 +8,7 @@ pub mod guest;
 pub mod limit;
 pub mod machine;
 pub mod need;
+pub mod one_or_more;
 pub mod place;
 pub mod slice;
 pub mod spdk;

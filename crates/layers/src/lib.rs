@@ -36,6 +36,7 @@ use iotax_steps::op::{FillFile, MakeDirectory, Op};
 use iotax_steps::step::Step;
 use state::StateMove;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -78,6 +79,9 @@ pub struct ExposedDevice {
     /// Further places that are loaded at the same time, each with a path: guests side by side, or
     /// the members of an `each([..])` on several hosts.
     pub copies: Vec<(Place, PathRef)>,
+    /// True if all loaded places have the same whole device, and each loads a part of it: the first
+    /// from the start, the next one from where that ends.
+    pub overlaid: bool,
     /// True if the copies have media of their own, each with as many `bytes`. Otherwise they are
     /// equal parts of one device.
     pub apart: bool,
@@ -378,6 +382,8 @@ pub struct PlanContext {
     /// Index of the stack being planned, if it wants instances of its own.
     pub own: Option<usize>,
     pub machines: BTreeMap<Place, ExistingMachine>,
+    /// Addresses of labs with a network card.
+    pub lab_addresses: BTreeMap<Place, Ipv4Addr>,
     /// Changes to existing machines that the steps would make without the user's consent, one
     /// sentence each. A plan with such changes is not carried out.
     pub consents_lacking: Vec<String>,
@@ -421,6 +427,7 @@ impl PlanContext {
             names: BTreeSet::new(),
             own: None,
             machines: BTreeMap::new(),
+            lab_addresses: BTreeMap::new(),
             consents_lacking: Vec::new(),
             instances: 0,
         }

@@ -44,7 +44,7 @@ fn worker(
     iodepth: u32,
     hold: Hold,
 ) -> Result<Worker, LoadError> {
-    let target = TargetSpec { path: path.into(), bytes: None, writable: false, hold };
+    let target = TargetSpec { path: path.into(), offset: 0, bytes: None, writable: false, hold };
     let job = Job { iodepth, direct: false, ..Job::default() };
     Worker::prepare(&[target], &[job], engine)
 }

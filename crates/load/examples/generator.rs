@@ -34,8 +34,13 @@ struct Load {
 
 impl Load {
     fn parse(words: impl Iterator<Item = String>) -> Result<Load, Box<dyn Error>> {
-        let target =
-            TargetSpec { path: "".into(), bytes: None, writable: false, hold: Hold::default() };
+        let target = TargetSpec {
+            path: "".into(),
+            offset: 0,
+            bytes: None,
+            writable: false,
+            hold: Hold::default(),
+        };
         let job = Job { rw: Rw::RandRead, direct: false, ..Job::default() };
         let mut load = Load { target, job, engine: None, window: Duration::from_secs(2) };
         for word in words {

@@ -12,8 +12,11 @@ use std::sync::Arc;
 pub struct TargetSpec {
     /// Path of the file or block device.
     pub path: PathBuf,
-    /// Bytes, counted from the start, that may be touched (a file may carry our marker after them);
-    /// `None` means all.
+    /// First byte that may be touched.
+    #[serde(default)]
+    pub offset: u64,
+    /// Bytes from there that may be touched (a file may carry our marker after them); `None` means
+    /// all.
     pub bytes: Option<u64>,
     /// True if writing is permitted; a job that writes is refused otherwise.
     pub writable: bool,

@@ -26,7 +26,9 @@ pub(crate) struct LoadTarget {
     path: PathBuf,
     writable: bool,
     block_device: bool,
-    /// Number of bytes that may be touched.
+    /// First byte that may be touched.
+    offset: u64,
+    /// Number of bytes from there that may be touched.
     bytes: u64,
     /// Number of bytes that offsets and sizes with O_DIRECT must be multiples of; `None` means that
     /// there is no O_DIRECT.
@@ -66,17 +68,20 @@ impl LoadTarget {
             }
             _ => size_of(&file, block_device).map_err(|e| system("measure", path, e))?,
         };
-        let bytes = spec.bytes.unwrap_or(size);
-        if bytes > size {
+        let room = size.saturating_sub(spec.offset);
+        let bytes = spec.bytes.unwrap_or(room);
+        if bytes > room {
             return Err(LoadError::Unfit(format!(
-                "{} has {size} bytes, but {bytes} are to be used; hint: make it larger or use less",
-                path.display()
+                "{} has {size} bytes, but {bytes} from byte {} are to be used; hint: make it larger or use less",
+                path.display(),
+                spec.offset
             )));
         }
         Ok(LoadTarget {
             path: spec.path.clone(),
             writable: spec.writable,
             block_device,
+            offset: spec.offset,
             bytes,
             direct_block: direct_block(&file, &seen, block_device),
             hold: spec.hold,
@@ -138,7 +143,7 @@ impl LoadTarget {
             self.check_direct(job)?;
         }
         let blocks = size / bs;
-        Ok(Region { offset, bs, blocks })
+        Ok(Region { offset: self.offset + offset, bs, blocks })
     }
 
     /// Opens the target for a thread of the job.
@@ -353,7 +358,13 @@ mod tests {
     }
 
     fn spec(path: &Path) -> TargetSpec {
-        TargetSpec { path: path.into(), bytes: None, writable: false, hold: crate::Hold::default() }
+        TargetSpec {
+            path: path.into(),
+            offset: 0,
+            bytes: None,
+            writable: false,
+            hold: crate::Hold::default(),
+        }
     }
 
     fn buffered(bs: u64) -> Job {

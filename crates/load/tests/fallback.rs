@@ -43,6 +43,7 @@ fn chosen_without(
     std::fs::write(file.path(), vec![7; 1 << 20]).unwrap();
     let target = TargetSpec {
         path: file.path().into(),
+        offset: 0,
         bytes: None,
         writable: false,
         hold: Hold::default(),

@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn prepare(path: &Path, engine: EngineName, job: &Job, hold: Hold) -> Option<Worker> {
-    let target = TargetSpec { path: path.into(), bytes: None, writable: true, hold };
+    let target = TargetSpec { path: path.into(), offset: 0, bytes: None, writable: true, hold };
     match Worker::prepare(&[target], std::slice::from_ref(job), Some(engine)) {
         Err(error) if engine == EngineName::Uring && common::has_no_uring(&error) => None,
         worker => Some(worker.unwrap()),

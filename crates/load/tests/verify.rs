@@ -24,7 +24,7 @@ fn file_of(bytes: u64) -> tempfile::NamedTempFile {
 }
 
 fn target(path: &Path) -> TargetSpec {
-    TargetSpec { path: path.into(), bytes: None, writable: true, hold: Hold::default() }
+    TargetSpec { path: path.into(), offset: 0, bytes: None, writable: true, hold: Hold::default() }
 }
 
 fn job(rw: Rw) -> Job {

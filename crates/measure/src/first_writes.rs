@@ -233,6 +233,7 @@ mod tests {
         places.reach_host("r").unwrap();
         let target = TargetSpec {
             path: path.to_owned(),
+            offset: 0,
             bytes: None,
             writable: false,
             hold: Default::default(),

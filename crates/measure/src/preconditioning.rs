@@ -82,6 +82,7 @@ impl Session<'_> {
         };
         let target = |path: &PathBuf| TargetSpec {
             path: path.clone(),
+            offset: 0,
             bytes: Some(batch.bytes),
             writable: true,
             hold: Default::default(),

@@ -250,6 +250,7 @@ struct Rig {
 fn ready(index: usize, place: &str, path: &str) -> StackUnderLoad {
     let target = TargetSpec {
         path: path.into(),
+        offset: 0,
         bytes: Some(1 << 30),
         writable: true,
         hold: Hold::default(),

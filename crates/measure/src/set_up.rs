@@ -164,7 +164,8 @@ impl Session<'_> {
             let executor = &self.executor;
             let resolve = |path: &PathRef| executor.path_of(path);
             let mut members = Vec::new();
-            for (place, paths) in exposed.loaded() {
+            let bytes = region / exposed.part_count();
+            for (number, (place, paths)) in exposed.loaded().into_iter().enumerate() {
                 if places.is_lost(place) {
                     continue;
                 }
@@ -179,7 +180,8 @@ impl Session<'_> {
                     }
                     targets.push(TargetSpec {
                         path,
-                        bytes: Some(region / exposed.part_count()),
+                        offset: if exposed.overlaid { number as u64 * bytes } else { 0 },
+                        bytes: Some(bytes),
                         writable: exposed.writable && self.scenario.writes(),
                         hold: exposed.hold,
                     });

@@ -2,6 +2,7 @@
 
 use crate::state::AskedState;
 use crate::tool_spec::Tool;
+use iotax_facts::one_or_more;
 use iotax_facts::place::Place;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +75,7 @@ impl Stack {
         let mut place = self.medium.place();
         self.layers.iter().map(move |layer| {
             let near = place.clone();
-            place = match &layer.far {
+            place = match layer.far.first() {
                 Some(far) => far.clone(),
                 None if layer.has_role(LayerRole::Guest) => in_guest(),
                 None => near.clone(),
@@ -85,7 +86,7 @@ impl Stack {
 
     /// Returns all places that the stack has a part in.
     pub fn places(&self) -> BTreeSet<Place> {
-        let far = self.layers.iter().filter_map(|layer| layer.far.clone());
+        let far = self.layers.iter().flat_map(|layer| layer.far.clone());
         let ends = self.medium.members().iter().filter_map(Medium::far_end).cloned();
         self.medium.places().into_iter().chain(far).chain(ends).collect()
     }
@@ -101,10 +102,15 @@ impl Stack {
         self.layers.iter().map(|layer| layer.copies).max().unwrap_or(1)
     }
 
-    /// Returns the number of places that load the stack at once: guests, or the hosts and labs of
-    /// its members.
+    /// Returns the number of places that load the stack at once: guests, clients of an export, or
+    /// the hosts and labs of its members.
     pub fn clients(&self) -> u32 {
-        self.guests() * self.medium.places().len().max(1) as u32
+        self.guests() * self.far_clients() * self.medium.places().len().max(1) as u32
+    }
+
+    /// Returns the number of places at the far end of the stack's exports; 1 if there are none.
+    pub fn far_clients(&self) -> u32 {
+        self.layers.iter().map(|layer| layer.far.len()).max().unwrap_or(0).max(1) as u32
     }
 
     /// Returns true if the stack differs from `other`, which loads more places, only in the number
@@ -391,9 +397,10 @@ pub struct LayerSpec {
     pub options: BTreeMap<String, String>,
     /// `@PLACE`; `None`: the place of the layer below.
     pub place: Option<Place>,
-    /// `@A>PLACE`: the place of the far end of a layer with two ends; `None`: the same place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub far: Option<Place>,
+    /// `@A>PLACE`, `@A>[PLACE,PLACE]`: the places of the far end of a layer with two ends; empty:
+    /// the same place. Several places share out what is below evenly, or the device itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "one_or_more")]
+    pub far: Vec<Place>,
     /// `x4`: number of guests side by side, among which what is below is shared out evenly; 1 for
     /// other layers.
     #[serde(default = "one_copy", skip_serializing_if = "is_one")]
@@ -413,7 +420,7 @@ impl LayerSpec {
     }
 
     pub fn named_places(&self) -> impl Iterator<Item = &Place> {
-        [&self.place, &self.far].into_iter().flatten()
+        self.place.iter().chain(&self.far)
     }
 }
 

@@ -20,7 +20,7 @@ pub fn layer(name: &str, options: &[(&str, &str)]) -> LayerSpec {
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
             .collect(),
         place: None,
-        far: None,
+        far: Vec::new(),
         copies: 1,
         tool: None,
         origin: "a test".into(),

@@ -404,8 +404,8 @@ impl PlanGround<'_> {
             stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len()))
         {
             key = format!("{key} | {}", spec.key());
-            if spec.has_role(LayerRole::Guest) {
-                // Guests share the products of all lists.
+            if spec.has_role(LayerRole::Guest) || spec.far.len() > 1 {
+                // Guests and clients share the products of all lists.
                 lots = vec![gathered(lots)?];
             }
             for (at, lot) in lots.iter_mut().enumerate() {

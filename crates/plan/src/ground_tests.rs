@@ -171,7 +171,7 @@ fn a_layer_that_joins_nothing_stands_on_one() {
             name,
             options: BTreeMap::new(),
             place: None,
-            far: None,
+            far: Vec::new(),
             copies: 1,
             tool: None,
             origin: "here".into(),

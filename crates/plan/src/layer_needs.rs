@@ -14,9 +14,11 @@ pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
     let mut needs = NeedsByPlace::new();
     for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
         let Some(layer) = layer_of(spec) else { continue };
-        let far = spec.far.clone().unwrap_or_else(|| near.clone());
+        let clients = if spec.far.is_empty() { vec![near.clone()] } else { spec.far.clone() };
         needs.entry(near).or_default().extend(layer.needs(spec));
-        needs.entry(far).or_default().extend(layer.needs_far(spec));
+        for client in clients {
+            needs.entry(client).or_default().extend(layer.needs_far(spec));
+        }
     }
     needs
 }
@@ -49,6 +51,6 @@ pub fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<Place> {
         .filter(|(spec, _)| {
             is_set_up(spec) && !spec.catalog_entry().is_some_and(|help| help.restarts_place)
         })
-        .flat_map(|(spec, near)| [Some(near), spec.far.clone()].into_iter().flatten());
+        .flat_map(|(spec, near)| std::iter::once(near).chain(spec.far.clone()));
     places.filter(Place::is_ssh).collect()
 }

@@ -273,7 +273,7 @@ mod tests {
                     .filter(|(key, _)| !key.is_empty())
                     .collect(),
                 place: None,
-                far: None,
+                far: Vec::new(),
                 copies: 1,
                 tool: None,
                 origin: "test".into(),

@@ -164,7 +164,13 @@ mod tests {
     use iotax_load::Hold as Delay;
 
     fn writing(path: &Path) -> TargetSpec {
-        TargetSpec { path: path.to_owned(), bytes: None, writable: true, hold: Delay::default() }
+        TargetSpec {
+            path: path.to_owned(),
+            offset: 0,
+            bytes: None,
+            writable: true,
+            hold: Delay::default(),
+        }
     }
 
     fn told(machine: &mut HostHandler, allowed: &Allowed) {

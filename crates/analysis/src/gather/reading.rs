@@ -183,11 +183,11 @@ impl<'a> WorkloadView<'a> {
         })
     }
 
-    /// Returns the number of targets of a stack that are loaded at the same time, in all guests
+    /// Returns the number of targets of a stack that are loaded at the same time, in all places
     /// together.
     pub fn members(&self, at: usize) -> usize {
-        let guests = self.run.start.scenario.stacks[at].guests() as usize;
-        guests * self.worker(at).map_or(1, |worker| worker.others.len() + 1)
+        let clients = self.run.start.scenario.stacks[at].clients() as usize;
+        clients * self.worker(at).map_or(1, |worker| worker.others.len() + 1)
     }
 
     /// Returns the number of schedules of an open loop on a stack: each job keeps one on each

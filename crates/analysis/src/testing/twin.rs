@@ -562,7 +562,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         name: text.into(),
         options: BTreeMap::new(),
         place: None,
-        far: None,
+        far: Vec::new(),
         copies: 1,
         tool: None,
         origin: "command line".into(),

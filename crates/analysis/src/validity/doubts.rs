@@ -778,7 +778,7 @@ mod tests {
             name: "engine".into(),
             options: [("name".to_owned(), "fio".to_owned())].into(),
             place: None,
-            far: None,
+            far: Vec::new(),
             copies: 1,
             tool: None,
             origin: "a test".into(),

@@ -1,5 +1,5 @@
-//! Exports by LIO's iSCSI fabric: a target with one portal at a named address, one LUN, and one
-//! initiator that may use it. No other initiator has access: no ACL is generated, and there is no
+//! Exports by LIO's iSCSI fabric: a target with one portal at a named address, one LUN, and the
+//! initiators that may use it. No other initiator has access: no ACL is generated, and there is no
 //! demo mode.
 
 use super::{
@@ -22,7 +22,8 @@ pub struct IscsiTarget<'a> {
     /// Attributes of the backstore by LIO's names, in the order in which they are written.
     pub attributes: &'a [(String, String)],
     pub iqn: &'a str,
-    pub initiator: &'a str,
+    /// Names of the initiators that may use the LUN.
+    pub initiators: &'a [String],
     pub portal: SocketAddr,
     pub iser: bool,
 }
@@ -56,7 +57,7 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     }
     let made = export::make_folder(&fabric())?;
     let group = folder(target.iqn).join("tpgt_1");
-    let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
+    let lun = group.join("lun/lun_0");
     for folder in [&folder(target.iqn), &group, &lun] {
         export::make_new(folder)?;
     }
@@ -66,7 +67,9 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     for (name, value) in [("authentication", "0"), ("generate_node_acls", "0")] {
         write_sysfs(&group.join("attrib").join(name), value)?;
     }
-    allow(&acl, &lun, target.store.read_only)?;
+    for initiator in target.initiators {
+        allow(&group.join("acls").join(initiator), &lun, target.store.read_only)?;
+    }
     listen(&group, target)?;
     write_sysfs(&group.join("enable"), "1")?;
     Ok(made.then(fabric))
@@ -75,8 +78,8 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
 /// Returns the commands that do what [`export`] does.
 pub fn export_by_hand(target: &IscsiTarget) -> Vec<String> {
     let group = folder(target.iqn).join("tpgt_1");
-    let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
-    let (mapped, store) = (acl.join("lun_0"), backstore(target.store.block, target.store.name));
+    let lun = group.join("lun/lun_0");
+    let store = backstore(target.store.block, target.store.name);
     let portal = group.join("np").join(target.portal.to_string());
     let mut lines = export::load_by_hand(&target_modules(modules(target.iser)));
     lines.extend(store_by_hand(&target.store));
@@ -89,10 +92,17 @@ pub fn export_by_hand(target: &IscsiTarget) -> Vec<String> {
         export::link_by_hand(&store, &lun.join(LINK)),
         echo_by_hand("0", &group.join("attrib/authentication")),
         echo_by_hand("0", &group.join("attrib/generate_node_acls")),
-        export::folders_by_hand([mapped.as_path(), &portal]),
-        export::link_by_hand(&lun, &mapped.join(LINK)),
-        echo_by_hand(if target.store.read_only { "1" } else { "0" }, &mapped.join("write_protect")),
+        export::folders_by_hand([portal.as_path()]),
     ]);
+    for initiator in target.initiators {
+        let mapped = group.join("acls").join(initiator).join("lun_0");
+        let protect = if target.store.read_only { "1" } else { "0" };
+        lines.extend([
+            export::folders_by_hand([mapped.as_path()]),
+            export::link_by_hand(&lun, &mapped.join(LINK)),
+            echo_by_hand(protect, &mapped.join("write_protect")),
+        ]);
+    }
     if target.iser {
         lines.push(echo_by_hand("1", &portal.join("iser")));
     }
@@ -162,13 +172,16 @@ pub fn settings_of(probe: &Probe, target: &IscsiTarget) -> ThingSettings {
 /// If a part is still in use.
 pub fn unexport(target: &IscsiTarget, fabric: Option<&Path>) -> Result<()> {
     let group = folder(target.iqn).join("tpgt_1");
-    let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
+    let lun = group.join("lun/lun_0");
     if group.join("enable").exists() {
         write_sysfs(&group.join("enable"), "0")?;
     }
-    export::unlink(&acl.join("lun_0").join(LINK))?;
-    export::remove(&acl.join("lun_0"))?;
-    export::remove(&acl)?;
+    for initiator in target.initiators {
+        let acl = group.join("acls").join(initiator);
+        export::unlink(&acl.join("lun_0").join(LINK))?;
+        export::remove(&acl.join("lun_0"))?;
+        export::remove(&acl)?;
+    }
     export::unlink(&lun.join(LINK))?;
     for folder in [lun, group.join("np").join(target.portal.to_string()), group, folder(target.iqn)]
     {
@@ -180,16 +193,18 @@ pub fn unexport(target: &IscsiTarget, fabric: Option<&Path>) -> Result<()> {
 pub fn unexport_by_hand(target: &IscsiTarget) -> String {
     let iqn = folder(target.iqn);
     let group = iqn.join("tpgt_1");
-    let acl = Path::new("acls").join(target.initiator);
-    let lun = acl.join("lun_0");
+    let acls: Vec<PathBuf> =
+        target.initiators.iter().map(|initiator| Path::new("acls").join(initiator)).collect();
+    let luns: Vec<PathBuf> = acls.iter().map(|acl| acl.join("lun_0")).collect();
     let portal = Path::new("np").join(target.portal.to_string());
     let store = super::backstore(target.store.block, target.store.name);
-    let folders =
-        [&lun, &acl, Path::new("lun/lun_0"), &portal, &group, &iqn, &store].map(shell::path);
+    let mapped = luns.iter().zip(&acls).flat_map(|(lun, acl)| [lun.as_path(), acl]);
+    let whole = [Path::new("lun/lun_0"), &portal, &group, &iqn, &store];
+    let links: Vec<String> = luns.iter().map(|lun| shell::path(lun.join(LINK))).collect();
     format!(
         "cd {}; echo 0 > enable; rm {} lun/lun_0/{LINK}; rmdir {}",
         shell::path(&group),
-        shell::path(lun.join(LINK)),
-        folders.join(" ")
+        links.join(" "),
+        mapped.chain(whole).map(shell::path).collect::<Vec<_>>().join(" ")
     )
 }

@@ -76,7 +76,7 @@ fn subsystem(asked: &JoinSpdk) -> ExportSpdkNvmf {
         bdev: bdev(asked),
         nqn: "nqn.2026-01.io.iotax:r-nvmf0".into(),
         serial: "iotax-nvmf0".into(),
-        host: "nqn.2026-01.io.iotax:r-host".into(),
+        hosts: vec!["nqn.2026-01.io.iotax:r-host".into()],
         transport: "TCP".into(),
         at: ("127.0.0.1".parse().unwrap(), 4499),
         has_transport: None,

@@ -8,6 +8,7 @@ use super::rpc::{LIMIT, Rpc};
 use crate::path_ref::PathRef;
 use crate::refusal::{NotOurs, NothingMade};
 use anyhow::{Result, anyhow};
+use iotax_facts::one_or_more;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -19,8 +20,9 @@ pub struct ExportSpdkNvmf {
     pub nqn: String,
     /// Serial of at most 20 characters, by which the initiator finds the drive.
     pub serial: String,
-    /// NQN of the only host that may connect.
-    pub host: String,
+    /// NQNs of the hosts that may connect.
+    #[serde(alias = "host", with = "one_or_more")]
+    pub hosts: Vec<String>,
     /// SPDK's word for the transport: `TCP`, `RDMA`.
     pub transport: String,
     pub at: (IpAddr, u16),
@@ -76,7 +78,9 @@ pub fn export(asked: &ExportSpdkNvmf) -> Result<()> {
         "nqn": nqn, "serial_number": asked.serial, "model_number": "iotax", "allow_any_host": false, "max_namespaces": 1,
     });
     rpc.call("nvmf_create_subsystem", new)?;
-    rpc.call("nvmf_subsystem_add_host", json!({"nqn": nqn, "host": asked.host}))?;
+    for host in &asked.hosts {
+        rpc.call("nvmf_subsystem_add_host", json!({"nqn": nqn, "host": host}))?;
+    }
     let bdevs = Bdevs::look_up(&mut rpc)?;
     let namespace = json!({"bdev_name": bdevs.real_name(bdev)?, "nsid": NSID});
     rpc.call("nvmf_subsystem_add_ns", json!({"nqn": nqn, "namespace": namespace}))?;

@@ -502,7 +502,8 @@ fn fit_jobs(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Jo
         return Err(EngineError::Unfit("no job to run".into()));
     }
     let there = site.target_size(&target.path)?;
-    let usable = target.bytes.unwrap_or(there).min(there);
+    let room = there.saturating_sub(target.offset);
+    let usable = target.bytes.unwrap_or(room).min(room);
     // For jobs that move from thread to thread, fio would clip or refuse other regions than we do.
     let fitted = |job: Job| {
         let job = fitted_job(target, &job, usable)?;
@@ -543,7 +544,7 @@ fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, Engine
             job.offset
         )));
     }
-    Ok(Job { size: Some(size), ..job.clone() })
+    Ok(Job { offset: target.offset + job.offset, size: Some(size), ..job.clone() })
 }
 
 fn system(action: &str, path: &Path, source: std::io::Error) -> EngineError {

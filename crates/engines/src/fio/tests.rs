@@ -7,7 +7,7 @@ use iotax_load::{Histogram, Hold, Rw, clock};
 use std::path::PathBuf;
 
 fn target(path: &Path, writable: bool) -> TargetSpec {
-    TargetSpec { path: path.to_owned(), bytes: None, writable, hold: Hold::default() }
+    TargetSpec { path: path.to_owned(), offset: 0, bytes: None, writable, hold: Hold::default() }
 }
 
 fn file_of(bytes: usize, name: &str) -> (tempfile::TempDir, PathBuf) {

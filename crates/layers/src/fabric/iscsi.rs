@@ -1,9 +1,10 @@
 //! `iscsi`: iSCSI or iSER, by the kernel's target (LIO) and open-iscsi.
 
-use super::{FabricEnds, FabricTransport, only, qualified, rdma_needs};
+use super::{FabricEnds, FabricTransport, FabricWire, plan_exports, qualified, rdma_needs};
 use crate::{Claim, ExposedDevice, Layer, PlanContext, required_number};
 use anyhow::{Result, ensure};
 use iotax_drivers::iscsi::ConnectIscsi;
+use iotax_drivers::path_ref::StepId;
 use iotax_facts::place::Place;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::iscsi::HELP;
@@ -63,35 +64,61 @@ impl Layer for Iscsi {
         below: &ExposedDevice,
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
-        let backing = only(spec, below)?.clone();
         let settings = session_settings(spec)?;
-        let wire = if iser(spec) { FabricTransport::Rdma } else { FabricTransport::Tcp };
-        let ends = FabricEnds::plan_ends(spec, below, wire, PORT, context)?;
-        let portal = SocketAddr::from(ends.addressed(spec)?);
-        let instance = context.instance("iscsi");
-        let name = format!("iotax-{}-{instance}", context.tag.run_id);
-        let iqn = qualified("iqn", &instance, context);
-        let initiator = qualified("iqn", &format!("{instance}-initiator"), context);
-        let export = ExportIscsi {
-            backing,
-            block: below.block,
-            bytes: below.bytes,
-            read_only: !context.writable,
-            name: name.clone(),
-            serial: name.clone(),
-            attributes: attributes(spec),
-            iqn: iqn.clone(),
-            initiator: initiator.clone(),
-            portal,
-            iser: iser(spec),
-        };
-        context.add_in(&ends.near, "serve it over iSCSI", Op::ExportIscsi(export));
-        start_iscsid(iser(spec), &ends.far, context);
-        let connect =
-            ConnectIscsi { iqn, portal, iface: name, initiator, iser: iser(spec), settings };
-        let step = context.add_in(&ends.far, "log in to it over iSCSI", Op::ConnectIscsi(connect));
-        Ok(ends.exposed(step, below, context))
+        let transport = if iser(spec) { FabricTransport::Rdma } else { FabricTransport::Tcp };
+        let wire = FabricWire { transport, first_port: PORT };
+        plan_exports(spec, below, wire, context, |ends, context| {
+            plan_target(spec, below, ends, &settings, context)
+        })
     }
+}
+
+/// Adds the steps of one target and of the initiators that log in to it, and returns those of the
+/// logins.
+fn plan_target(
+    spec: &LayerSpec,
+    below: &ExposedDevice,
+    ends: &FabricEnds,
+    settings: &[(String, String)],
+    context: &mut PlanContext,
+) -> Result<Vec<StepId>> {
+    let portal = SocketAddr::from(ends.addressed(spec)?);
+    let instance = context.instance("iscsi");
+    let name = format!("iotax-{}-{instance}", context.tag.run_id);
+    let iqn = qualified("iqn", &instance, context);
+    let initiators: Vec<String> = (0..ends.clients.len())
+        .map(|number| match number {
+            0 => qualified("iqn", &format!("{instance}-initiator"), context),
+            _ => qualified("iqn", &format!("{instance}-initiator{number}"), context),
+        })
+        .collect();
+    let export = ExportIscsi {
+        backing: ends.device.clone(),
+        block: below.block,
+        bytes: below.bytes,
+        read_only: !context.writable,
+        name: name.clone(),
+        serial: name.clone(),
+        attributes: attributes(spec),
+        iqn: iqn.clone(),
+        initiators: initiators.clone(),
+        portal,
+        iser: iser(spec),
+    };
+    context.add_in(&ends.near, "serve it over iSCSI", Op::ExportIscsi(export));
+    let log_in = |(client, initiator): (&Place, String)| {
+        start_iscsid(iser(spec), client, context);
+        let connect = ConnectIscsi {
+            iqn: iqn.clone(),
+            portal,
+            iface: name.clone(),
+            initiator,
+            iser: iser(spec),
+            settings: settings.to_vec(),
+        };
+        context.add_in(client, "log in to it over iSCSI", Op::ConnectIscsi(connect))
+    };
+    Ok(ends.clients.iter().zip(initiators).map(log_in).collect())
 }
 
 fn iser(spec: &LayerSpec) -> bool {

@@ -1,6 +1,6 @@
 //! Plans fabrics, which are layers with two ends. The target is in the place of the layer below.
-//! The initiator shows the device in the same place or another. Nothing listens at a wildcard
-//! address, and only one initiator may connect.
+//! Initiators show the device in the same place or in others. Nothing listens at a wildcard
+//! address, and only the initiators of the plan may connect.
 
 mod iscsi;
 mod nbd;
@@ -11,7 +11,7 @@ pub use nbd::Nbd;
 pub use nvmf::Nvmf;
 
 use super::{ExposedDevice, Layer, PlanContext};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use iotax_drivers::nvmet::ExportNvmf;
 use iotax_drivers::path_ref::{PathRef, StepId};
 use iotax_drivers::spdk::nvmf::ExportSpdkNvmf;
@@ -19,6 +19,7 @@ use iotax_drivers::tool::guid;
 use iotax_facts::place::Place;
 use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{ExportIscsi, ExportNbd, NbdServer, Op, RdmaOn, SoftRdma};
+use iotax_units::MIB;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -32,69 +33,105 @@ enum FabricTransport {
     Inside,
 }
 
+/// One export: a device, where its target listens, and the places that connect to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FabricEnds {
+    device: PathRef,
     near: Place,
-    far: Place,
+    clients: Vec<Place>,
     /// Address and port where the target listens; `None` if it has no address.
     at: Option<(IpAddr, u16)>,
 }
 
 impl FabricEnds {
-    /// Plans both ends, and adds the steps for the RDMA devices that they need. `first` is the
-    /// lowest port that is tried if the stack names none.
-    ///
-    /// # Errors
-    /// The address or port is invalid, taken, or does not suit the transport or the ends; or the
-    /// ends are in two places and the address is missing.
-    fn plan_ends(
-        spec: &LayerSpec,
-        below: &ExposedDevice,
-        wire: FabricTransport,
-        first: u16,
-        context: &mut PlanContext,
-    ) -> Result<FabricEnds> {
-        let near = below.place.clone();
-        let far = spec.far.clone().unwrap_or_else(|| near.clone());
-        if wire == FabricTransport::Inside {
-            refuse_inside(spec, &near, &far)?;
-            return Ok(FabricEnds { near, far, at: None });
-        }
-        let address = match address(spec, &near, &far, wire)? {
-            Some(address) => given(address, wire, &near, &far, context),
-            None if wire == FabricTransport::Tcp => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            None => own_network(context, &near),
-        };
-        let port = port_at(spec, address, first, &near, context)?;
-        Ok(FabricEnds { near, far, at: Some((address, port)) })
-    }
-
     /// Returns the target's address and port. Fails for a transport within the machine, which has
     /// none.
     fn addressed(&self, spec: &LayerSpec) -> Result<(IpAddr, u16)> {
         self.at.with_context(|| format!("{}: {} without an address", spec.origin, spec.name))
     }
-
-    /// Returns the device that the layer above sees: what the step yields in the initiator's place.
-    fn exposed(&self, step: StepId, below: &ExposedDevice, context: &PlanContext) -> ExposedDevice {
-        ExposedDevice {
-            paths: vec![PathRef::Yield(step)],
-            block: true,
-            place: self.far.clone(),
-            writable: context.writable,
-            ..below.clone()
-        }
-    }
 }
 
-fn refuse_inside(spec: &LayerSpec, near: &Place, far: &Place) -> Result<()> {
-    let transport = spec.option("transport").unwrap_or_default();
+/// Transport of a fabric, and the lowest port that is tried if the stack names none.
+#[derive(Clone, Copy)]
+struct FabricWire {
+    transport: FabricTransport,
+    first_port: u16,
+}
+
+/// Plans an export for each device below, with the steps for the RDMA devices that they need.
+/// Several devices are shared out evenly among the clients; one alone is exported once, and each
+/// client uses an equal part of it. `export` adds the steps of one, and returns those that connect
+/// its clients.
+///
+/// # Errors
+/// The address or port is invalid, taken, or does not suit the transport or the ends; the ends are
+/// in two places and the address is missing; or `export` fails.
+fn plan_exports(
+    spec: &LayerSpec,
+    below: &ExposedDevice,
+    wire: FabricWire,
+    context: &mut PlanContext,
+    mut export: impl FnMut(&FabricEnds, &mut PlanContext) -> Result<Vec<StepId>>,
+) -> Result<ExposedDevice> {
     ensure!(
-        near == far,
-        "{}: {}(transport={transport}) does not leave the machine, and it leads from @{near} to @{far}; hint: transport=tcp",
+        below.copies.is_empty(),
+        "{}: {} takes one device, and there is one in each of several guests",
         spec.origin,
         spec.name
     );
+    let near = below.place.clone();
+    let clients = if spec.far.is_empty() { vec![near.clone()] } else { spec.far.clone() };
+    let address = target_address(spec, &near, &clients, wire.transport, context)?;
+    let share = below.paths.len() / clients.len();
+    let mut connected = Vec::new();
+    for (number, device) in below.paths.iter().enumerate() {
+        let clients = match below.paths.len() {
+            1 => clients.clone(),
+            _ => vec![clients[(number / share.max(1)).min(clients.len() - 1)].clone()],
+        };
+        let port = |address| port_at(spec, address, wire.first_port, number, &near, context);
+        let at = address.map(|address| Ok::<_, Error>((address, port(address)?))).transpose()?;
+        let ends = FabricEnds { device: device.clone(), near: near.clone(), clients, at };
+        let steps = export(&ends, context)?.into_iter().map(PathRef::Yield);
+        connected.extend(ends.clients.into_iter().zip(steps));
+    }
+    Ok(shared_out(below, connected, context.writable))
+}
+
+/// Returns the device that the layer above sees: what each client has connected to.
+fn shared_out(
+    below: &ExposedDevice,
+    connected: Vec<(Place, PathRef)>,
+    writable: bool,
+) -> ExposedDevice {
+    let is_shared = below.paths.len() < connected.len();
+    let first = connected.first().map_or(Place::Host, |(place, _)| place.clone());
+    let (here, elsewhere): (Vec<_>, Vec<_>) =
+        connected.into_iter().partition(|(place, _)| *place == first);
+    let clients = if is_shared { elsewhere.len() as u64 + 1 } else { 1 };
+    ExposedDevice {
+        paths: here.into_iter().map(|(_, path)| path).collect(),
+        // The parts of a device begin at whole MiB.
+        bytes: if is_shared { below.bytes / clients / MIB * MIB } else { below.bytes },
+        block: true,
+        place: first,
+        apart: if elsewhere.is_empty() { below.apart } else { !is_shared && !below.split },
+        copies: elsewhere,
+        overlaid: is_shared,
+        writable,
+        ..below.clone()
+    }
+}
+
+fn refuse_inside(spec: &LayerSpec, near: &Place, clients: &[Place]) -> Result<()> {
+    let transport = spec.option("transport").unwrap_or_default();
+    if let Some(far) = clients.iter().find(|client| *client != near) {
+        bail!(
+            "{}: {}(transport={transport}) does not leave the machine, and it leads from @{near} to @{far}; hint: transport=tcp",
+            spec.origin,
+            spec.name
+        );
+    }
     match ["address", "port"].into_iter().find(|name| spec.options.contains_key(*name)) {
         Some(name) => {
             bail!(
@@ -107,57 +144,72 @@ fn refuse_inside(spec: &LayerSpec, near: &Place, far: &Place) -> Result<()> {
     }
 }
 
-/// Returns the address that the stack names; `None` if it names none. Refuses one that is invalid
-/// or of no use to the initiator or to RDMA, and a missing one if the ends are in two places.
-fn address(
+/// Returns the address where the targets listen, and adds the steps that provide RDMA at all ends.
+/// `None`: the transport does not leave the machine. A lab with a network listens at its own
+/// address unless the stack names one.
+fn target_address(
     spec: &LayerSpec,
     near: &Place,
-    far: &Place,
+    clients: &[Place],
     wire: FabricTransport,
+    context: &mut PlanContext,
 ) -> Result<Option<IpAddr>> {
-    let Some(word) = spec.option("address") else {
-        ensure!(
-            near == far,
+    if wire == FabricTransport::Inside {
+        refuse_inside(spec, near, clients)?;
+        return Ok(None);
+    }
+    let far = clients.iter().find(|client| *client != near);
+    let known = far.and_then(|_| context.lab_addresses.get(near)).copied();
+    let address = match (spec.option("address"), known, far) {
+        (Some(word), _, far) => named_address(spec, word, near, far, wire)?,
+        (None, Some(address), _) => IpAddr::V4(address),
+        (None, None, Some(far)) => bail!(
             "{}: {} leads from @{near} to @{far}, and at which address of @{near} is not said; \
              hint: {}(address=IP), by which @{far} reaches @{near}",
             spec.origin,
             spec.name,
             spec.name
-        );
-        return Ok(None);
+        ),
+        (None, None, None) if wire == FabricTransport::Tcp => {
+            return Ok(Some(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        }
+        (None, None, None) => return Ok(Some(own_network(context, near))),
     };
+    if wire == FabricTransport::Rdma {
+        rdma(RdmaOn::At(address), near, context);
+        for far in clients.iter().filter(|client| *client != near) {
+            rdma(RdmaOn::Toward(address), far, context);
+        }
+    }
+    Ok(Some(address))
+}
+
+/// Returns the address that the stack names. Refuses one that is invalid, or of no use to the
+/// initiators or to RDMA.
+fn named_address(
+    spec: &LayerSpec,
+    word: &str,
+    near: &Place,
+    far: Option<&Place>,
+    wire: FabricTransport,
+) -> Result<IpAddr> {
     let address: IpAddr = word
         .parse()
         .ok()
         .with_context(|| format!("{}: address = \"{word}\" is not an IP address", spec.origin))?;
-    ensure!(
-        !address.is_loopback() || near == far,
-        "{}: {address} does not leave @{near}, and @{far} is to reach it; hint: an address of a network card of @{near}",
-        spec.origin
-    );
+    if let Some(far) = far {
+        ensure!(
+            !address.is_loopback(),
+            "{}: {address} does not leave @{near}, and @{far} is to reach it; hint: an address of a network card of @{near}",
+            spec.origin
+        );
+    }
     ensure!(
         !address.is_loopback() || wire != FabricTransport::Rdma,
         "{}: the loopback device has no RDMA; hint: leave address out, or name that of a network card",
         spec.origin
     );
-    Ok(Some(address))
-}
-
-/// Returns `address`. For RDMA, first adds the steps that provide an RDMA device at both ends.
-fn given(
-    address: IpAddr,
-    wire: FabricTransport,
-    near: &Place,
-    far: &Place,
-    context: &mut PlanContext,
-) -> IpAddr {
-    if wire == FabricTransport::Rdma {
-        rdma(RdmaOn::At(address), near, context);
-        if near != far {
-            rdma(RdmaOn::Toward(address), far, context);
-        }
-    }
-    address
+    Ok(address)
 }
 
 /// Adds the step that makes a network with RDMA within one machine, and returns an address in it.
@@ -178,11 +230,13 @@ fn rdma(on: RdmaOn, place: &Place, context: &mut PlanContext) {
 }
 
 /// Returns the port that the stack names, or the first one from `first` on. Skips or refuses a port
-/// at which another export of the plan listens.
+/// at which another export of the plan listens. Several exports of a layer have ports one after the
+/// other; `number` counts them from 0.
 fn port_at(
     spec: &LayerSpec,
     address: IpAddr,
     first: u16,
+    number: usize,
     near: &Place,
     context: &PlanContext,
 ) -> Result<u16> {
@@ -196,8 +250,9 @@ fn port_at(
         return (first..).find(|port| !taken(*port)).context("no port is free");
     };
     let port = word
-        .parse()
+        .parse::<u16>()
         .ok()
+        .and_then(|port| port.checked_add(u16::try_from(number).ok()?))
         .with_context(|| format!("{}: port = \"{word}\" is not a port number", spec.origin))?;
     ensure!(
         !taken(port),
@@ -222,17 +277,6 @@ fn listens(op: &Op) -> Option<(IpAddr, u16)> {
 /// card may have RDMA itself; if it has not, the step reports what is lacking.
 fn rdma_needs(spec: &LayerSpec) -> &'static [&'static str] {
     if spec.option("address").is_some() { &["ip"] } else { &["ip", "rdma", "rdma_rxe"] }
-}
-
-/// Returns the only device below, which an export serves whole. Refuses several devices.
-fn only<'a>(spec: &LayerSpec, below: &'a ExposedDevice) -> Result<&'a PathRef> {
-    ensure!(
-        below.copies.is_empty(),
-        "{}: {} takes one device, and there is one in each of several guests",
-        spec.origin,
-        spec.name
-    );
-    below.only_path(spec)
 }
 
 /// Returns a UUID for `what` that only this run knows.

@@ -1,16 +1,19 @@
 //! `nvmf`: NVMe over TCP, RDMA or within the machine, by the kernel's target (nvmet) or a running
 //! SPDK target, and the kernel's host.
 
-use super::{FabricEnds, FabricTransport, digest, only, qualified, rdma_needs, uuid};
+use super::{
+    FabricEnds, FabricTransport, FabricWire, digest, plan_exports, qualified, rdma_needs, uuid,
+};
 use crate::{
     Claim, ExposedDevice, Layer, PlanContext, flag, needs, required_number, required_word,
 };
 use anyhow::{Result, ensure};
 use iotax_drivers::nvmet::ExportNvmf;
 use iotax_drivers::nvmf::ConnectNvmf;
-use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::path_ref::{PathRef, StepId};
 use iotax_drivers::spdk;
 use iotax_drivers::spdk::nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
+use iotax_facts::place::Place;
 use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::nvmf::HELP;
@@ -79,45 +82,72 @@ impl Layer for Nvmf {
         below: &ExposedDevice,
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
-        let device = only(spec, below)?.clone();
         ensure!(
             below.block,
             "{}: nvmf needs a block device below it; hint: put loop between",
             spec.origin
         );
-        let (wire, options) = (wire(spec), options(spec)?);
-        check_target(spec, &device, wire)?;
-        let inline_data_size = inline_data_size(spec, wire)?;
-        let ends = FabricEnds::plan_ends(spec, below, wire, PORT, context)?;
-        let name = context.instance("nvmf");
-        let (nqn, host_id) = (qualified("nqn", &name, context), uuid(context, &name));
-        let host_nqn = format!("nqn.2014-08.org.nvmexpress:uuid:{host_id}");
-        let transport = required_word(spec, "transport")?.to_owned();
-        let export = match is_spdks(spec) {
-            true => Op::ExportSpdkNvmf(ExportSpdkNvmf {
-                bdev: device,
-                nqn: nqn.clone(),
-                serial: format!("iotax-{name}"),
-                host: host_nqn.clone(),
-                transport: transport.to_ascii_uppercase(),
-                at: ends.addressed(spec)?,
-                has_transport: None,
-            }),
-            false => Op::ExportNvmf(ExportNvmf {
-                device,
-                nqn: nqn.clone(),
-                host_nqn: host_nqn.clone(),
-                port_id: port_id(&nqn),
-                transport: transport.clone(),
-                at: ends.at,
-                inline_data_size,
-            }),
-        };
-        context.add_in(&ends.near, "serve it over NVMe", export);
-        let connect = ConnectNvmf { nqn, transport, at: ends.at, host_nqn, host_id, options };
-        let step = context.add_in(&ends.far, "connect to it over NVMe", Op::ConnectNvmf(connect));
-        Ok(ends.exposed(step, below, context))
+        let (transport, options) = (wire(spec), options(spec)?);
+        below.paths.iter().try_for_each(|device| check_target(spec, device, transport))?;
+        inline_data_size(spec, transport)?;
+        let wire = FabricWire { transport, first_port: PORT };
+        plan_exports(spec, below, wire, context, |ends, context| {
+            plan_subsystem(spec, ends, &options, context)
+        })
     }
+}
+
+/// Adds the steps of one subsystem and of the hosts that connect to it, and returns those of the
+/// connections.
+fn plan_subsystem(
+    spec: &LayerSpec,
+    ends: &FabricEnds,
+    options: &[String],
+    context: &mut PlanContext,
+) -> Result<Vec<StepId>> {
+    let name = context.instance("nvmf");
+    let nqn = qualified("nqn", &name, context);
+    let host_id = |number: usize| match number {
+        0 => uuid(context, &name),
+        _ => uuid(context, &format!("{name} {number}")),
+    };
+    let host_ids: Vec<String> = (0..ends.clients.len()).map(host_id).collect();
+    let hosts: Vec<String> =
+        host_ids.iter().map(|id| format!("nqn.2014-08.org.nvmexpress:uuid:{id}")).collect();
+    let transport = required_word(spec, "transport")?.to_owned();
+    let export = match is_spdks(spec) {
+        true => Op::ExportSpdkNvmf(ExportSpdkNvmf {
+            bdev: ends.device.clone(),
+            nqn: nqn.clone(),
+            serial: format!("iotax-{name}"),
+            hosts: hosts.clone(),
+            transport: transport.to_ascii_uppercase(),
+            at: ends.addressed(spec)?,
+            has_transport: None,
+        }),
+        false => Op::ExportNvmf(ExportNvmf {
+            device: ends.device.clone(),
+            nqn: nqn.clone(),
+            host_nqns: hosts.clone(),
+            port_id: port_id(&nqn),
+            transport: transport.clone(),
+            at: ends.at,
+            inline_data_size: inline_data_size(spec, wire(spec))?,
+        }),
+    };
+    context.add_in(&ends.near, "serve it over NVMe", export);
+    let connect = |(client, (host_nqn, host_id)): (&Place, (String, String))| {
+        let connect = ConnectNvmf {
+            nqn: nqn.clone(),
+            transport: transport.clone(),
+            at: ends.at,
+            host_nqn,
+            host_id,
+            options: options.to_vec(),
+        };
+        context.add_in(client, "connect to it over NVMe", Op::ConnectNvmf(connect))
+    };
+    Ok(ends.clients.iter().zip(hosts.into_iter().zip(host_ids)).map(connect).collect())
 }
 
 fn is_spdks(spec: &LayerSpec) -> bool {

@@ -24,6 +24,7 @@ fn planned(stack: &Stack, context: &mut PlanContext) -> Result<ExposedDevice, St
         block: true,
         place: stack.medium.place(),
         copies: Vec::new(),
+        overlaid: false,
         apart: true,
         hold: Hold::default(),
         writable: context.writable,
@@ -56,8 +57,16 @@ fn show(steps: &[Step], exposed: &ExposedDevice) -> String {
         let _ =
             writeln!(text, "{} @{}: {}", number + 1, step.place, step.op.operation().describe());
     }
-    let ExposedDevice { paths, bytes, block, place, writable, .. } = exposed;
-    text + &format!("@{place}: {} ({bytes} bytes, block {block}, writable {writable})\n", paths[0])
+    let ExposedDevice { bytes, block, writable, .. } = exposed;
+    for (place, paths) in exposed.loaded() {
+        let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+        let _ = writeln!(
+            text,
+            "@{place}: {} ({bytes} bytes, block {block}, writable {writable})",
+            paths.join(" and ")
+        );
+    }
+    text
 }
 
 /// Formats every stack, with its steps and the device that it shows.
@@ -97,6 +106,17 @@ fn a_fabric_leads_from_one_place_to_another() {
         "/dev/nvme1n1 @ssh:storage | iscsi(iser,address=\"fd00::1\") @ssh:storage>@ssh:client",
         "/dev/nvme1n1 @ssh:storage | nbd(address=10.0.0.1) @ssh:storage>@host",
         "nvme0 @lab | nvmf @lab | iscsi(address=10.0.0.1) @lab>@host",
+    ];
+    insta::assert_snapshot!(plans(&stacks, true));
+}
+
+#[test]
+fn clients_share_out_the_parts_of_a_device_or_the_device_itself() {
+    let stacks = [
+        "/dev/nvme1n1 @ssh:st | split(4) | iscsi(address=10.0.0.1,port=3300) @ssh:st>@[ssh:c1,ssh:c2]",
+        "/dev/nvme1n1 @ssh:st | nvmf(rdma,address=10.0.0.1) @ssh:st>@[ssh:c1,...,ssh:c3]",
+        "/dev/nvme1n1 @ssh:st | nbd(address=10.0.0.1,connections=2) @ssh:st>@[ssh:c1,host]",
+        "/dev/nvme1n1 @ssh:st | iscsi(iser,address=10.0.0.1) @ssh:st>@[ssh:c1,ssh:c2]",
     ];
     insta::assert_snapshot!(plans(&stacks, true));
 }

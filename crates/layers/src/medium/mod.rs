@@ -170,6 +170,7 @@ fn exposed(path: PathBuf, found: &FoundMedium, place: Place, writable: bool) -> 
         block: found.block,
         place,
         copies: Vec::new(),
+        overlaid: false,
         apart: true,
         hold: Hold::default(),
         writable,

@@ -191,7 +191,7 @@ mod tests {
             name: "fs".into(),
             options: [("type".to_owned(), kind.to_owned())].into(),
             place: None,
-            far: None,
+            far: Vec::new(),
             copies: 1,
             tool: None,
             origin: "here".into(),

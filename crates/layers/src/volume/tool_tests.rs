@@ -69,7 +69,7 @@ fn spec(options: &[(&str, &str)], tool: Tool) -> LayerSpec {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect(),
         place: None,
-        far: None,
+        far: Vec::new(),
         copies: 1,
         tool: Some(Box::new(tool)),
         origin: "here".into(),

@@ -205,6 +205,7 @@ mod tests {
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
         LoadTarget::inspect(&TargetSpec {
             path,
+            offset: 0,
             bytes: None,
             writable: false,
             hold: Hold::default(),

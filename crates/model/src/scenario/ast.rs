@@ -32,13 +32,20 @@ pub struct MediumExpr {
     pub span: Range<usize>,
 }
 
+/// `@PLACE`, and for a fabric `@A>B` or `@A>[B,C]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerEnds {
+    pub near: String,
+    /// Places at the far end, as the bodies of media; `...` stands for those between two names.
+    pub far: Vec<MediumExpr>,
+}
+
 /// `name(key=value, ...) @place>place xN`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerExpr {
     pub name: String,
     pub options: Vec<OptionExpr>,
-    /// `@PLACE`, and for a fabric `@A>B`.
-    pub place: Option<(String, Option<String>)>,
+    pub place: Option<LayerEnds>,
     pub fanout: Option<u32>,
     pub span: Range<usize>,
 }

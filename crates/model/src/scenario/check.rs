@@ -864,6 +864,9 @@ impl ScenarioParts {
         for stack in &self.scenario.stacks {
             let in_guests = stack.layers.iter().any(|layer| layer.has_role(LayerRole::Guest));
             let what = match (stack.loaded_at_once(), stack.guests()) {
+                _ if stack.far_clients() > 1 => {
+                    (stack.target_count() as usize, "on", "disks of clients")
+                }
                 (Some(_), _) if in_guests => {
                     (stack.target_count() as usize, "on", "disks of guests")
                 }

@@ -262,7 +262,7 @@ fn the_bill_of_a_layer_that_joins_begins_with_all_members_at_once() {
         name: name.to_owned(),
         options: BTreeMap::new(),
         place: None,
-        far: None,
+        far: Vec::new(),
         copies: 1,
         tool: None,
         origin: String::new(),

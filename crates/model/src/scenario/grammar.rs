@@ -2,7 +2,7 @@
 //! which layers and options exist. An error has the bytes at fault, what was expected there and a
 //! hint; the parser never panics.
 
-use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
+use super::ast::{BaseExpr, LayerEnds, LayerExpr, MediumExpr, OptionExpr, StackExpr};
 use super::error::{Fault, TextFault};
 use std::fmt;
 use std::ops::Range;
@@ -274,17 +274,39 @@ impl<'a> Scan<'a> {
         )
     }
 
-    fn layer_place(&mut self) -> ParsedStack<Option<(String, Option<String>)>> {
+    fn layer_place(&mut self) -> ParsedStack<Option<LayerEnds>> {
         if !self.after_blanks('@') {
             return Ok(None);
         }
         let near = self.place_name()?;
-        if !self.after_blanks('>') {
-            return Ok(Some((near, None)));
-        }
+        let far = if self.after_blanks('>') { self.far_places()? } else { Vec::new() };
+        Ok(Some(LayerEnds { near, far }))
+    }
+
+    /// Parses the place at the far end of a fabric, or a list of them.
+    fn far_places(&mut self) -> ParsedStack<Vec<MediumExpr>> {
         self.after_blanks('@');
-        let far = self.place_name()?;
-        Ok(Some((near, Some(far))))
+        if !self.after_blanks('[') {
+            return Ok(vec![self.far_place()?]);
+        }
+        let mut places = Vec::new();
+        loop {
+            self.blanks();
+            places.push(self.far_place()?);
+            if self.after_blanks(']') {
+                return Ok(places);
+            }
+            if !self.after_blanks(',') {
+                return Err(self.expected("\",\" or \"]\" after a place", None));
+            }
+        }
+    }
+
+    fn far_place(&mut self) -> ParsedStack<MediumExpr> {
+        let start = self.at;
+        let body = self.place_name()?;
+        let span = start..self.at;
+        Ok(MediumExpr { scheme: None, body, options: Vec::new(), place: None, span })
     }
 
     /// Parses the name of a place, or `ssh:HOST`.
@@ -539,11 +561,23 @@ impl fmt::Display for LayerExpr {
             write!(f, "({})", join_with_commas(&self.options))?;
         }
         match &self.place {
-            Some((near, Some(far))) => write!(f, " @{near}>@{far}")?,
-            Some((near, None)) => write!(f, " @{near}")?,
+            Some(LayerEnds { near, far }) => {
+                let far: Vec<&String> = far.iter().map(|place| &place.body).collect();
+                write!(f, " @{near}{}", far_text(&far))?;
+            }
             None => {}
         }
         self.fanout.map_or(Ok(()), |count| write!(f, " x{count}"))
+    }
+}
+
+/// Formats the far end of a layer: nothing, `>@B`, or `>@[B,C]`.
+pub(super) fn far_text<T: fmt::Display>(far: &[T]) -> String {
+    let names: Vec<String> = far.iter().map(T::to_string).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!(">@{one}"),
+        several => format!(">@[{}]", several.join(",")),
     }
 }
 
@@ -581,6 +615,8 @@ mod tests {
         for layer in &mut stack.layers {
             layer.span = 0..0;
             layer.options.iter_mut().for_each(|option| option.span = 0..0);
+            let far = layer.place.iter_mut().flat_map(|ends| &mut ends.far);
+            far.for_each(|place| place.span = 0..0);
         }
         stack
     }
@@ -617,8 +653,14 @@ mod tests {
         )
     }
 
+    fn far_place(body: String) -> MediumExpr {
+        MediumExpr { scheme: None, body, options: Vec::new(), place: None, span: 0..0 }
+    }
+
     fn layer() -> impl Strategy<Value = LayerExpr> {
-        let place = proptest::option::of((name(), proptest::option::of(name())));
+        let far = proptest::collection::vec(name().prop_map(far_place), 0..3);
+        let ends = (name(), far).prop_map(|(near, far)| LayerEnds { near, far });
+        let place = proptest::option::of(ends);
         let options = proptest::collection::vec(option(), 0..4);
         (name(), options, place, proptest::option::of(1u32..=MOST_COPIES)).prop_map(
             |(name, options, place, fanout)| LayerExpr { name, options, place, fanout, span: 0..0 },

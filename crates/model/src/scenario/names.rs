@@ -147,7 +147,8 @@ fn layer_short(layer: &LayerSpec) -> String {
         .iter()
         .filter_map(|key| layer.options.get(*key).map(|value| layer.option_text(key, value)))
         .collect();
-    let copies = if layer.copies > 1 { format!(" x{}", layer.copies) } else { String::new() };
+    let copies = layer.copies.max(layer.far.len() as u32);
+    let copies = if copies > 1 { format!(" x{copies}") } else { String::new() };
     match shown.is_empty() {
         true => format!("{}{copies}", layer.name),
         false => format!("{}({}){copies}", layer.name, shown.join(",")),

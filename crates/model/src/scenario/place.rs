@@ -260,7 +260,7 @@ impl Default for StackNames {
 fn plain_guest(origin: String) -> LayerSpec {
     let name = GUEST.to_owned();
     let options = [(NET.to_owned(), TAP.to_owned())].into();
-    LayerSpec { name, options, place: None, far: None, copies: 1, tool: None, origin }
+    LayerSpec { name, options, place: None, far: Vec::new(), copies: 1, tool: None, origin }
 }
 
 /// Returns the guest that `vm(OPTIONS)` makes, without a disk. It has a network unless the options

@@ -74,12 +74,12 @@ pub(super) fn fio_on(baseline: &Stack, beside: RulerContext) -> Result<StackCell
             "a bill has a line for each layer, and fio on the baseline is not a layer",
             "compare the stacks without a bill",
         )),
-        () if baseline.guests() > 1
+        () if baseline.guests() * baseline.far_clients() > 1
             || baseline.medium.agent() == LoadIssuer::Fio
             || baseline.layers.iter().any(generator) =>
         {
             Some((
-                "fio can load neither several guests at one time nor a baseline that is itself of a generator",
+                "fio can load neither several guests or clients at one time nor a baseline that is itself of a generator",
                 "leave it out, or take another baseline",
             ))
         }
@@ -113,7 +113,7 @@ fn fio() -> LayerSpec {
         name: engine::HELP.name.into(),
         options: [("name".to_owned(), "fio".to_owned())].into(),
         place: None,
-        far: None,
+        far: Vec::new(),
         copies: 1,
         tool: None,
         origin: KEY.into(),

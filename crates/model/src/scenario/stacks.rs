@@ -2,12 +2,12 @@
 //! What no layer of this version can do is refused, with its position. Nothing here looks at the
 //! machine.
 
-use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
+use super::ast::{BaseExpr, LayerEnds, LayerExpr, MediumExpr, OptionExpr, StackExpr};
 use super::bdev;
 use super::error::{Checked, Fault, TextFault};
-use super::grammar::quote;
+use super::grammar::{far_text, quote};
 use super::media::base_medium;
-use super::place::StackNames;
+use super::place::{self, StackNames};
 use crate::layer::{self, LayerHelp, OptionKind, alias, vm};
 use crate::stack::{Face, LayerRole};
 use crate::stack::{LayerSpec, LoadIssuer, Medium, Stack, USUAL_CEPH_CONF};
@@ -117,12 +117,21 @@ fn only_generators_on_each(
 
 /// Returns the places that are written for the near and the far end of a layer; `None`: none is
 /// written.
-fn ends(layer: &LayerExpr, names: &StackNames) -> Checked<(Option<Place>, Option<Place>)> {
-    let named = |word: &str| {
-        names.resolve_place(word).map_err(|fault| TextFault::new(layer.span.clone(), fault))
-    };
-    let Some((near, far)) = &layer.place else { return Ok((None, None)) };
-    Ok((Some(named(near)?), far.as_ref().map(|far| named(far)).transpose()?))
+fn ends(layer: &LayerExpr, names: &StackNames) -> Checked<(Option<Place>, Vec<Place>)> {
+    let refused = |fault| TextFault::new(layer.span.clone(), fault);
+    let Some(LayerEnds { near, far }) = &layer.place else { return Ok((None, Vec::new())) };
+    let mut places: Vec<Place> = Vec::new();
+    for name in place::ranges(far)? {
+        let place = names.resolve_place(&name.body).map_err(refused)?;
+        if places.contains(&place) {
+            return Err(refused(Fault::hint(
+                format!("@{place} is twice at the far end of \"{}\"", layer.name),
+                "name each client once",
+            )));
+        }
+        places.push(place);
+    }
+    Ok((Some(names.resolve_place(near).map_err(refused)?), places))
 }
 
 pub(super) fn known_layer(layer: &LayerExpr, names: &StackNames) -> Checked<&'static LayerHelp> {
@@ -164,13 +173,14 @@ fn fits(
             format!("\"{name}\" is one, and only guests run side by side in this version"),
             "write xN after vm(...), or leave it out",
         )
-    } else if cell.layers.iter().any(|below| below.copies > 1) && help.role == LayerRole::Generator
+    } else if cell.layers.iter().any(|below| below.copies > 1 || below.far.len() > 1)
+        && help.role == LayerRole::Generator
     {
         Fault::hint(
-            "many guests are loaded by iotax's own engines, which begin at one time",
+            "many guests or clients are loaded by iotax's own engines, which begin at one time",
             "leave the engine out",
         )
-    } else if !help.fabric && layer.place.as_ref().is_some_and(|(_, far)| far.is_some()) {
+    } else if !help.fabric && layer.place.as_ref().is_some_and(|ends| !ends.far.is_empty()) {
         Fault::hint(
             format!("\"{name}\" has one end, so it lives in one place"),
             "write one place, as @host",
@@ -204,10 +214,13 @@ fn fits(
         return Ok(());
     } else if let Some(fault) = not_in_several_places(cell, name) {
         fault
+    } else if let Some(fault) = not_on_clients(cell, name) {
+        fault
     } else if let Some(fault) = not_on_parts(cell, help, layer) {
         fault
     } else if devices(&cell.medium, &cell.layers).each > 1
         && !help.joins
+        && !help.fabric
         && help.role != LayerRole::Guest
     {
         Fault::hint(
@@ -254,11 +267,20 @@ fn is_made_elsewhere(medium: &Medium) -> bool {
     matches!(medium, Medium::Remote { size: Some(_), .. })
 }
 
-/// Refuses a layer on parts of a device unless it joins them, and guests among which the parts or
-/// devices below cannot be shared out evenly.
+/// Refuses a layer on parts of a device unless it joins or exports them, and guests or clients
+/// among which the parts or devices below cannot be shared out evenly.
 fn not_on_parts(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
     let below = devices(&cell.medium, &cell.layers);
     let (all, guests) = (below.each * below.groups, layer.fanout.unwrap_or(1) as usize);
+    if help.fabric {
+        let clients = layer.place.as_ref().map_or(0, |ends| ends.far.len()).max(1);
+        return (all > 1 && all % clients != 0).then(|| {
+            Fault::hint(
+                format!("{all} devices below cannot be shared out evenly among {clients} clients"),
+                format!("name clients that divide {all}, or split into a multiple of {clients}"),
+            )
+        });
+    }
     if help.role != LayerRole::Guest {
         let parts = Some(below.each).filter(|each| *each > 1 && cell.is_split() && !help.joins)?;
         return Some(Fault::hint(
@@ -291,6 +313,15 @@ fn not_in_several_places(cell: &StackCell, name: &str) -> Option<Fault> {
             format!("leave \"{name}\" out, or use members that are all in one place"),
         )
     })
+}
+
+/// Refuses a layer above an export to several clients, each of which is loaded as it is.
+fn not_on_clients(cell: &StackCell, name: &str) -> Option<Fault> {
+    let below = cell.layers.iter().find(|layer| layer.far.len() > 1)?;
+    Some(Fault::hint(
+        format!("\"{name}\" would be set up on {} clients of {}", below.far.len(), below.name),
+        format!("put it below {}, or end the stack with {}", below.name, below.name),
+    ))
 }
 
 /// Refuses other generators and delays if only fio runs the load, since fio holds no I/O back.
@@ -523,7 +554,8 @@ fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
 /// Devices that layers have made of media.
 #[derive(Clone, Copy)]
 struct Devices {
-    /// Number of devices side by side: in one list of media or, above a guest layer, in one guest.
+    /// Number of devices side by side: in one list of media or, above a guest layer or an export,
+    /// in one guest or client.
     each: usize,
     /// Number of lists of media, on each of which the same layers are made. Guests share the
     /// devices of all lists as one pool; above them it is 1.
@@ -550,6 +582,9 @@ impl Devices {
             _ if help.role == LayerRole::Guest => {
                 let each = (self.each * self.groups / layer.copies.max(1) as usize).max(1);
                 Devices { each, groups: 1 }
+            }
+            _ if layer.far.len() > 1 => {
+                Devices { each: (self.each * self.groups / layer.far.len()).max(1), groups: 1 }
             }
             Some(each) => Devices { each, ..self },
             None if help.joins => Devices { each: 1, ..self },
@@ -603,9 +638,9 @@ impl Stack {
         })
     }
 
-    /// Returns the number of targets that the load has at the same time, over all guests.
+    /// Returns the number of targets that the load has at the same time, over all guests or clients.
     pub fn target_count(&self) -> u64 {
-        u64::from(self.guests()) * self.loaded_at_once().unwrap_or(1) as u64
+        u64::from(self.guests() * self.far_clients()) * self.loaded_at_once().unwrap_or(1) as u64
     }
 
     /// Returns the choice that makes a layer acknowledge flushes without doing them:
@@ -655,7 +690,7 @@ impl LayerSpec {
             written.map(|(key, value)| self.option_text(key, value)).collect();
         let options =
             if options.is_empty() { String::new() } else { format!("({})", options.join(",")) };
-        let far = self.far.as_ref().map(|far| format!(">@{far}")).unwrap_or_default();
+        let far = far_text(&self.far);
         let place = self.place.as_ref().map(|place| format!(" @{place}{far}")).unwrap_or_default();
         let copies = if self.copies > 1 { format!(" x{}", self.copies) } else { String::new() };
         format!("{}{options}{place}{copies}", self.name)
@@ -688,7 +723,7 @@ impl StackCell {
 
     /// Returns the place in which the stack can be used: the last place that a layer leads to.
     fn final_place(&self) -> Place {
-        let far = self.layers.iter().rev().find_map(|layer| layer.far.clone());
+        let far = self.layers.iter().rev().find_map(|layer| layer.far.first().cloned());
         far.unwrap_or_else(|| self.medium.place())
     }
 

@@ -104,7 +104,13 @@ fn site(path: &Path) -> AfarSite {
 }
 
 fn target(path: &Path, writable: bool) -> TargetSpec {
-    TargetSpec { path: path.into(), bytes: Some(64 << 20), writable, hold: Hold::default() }
+    TargetSpec {
+        path: path.into(),
+        offset: 0,
+        bytes: Some(64 << 20),
+        writable,
+        hold: Hold::default(),
+    }
 }
 
 #[test]

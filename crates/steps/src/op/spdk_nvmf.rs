@@ -20,7 +20,13 @@ impl Operation for ExportSpdkNvmf {
         };
         format!(
             "{transport}nvmf_create_subsystem {} (serial {}) with {} for host {}, on {} {} port {}",
-            self.nqn, self.serial, self.bdev, self.host, self.transport, self.at.0, self.at.1
+            self.nqn,
+            self.serial,
+            self.bdev,
+            self.hosts.join(" and "),
+            self.transport,
+            self.at.0,
+            self.at.1
         )
     }
 
@@ -94,7 +100,7 @@ mod tests {
             bdev: PathRef::Bdev { rpc: "/s".into(), name: "iotax-r-spdk0".into() },
             nqn: "nqn.2026-01.iotax:r".into(),
             serial: "iotax-r".into(),
-            host: "nqn.2026-01.iotax:host".into(),
+            hosts: vec!["nqn.2026-01.iotax:host".into()],
             transport: "TCP".into(),
             at: ("127.0.0.1".parse().unwrap(), 4420),
             has_transport,

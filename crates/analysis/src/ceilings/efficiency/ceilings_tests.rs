@@ -278,7 +278,7 @@ fn a_network_is_that_of_its_slowest_card_that_is_one() {
         on_a_drive(Device { model: None, pcie: None, ..pro() }, |run| {
             sequential(run);
             let mut layer = twin::layer("nvmf", &[("transport", "tcp"), ("address", "10.1.2.3")]);
-            layer.far = Some("ssh:client".into());
+            layer.far = vec!["ssh:client".into()];
             run.start.scenario.stacks[0].layers = vec![layer];
             let network = |megabits| Network {
                 address: [10, 1, 0, 0].into(),
@@ -321,7 +321,7 @@ fn a_network_is_that_of_its_slowest_card_that_is_one() {
             .for_each(|place| place.facts.cpu.under_hypervisor = Some(true))),
         None
     );
-    assert_eq!(of(|run| run.start.scenario.stacks[0].layers[0].far = None), None);
+    assert_eq!(of(|run| run.start.scenario.stacks[0].layers[0].far.clear()), None);
     assert_eq!(
         of(|run| _ = run.start.scenario.stacks[0].layers[0]
             .options
@@ -342,7 +342,7 @@ fn a_network_is_that_of_its_slowest_card_that_is_one() {
 fn over_a_network(change: impl FnOnce(&mut RunData)) -> Option<Efficiency> {
     let mut run = on_a_drive(Device { model: None, pcie: None, ..pro() }, sequential);
     let mut layer = twin::layer("nvmf", &[("transport", "tcp"), ("address", "10.1.2.3")]);
-    layer.far = Some("ssh:client".into());
+    layer.far = vec!["ssh:client".into()];
     let scenario = &mut run.start.scenario;
     scenario.bill = false;
     scenario.stacks.truncate(2);
@@ -409,7 +409,7 @@ fn tcp_between_other_places_or_in_the_other_direction_is_none() {
     let with = |medium: Medium| over_a_network(|run| run.start.scenario.stacks[1].medium = medium);
     assert_eq!(with(medium("ssh:other", [10, 1, 2, 3])), None);
     assert_eq!(with(medium("host", [10, 9, 9, 9])), None, "another network of the same places");
-    assert_eq!(over_a_network(|run| run.start.scenario.stacks[0].layers[0].far = None), None);
+    assert_eq!(over_a_network(|run| run.start.scenario.stacks[0].layers[0].far.clear()), None);
     let writes = |run: &mut RunData| {
         for slice in run.slices.iter_mut().filter(|slice| slice.workload == "tcp") {
             slice
@@ -437,7 +437,7 @@ fn added_latency_is_held_against_the_networks_round_trip() {
     let said = |baseline_crosses: bool| {
         let mut run = twin::three_figures();
         let mut layer = twin::layer("nvmf", &[("transport", "tcp"), ("address", "10.1.2.3")]);
-        layer.far = Some("ssh:client".into());
+        layer.far = vec!["ssh:client".into()];
         let scenario = &mut run.start.scenario;
         if baseline_crosses {
             scenario.stacks[0].layers = vec![layer.clone()];

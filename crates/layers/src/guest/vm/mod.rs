@@ -315,7 +315,7 @@ mod tests {
             name: "vm".into(),
             options: options.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
             place: None,
-            far: None,
+            far: Vec::new(),
             copies: 1,
             tool: None,
             origin: "here".into(),

@@ -409,6 +409,7 @@ mod tests {
                 block: false,
                 place: "host".into(),
                 copies: Vec::new(),
+                overlaid: false,
                 apart: true,
                 hold: Default::default(),
                 writable: false,

@@ -12,12 +12,13 @@ use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::settings::ThingSettings;
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
+use iotax_facts::one_or_more;
 use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// Backstore of LIO, and a target with one portal and one initiator that may use its LUN.
+/// Backstore of LIO, and a target with one portal and the initiators that may use its LUN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportIscsi {
     pub backing: PathRef,
@@ -31,7 +32,9 @@ pub struct ExportIscsi {
     /// Attributes of the backstore, by LIO's names.
     pub attributes: Vec<(String, String)>,
     pub iqn: String,
-    pub initiator: String,
+    /// Names of the initiators that may use the LUN.
+    #[serde(alias = "initiator", with = "one_or_more")]
+    pub initiators: Vec<String>,
     pub portal: SocketAddr,
     pub iser: bool,
 }
@@ -46,8 +49,8 @@ impl ExportIscsi {
             name: &self.name,
             serial: &self.serial,
         };
-        let Self { attributes, iqn, initiator, .. } = self;
-        IscsiTarget { store, attributes, iqn, initiator, portal: self.portal, iser: self.iser }
+        let Self { attributes, iqn, initiators, .. } = self;
+        IscsiTarget { store, attributes, iqn, initiators, portal: self.portal, iser: self.iser }
     }
 }
 
@@ -57,9 +60,10 @@ impl Operation for ExportIscsi {
         let transport = if self.iser { "iser" } else { "iscsi" };
         let attributes: String =
             self.attributes.iter().map(|(name, value)| format!(", {name}={value}")).collect();
-        let Self { backing, name, iqn, initiator, portal, .. } = self;
+        let Self { backing, name, iqn, initiators, portal, .. } = self;
+        let initiators = initiators.join(" and ");
         format!(
-            "export {backing} as LIO's {kind} {name}{attributes} by {transport} {iqn} at {portal}, to {initiator} alone"
+            "export {backing} as LIO's {kind} {name}{attributes} by {transport} {iqn} at {portal}, to {initiators} alone"
         )
     }
 

@@ -23,10 +23,10 @@ fn address_words(at: Option<(IpAddr, u16)>) -> String {
 
 impl Operation for ExportNvmf {
     fn describe(&self) -> String {
-        let Self { device, nqn, host_nqn, port_id, transport, .. } = self;
-        let at = address_words(self.at);
+        let Self { device, nqn, host_nqns, port_id, transport, .. } = self;
+        let (at, hosts) = (address_words(self.at), host_nqns.join(" and "));
         format!(
-            "nvmet: export {device} as {nqn} by {transport}{at} (ports/{port_id}), to {host_nqn} alone"
+            "nvmet: export {device} as {nqn} by {transport}{at} (ports/{port_id}), to {hosts} alone"
         )
     }
 
@@ -39,7 +39,8 @@ impl Operation for ExportNvmf {
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
-        vec![Own::Named(&self.nqn), Own::Part(&self.host_nqn)]
+        let hosts = self.host_nqns.iter().map(|host| Own::Part(host));
+        std::iter::once(Own::Named(&self.nqn)).chain(hosts).collect()
     }
 
     fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
