@@ -220,6 +220,7 @@ pub fn session(
         past,
         announced: AnnouncedOnce::default(),
         admitted: Admitted::default(),
+        kept: Default::default(),
         allowance: None,
     };
     session.run()

@@ -270,6 +270,11 @@ pub trait Layer: Sync {
         false
     }
 
+    /// Returns true if the layer has a cache on a device, with which each visit begins cold.
+    fn begins_cold(&self, _spec: &LayerSpec) -> bool {
+        false
+    }
+
     /// Returns the layer's own write-back cache, if it has one. `each` is the size of each member
     /// in bytes, and `machine` is the machine that the layer lives on, as far as these are known.
     fn write_cache(

@@ -36,6 +36,9 @@ impl Session<'_> {
         region: u64,
     ) -> Result<()> {
         let all = unwritten_of_set(&up.targets, region, self.scenario);
+        if !self.kept.steps.is_empty() && self.kept.written == all {
+            return Ok(());
+        }
         for what in &all {
             let ready = &ready[what.target];
             let mut written = 0;
@@ -67,6 +70,7 @@ impl Session<'_> {
         if !all.is_empty() {
             self.forget_copies(up)?;
         }
+        self.kept.written = all;
         Ok(())
     }
 

@@ -258,7 +258,7 @@ impl Session<'_> {
         let ready = self.stacks_under_load(places, &up, region)?;
         self.write_first(places, planned, &up, &ready, region)?;
         let outcome = self.all_courses(search, places, &ready[0])?;
-        self.leave_set(places, &up, mark)?;
+        self.leave_set(places, &up, mark, Vec::new())?;
         Ok(outcome)
     }
 

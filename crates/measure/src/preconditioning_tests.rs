@@ -80,6 +80,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
         past,
         announced: AnnouncedOnce::default(),
         admitted: Default::default(),
+        kept: Default::default(),
         allowance: None,
     };
     let mut places = Places::default();

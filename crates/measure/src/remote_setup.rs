@@ -132,14 +132,12 @@ impl Session<'_> {
     fn reach_labs(&mut self, places: &mut Places, plan: &LabPlan) -> Result<()> {
         let run_id = self.run_id();
         for guest in &plan.guests {
-            let drives = count_noun(
-                u64::from(self.scenario.labs[&guest.place].drives.unwrap_or(0)),
-                "drive",
-                "drives",
-            );
-            self.observer.notify(RunEvent::Reaching {
-                place: format!("the lab {} with {drives}", guest.place),
-            });
+            let drives = match self.scenario.labs[&guest.place].drives.unwrap_or(0) {
+                0 => String::new(),
+                drives => format!(" with {}", count_noun(u64::from(drives), "drive", "drives")),
+            };
+            self.observer
+                .notify(RunEvent::Reaching { place: format!("the lab {}{drives}", guest.place) });
             let executor = places.reach_lab(guest, &run_id, self.stop)?;
             self.executor.add_place(&guest.place, executor);
             self.record_place(places, &guest.place)?;

@@ -15,6 +15,7 @@ use iotax_model::scenario::Scenario;
 use iotax_plan::set_plan::PlanGround;
 use iotax_plan::sets::SetLayout;
 use iotax_plan::survey::Survey;
+use iotax_plan::unwritten::UnwrittenStack;
 use iotax_steps::executor::Executor;
 use iotax_steps::op::Op;
 use iotax_steps::step::Step;
@@ -51,8 +52,19 @@ pub struct Session<'a> {
     pub past: ResumeState,
     pub announced: AnnouncedOnce,
     pub admitted: Admitted,
+    /// What the last visit left up for the next one.
+    pub kept: KeptBackEnd,
     /// Bytes that the load may still write; `None`: `max_written` was not given.
     pub allowance: Option<u64>,
+}
+
+/// Back end that stays up from one visit to the next.
+#[derive(Debug, Default)]
+pub struct KeptBackEnd {
+    /// Its steps, with which the next visit's plan begins.
+    pub steps: Vec<Step>,
+    /// What was written on it first.
+    pub written: Vec<UnwrittenStack>,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -30,6 +30,7 @@ impl Session<'_> {
         places: &mut Places,
         up: &SetPlan,
         mark: usize,
+        kept: Vec<Step>,
     ) -> Result<()> {
         self.leave_restarted(places, &up.steps);
         // Things that are set up in a guest may be on a disk that outlives it.
@@ -42,7 +43,8 @@ impl Session<'_> {
         for place in places.reached_places() {
             places.get(&place)?.allow(&Allowed::default())?;
         }
-        self.undo_above(mark)
+        self.kept.steps = kept;
+        self.undo_above(mark + self.kept.steps.len())
     }
 
     /// Performs the steps of a set and reaches its guests. If KVM turns out to be emulated, TCG
@@ -60,14 +62,19 @@ impl Session<'_> {
             self.reach_again(places, set)?;
             self.look_again(places, set)?;
             self.leave_restarted(places, &plan.steps);
+            if !plan.steps.starts_with(&self.kept.steps) {
+                self.executor.undo_to(mark - std::mem::take(&mut self.kept.steps).len())?;
+            }
+            let kept = self.kept.steps.len();
             for step in self.ground(layout).restored_media(set, planned.number) {
-                if !is_whole(&step) {
+                // What is below a back end that is up is in use.
+                if kept == 0 && !is_whole(&step) {
                     self.perform(&step)?;
                     // This step needs no undo, and the resources that are up are counted from here.
                     self.executor.forget_last()?;
                 }
             }
-            self.perform_all(&plan.steps[..plan.in_guests])?;
+            self.perform_all(&plan.steps[kept..plan.in_guests])?;
             self.report_notes()?;
             self.reach_again(places, set)?;
             match self.reach_guests(places, &plan) {

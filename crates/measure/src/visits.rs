@@ -32,6 +32,15 @@ enum VisitOutcome {
     Disturbed(f64),
 }
 
+/// Visit of one set, or of a set in one state after the other.
+struct VisitTurn<'a> {
+    chain: &'a [PlannedVisit],
+    /// What is visited next, if anything.
+    next: Option<PlannedVisit>,
+    /// Number of manual steps that were asked for before.
+    manual_steps: usize,
+}
+
 impl Session<'_> {
     pub(super) fn visits(
         &mut self,
@@ -40,10 +49,18 @@ impl Session<'_> {
         region: u64,
     ) -> Result<RunOutcome> {
         let mut manual_steps = 0;
-        for chain in self.planned_visits(layout) {
+        let all = self.planned_visits(layout)?;
+        for (at, chain) in all.iter().enumerate() {
             let before = manual_steps;
             manual_steps += operator::steps_of(self.scenario, &layout.sets[chain[0].set]);
-            match self.visit(layout, places, &chain, before, region)? {
+            let is_left = |chain: &&Vec<PlannedVisit>| {
+                chain.iter().any(|planned| !self.workloads_left(*planned).is_empty())
+            };
+            // Attaches of one set are each set up from the bottom.
+            let further = if layout.sets.len() > 1 { &all[at + 1..] } else { &[] };
+            let next = further.iter().find(is_left).map(|chain| chain[0]);
+            let turn = VisitTurn { chain, next, manual_steps: before };
+            match self.visit(layout, places, &turn, region)? {
                 VisitOutcome::Done => {}
                 VisitOutcome::Interrupted => return self.end_interrupted(),
                 VisitOutcome::Disturbed(share) => {
@@ -100,27 +117,30 @@ impl Session<'_> {
 
     /// Plans the visits. If all stacks can be up together, there is one visit per attach, or per
     /// attach one for each of the equal files that the stacks swap. Sets that take turns have
-    /// several visits each, in random order. Sets of one chain of states are in one visit.
-    fn planned_visits(&self, layout: &SetLayout) -> Vec<Vec<PlannedVisit>> {
+    /// several visits each, in random order; those that keep a back end up follow each other. Sets
+    /// of one chain of states are in one visit.
+    fn planned_visits(&self, layout: &SetLayout) -> Result<Vec<Vec<PlannedVisit>>> {
         if layout.sets.len() == 1 {
             // This is a Latin square: every stack once on every one of the equal files.
             let last = self.past.first_visit + self.sibling_visits(layout) as u32 - 1;
-            return (self.past.first_visit..=last)
+            return Ok((self.past.first_visit..=last)
                 .map(|number| vec![PlannedVisit { number, set: 0 }])
-                .collect();
+                .collect());
         }
         let chains = layout.chains();
+        let followed = self.ground(layout).followers()?;
+        let groups: Vec<usize> = chains.iter().map(|chain| followed[chain[0]]).collect();
         let mut made = vec![0; chains.len()];
         let mut schedule = Schedule::new(self.scenario.measure.seed, u64::MAX);
-        schedule
-            .visits(chains.len(), self.scenario.measure.visits as usize)
+        let visits = schedule.visits(&groups, self.scenario.measure.visits as usize);
+        Ok(visits
             .into_iter()
             .map(|chain| {
                 made[chain] += 1;
                 let number = made[chain] - 1;
                 chains[chain].iter().map(|set| PlannedVisit { number, set: *set }).collect()
             })
-            .collect()
+            .collect())
     }
 
     /// Returns the indices of the workloads that a visit is still to measure on a set.
@@ -139,23 +159,23 @@ impl Session<'_> {
         &mut self,
         layout: &SetLayout,
         places: &mut Places,
-        chain: &[PlannedVisit],
-        manual_steps: usize,
+        turn: &VisitTurn,
         region: u64,
     ) -> Result<VisitOutcome> {
+        let chain = turn.chain;
         let Some(last) =
             chain.iter().rposition(|planned| !self.workloads_left(*planned).is_empty())
         else {
             return Ok(VisitOutcome::Done);
         };
         let (planned, further) = (chain[0], &chain[1..=last]);
-        let before = self.executor.mark();
+        let before = self.executor.mark() - self.kept.steps.len();
         let set = &layout.sets[planned.set];
         let most = operator::most_steps(self.scenario, layout);
-        if !self.await_operator(places, set, manual_steps, most)? {
+        if !self.await_operator(places, set, turn.manual_steps, most)? {
             return Ok(VisitOutcome::Interrupted);
         }
-        let mark = self.executor.mark();
+        let mark = self.executor.mark() - self.kept.steps.len();
         let up = self.bring_up(layout, places, planned)?;
         self.record_drives(places, &up)?;
         let mut ready = self.stacks_under_load(places, &up, region)?;
@@ -176,9 +196,19 @@ impl Session<'_> {
             self.record_serving(&ready)?;
             outcome = self.measure_all(layout, places, *planned, &up, &ready)?;
         }
-        self.leave_set(places, &up, mark)?;
+        let kept = match (turn.next, outcome) {
+            (Some(next), VisitOutcome::Done) => {
+                let ground = self.ground(layout);
+                let next = ground.plan_set(&layout.sets[next.set], next.number)?;
+                up.steps[..ground.kept_steps(&up, &next)].to_vec()
+            }
+            _ => Vec::new(),
+        };
+        self.leave_set(places, &up, mark, kept)?;
         self.leave_operators_places(places, set);
-        self.undo_above(before)?;
+        if self.kept.steps.is_empty() {
+            self.undo_above(before)?;
+        }
         Ok(outcome)
     }
 

@@ -2,6 +2,7 @@
 //! run. Then each set of stacks has the steps that bring it up and remove it with every visit. An
 //! identical prefix is one instance. Nothing is performed here.
 
+use super::kept::{LayerEnd, leads_away};
 use super::prefixes::must_write;
 use super::set_plan::{LabPlan, PlanBounds, PlanGround, SetPlan};
 use super::sets::StackSet;
@@ -12,7 +13,7 @@ use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::run_tag::RunTag;
 use iotax_facts::place::Place;
 use iotax_host::guard::marker;
-use iotax_layers::guest::lab::{LabDrive, LabWish};
+use iotax_layers::guest::lab::{LabDrive, LabNetwork, LabWish};
 use iotax_layers::{
     ExistingMachine, ExposedDevice, PlanContext, guest, layer_of, medium, readback_owner,
 };
@@ -26,8 +27,16 @@ use iotax_steps::step::Step;
 use iotax_units::exit::Failed;
 use iotax_units::is_unknown;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+
+/// Parts of a set that are planned.
+#[derive(Default)]
+struct PlannedParts {
+    /// What each medium with the layers on it shows, by their text.
+    exposed: BTreeMap<String, ExposedDevice>,
+    layer_ends: Vec<LayerEnd>,
+}
 
 /// Up to which layer a stack is planned.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,16 +79,20 @@ impl PlanGround<'_> {
     pub fn labs(&self) -> Result<LabPlan> {
         let mut context = self.context();
         let mut plan = LabPlan::default();
+        let mut network = match &self.guest_parts {
+            Some(parts) if !networked_labs(self.scenario).is_empty() => {
+                Some(LabNetwork::plan_network(parts, &mut context)?)
+            }
+            _ => None,
+        };
         for (place, spec) in &self.scenario.labs {
             let parts = self
                 .guest_parts
                 .as_ref()
                 .with_context(|| format!("@{place}: no parts for a lab"))?;
-            plan.guests.push(guest::lab::plan_lab(
-                &mut context,
-                parts,
-                &lab_wish(place, spec, parts, &self.tag)?,
-            )?);
+            let network = network.as_mut().filter(|_| context.lab_addresses.contains_key(place));
+            let wish = lab_wish(place, spec, parts, &self.tag)?;
+            plan.guests.push(guest::lab::plan_lab(&mut context, parts, &wish, network)?);
         }
         plan.steps = context.steps;
         Ok(plan)
@@ -91,10 +104,12 @@ impl PlanGround<'_> {
     /// Bad input when a layer cannot be set up on what is below it.
     pub fn plan_set(&self, set: &StackSet, visit: u32) -> Result<SetPlan> {
         let mut context = self.context();
-        let mut made: BTreeMap<String, ExposedDevice> = BTreeMap::new();
+        let mut made = PlannedParts::default();
         for index in &set.stacks {
             self.stack(*index, visit, PlanDepth::Guests, &mut context, &mut made)?;
         }
+        let layer_ends =
+            if self.may_stay_up(set) { std::mem::take(&mut made.layer_ends) } else { Vec::new() };
         let below_guests = context.steps.len();
         guest::finish(&mut context)?;
         let in_guests = context.steps.len();
@@ -108,7 +123,16 @@ impl PlanGround<'_> {
         };
         let media = set.stacks.iter().map(bottom).collect::<Result<_>>()?;
         let PlanContext { steps, guests, consents_lacking, .. } = context;
-        Ok(SetPlan { steps, below_guests, in_guests, guests, targets, media, consents_lacking })
+        Ok(SetPlan {
+            steps,
+            below_guests,
+            in_guests,
+            guests,
+            targets,
+            media,
+            consents_lacking,
+            layer_ends,
+        })
     }
 
     /// Returns the steps that rewrite, before a set is set up, what layers of an earlier visit or
@@ -325,8 +349,9 @@ impl PlanGround<'_> {
             Some(_) => 1,
             None => u64::from(self.layout.visits_of_a_set(&self.scenario.measure)),
         };
+        let followed = self.followers()?;
         // Further states of a set are on the same data, except for members that are rebuilt.
-        for set in &self.layout.sets {
+        for (at, set) in self.layout.sets.iter().enumerate() {
             if let Some(after) = set.after {
                 let steps = self.into_state(set, after)?.into_iter().flat_map(|(_, steps)| steps);
                 bytes += visits * filled(&steps.collect::<Vec<_>>());
@@ -335,7 +360,9 @@ impl PlanGround<'_> {
             let plan = self.plan_set(set, 0)?;
             let first = unwritten_of_set(&plan.targets, region, self.scenario);
             let first: u64 = first.iter().map(UnwrittenStack::total_written).sum();
-            bytes += visits * (filled(&plan.steps) + first);
+            if followed[at] == at {
+                bytes += visits * (filled(&plan.steps) + first);
+            }
         }
         if bytes > most {
             return Err(Failed::input(format!(
@@ -376,7 +403,7 @@ impl PlanGround<'_> {
         visit: u32,
         upto: PlanDepth,
         context: &mut PlanContext,
-        made: &mut BTreeMap<String, ExposedDevice>,
+        made: &mut PlannedParts,
     ) -> Result<ExposedDevice> {
         let stack = &self.scenario.stacks[index];
         let sibling = self.layout.sibling_in(index, visit);
@@ -393,13 +420,13 @@ impl PlanGround<'_> {
         }
         // The files themselves are up already: only the device that they show is needed here.
         let exposed = self.bottom(stack, index, sibling, context)?;
-        if made.insert(format!("given up {:?}", stack.medium), exposed.clone()).is_none() {
+        if made.exposed.insert(format!("given up {:?}", stack.medium), exposed.clone()).is_none() {
             self.wipe(stack, index, &exposed, context);
         }
         let guest =
             stack.layers.iter().position(|spec| spec.has_role(LayerRole::Guest)).map(|at| at + 1);
         let depth = if upto == PlanDepth::Guests { guest } else { None };
-        let mut lots = lots(stack, exposed);
+        let (mut lots, mut stays_up) = (lots(stack, exposed), true);
         for (depth, spec) in
             stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len()))
         {
@@ -410,11 +437,19 @@ impl PlanGround<'_> {
             }
             for (at, lot) in lots.iter_mut().enumerate() {
                 let key = if at == 0 { key.clone() } else { format!("{key}, list {at}") };
-                *lot = match made.get(&key) {
+                *lot = match made.exposed.get(&key) {
                     Some(lot) => lot.clone(),
                     None => self.layer(spec, lot, index, depth, context)?,
                 };
-                made.insert(key, lot.clone());
+                made.exposed.insert(key, lot.clone());
+            }
+            stays_up &= !leads_away(spec);
+            if stays_up && upto == PlanDepth::Guests {
+                made.layer_ends.push(LayerEnd {
+                    key: key.clone(),
+                    steps: context.steps.len(),
+                    unwritten: lots.iter().any(|lot| lot.unwritten.is_some()),
+                });
             }
         }
         gathered(lots)
@@ -511,8 +546,24 @@ impl PlanGround<'_> {
         context.trims = self.scenario.trims();
         context.machines = self.machines();
         context.names = self.scenario.guests.keys().map(Place::to_string).collect();
+        if let Some(parts) = &self.guest_parts {
+            let labs = networked_labs(self.scenario);
+            context.lab_addresses =
+                guest::lab_addresses(labs.into_iter(), parts, &self.tag.run_id).unwrap_or_default();
+        }
         context
     }
+}
+
+/// Returns the labs at the ends of fabrics that lead from one place to another.
+fn networked_labs(scenario: &Scenario) -> BTreeSet<&Place> {
+    let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
+    let ends = layers.flat_map(|(spec, near)| {
+        let leads = spec.far.iter().any(|far| *far != near);
+        std::iter::once(near).chain(spec.far.clone()).filter(move |_| leads).collect::<Vec<_>>()
+    });
+    let ends: BTreeSet<Place> = ends.collect();
+    scenario.labs.keys().filter(|lab| ends.contains(lab)).collect()
 }
 
 /// Splits the bottom of a stack into the lists on which equal layers are made.

@@ -1,6 +1,7 @@
 //! What planning starts from and what it results in: the steps of a set, and the devices that its
 //! stacks give to the load.
 
+use super::kept::LayerEnd;
 use super::sets::SetLayout;
 use iotax_drivers::path_ref::{PathRef, StepId};
 use iotax_drivers::run_tag::RunTag;
@@ -35,6 +36,9 @@ pub struct SetPlan {
     pub targets: Vec<(usize, ExposedDevice)>,
     pub(super) media: BTreeMap<usize, ExposedDevice>,
     pub(super) consents_lacking: Vec<String>,
+    /// Where the layers of the set's only stack end, from the bottom, as far as they can stay up
+    /// for another set; empty if none can.
+    pub layer_ends: Vec<LayerEnd>,
 }
 
 impl SetPlan {

@@ -40,15 +40,24 @@ impl Schedule {
         order
     }
 
-    /// Draws an order of visits to the sets `0..sets`, `visits` to each: random orders, each
-    /// followed by its mirror image. If `visits` is odd, the last order has no mirror image.
-    pub fn visits(&mut self, sets: usize, visits: usize) -> Vec<usize> {
+    /// Draws an order of visits to sets, `visits` to each: random orders, each followed by its
+    /// mirror image. If `visits` is odd, the last order has no mirror image. `groups` has a number
+    /// for each set; in each order, the sets of one number follow each other.
+    pub fn visits(&mut self, groups: &[usize], visits: usize) -> Vec<usize> {
+        let sets = groups.len();
         let mut order = Vec::with_capacity(sets * visits);
-        while order.len() + 2 * sets <= sets * visits {
-            order.extend(self.round(sets));
-        }
-        if visits % 2 == 1 {
-            order.extend(self.permutation(sets));
+        for pass in 0..visits {
+            if pass % 2 == 1 {
+                let mirrored: Vec<usize> =
+                    order[order.len() - sets..].iter().rev().copied().collect();
+                order.extend(mirrored);
+                continue;
+            }
+            let mut drawn = self.permutation(sets);
+            let place: Vec<usize> = drawn.iter().map(|set| groups[*set]).collect();
+            let first = |group: usize| place.iter().position(|other| *other == group);
+            drawn.sort_by_key(|set| first(groups[*set]));
+            order.extend(drawn);
         }
         order
     }
@@ -137,10 +146,18 @@ mod tests {
         }
 
         #[test]
-        fn every_set_is_visited_as_often_as_asked(seed: u64, sets in 1usize..6, visits in 0usize..9) {
-            let order = Schedule::new(seed, 0).visits(sets, visits);
+        fn every_set_is_visited_as_often_as_asked_and_groups_stay_together(
+            seed: u64, sets in 1usize..6, groups in 1usize..6, visits in 0usize..9,
+        ) {
+            let groups: Vec<usize> = (0..sets).map(|set| set % groups).collect();
+            let order = Schedule::new(seed, 0).visits(&groups, visits);
             for set in 0..sets {
                 prop_assert_eq!(order.iter().filter(|at| **at == set).count(), visits);
+            }
+            for pass in order.chunks(sets) {
+                let changes = pass.windows(2).filter(|pair| groups[pair[0]] != groups[pair[1]]);
+                let distinct: std::collections::BTreeSet<&usize> = groups.iter().collect();
+                prop_assert_eq!(changes.count() + 1, distinct.len());
             }
         }
     }

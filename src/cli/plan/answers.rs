@@ -121,11 +121,11 @@ impl Answers<'_> {
     /// Describes the emulated drives of labs, which hold nobody's data.
     fn lab_drives(&self) -> Vec<String> {
         let words = |(place, lab): (&Place, &iotax_model::scenario::LabSpec)| {
-            let drives = u64::from(lab.drives.unwrap_or(0));
+            let drives = u64::from(lab.drives.filter(|drives| *drives > 0)?);
             let count = count_noun(drives, "emulated drive", "emulated drives");
-            format!("{count} of {} in the guest {place}", show_bytes(lab.drive_size))
+            Some(format!("{count} of {} in the guest {place}", show_bytes(lab.drive_size)))
         };
-        self.ground.scenario.labs.iter().map(words).collect()
+        self.ground.scenario.labs.iter().filter_map(words).collect()
     }
 
     fn changed_machines(&self) -> Result<Vec<String>> {

@@ -42,7 +42,8 @@ pub fn brief_plan(
     let answers = Answers { view, ground: &ground, work: &work, missing, obstacles };
     let mut text = answers.written()? + &answers.time()? + &answers.readiness();
     text += &loads::load_lines(view, scenario, region);
-    text += &trees::stack_lines(view, scenario, &order_words(scenario, &layout));
+    let order = order_words(scenario, &layout) + &kept_words(&ground)?;
+    text += &trees::stack_lines(view, scenario, &order);
     text += &manual_steps(view, scenario);
     text += &cache_words(view, scenario, &survey.write_caches);
     if let Some(published) = &scenario.published {
@@ -79,6 +80,20 @@ fn order_words(scenario: &Scenario, layout: &SetLayout) -> String {
         (_, 1) => format!("all up at once, measured in turn{often}"),
         _ => format!("{turns} turns, as they cannot be up at once; random order{often}"),
     }
+}
+
+/// Tells how many back ends stay up for several turns; empty if none does.
+fn kept_words(ground: &PlanGround) -> Result<String> {
+    let followed = ground.followers()?;
+    let turns_of = |first: usize| followed.iter().filter(|other| **other == first).count();
+    let kept = (0..followed.len()).filter(|at| turns_of(*at) > 1).count() as u64;
+    Ok(match kept {
+        0 => String::new(),
+        one => format!(
+            ", in which {} up for turns that follow each other",
+            count_noun(one, "back end stays", "back ends stay")
+        ),
+    })
 }
 
 /// Describes what a person does before a stack is measured.

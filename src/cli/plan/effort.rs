@@ -94,9 +94,11 @@ impl OtherWork {
         let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
         let mut beside = OtherWork::of_files(ground)?;
         beside.boots += if guests { ground.labs()?.guests.len() as u64 } else { 0 };
-        for set in layout.sets.iter().filter(|set| set.after.is_none()) {
+        let followed = ground.followers()?;
+        for (at, set) in layout.sets.iter().enumerate().filter(|(_, set)| set.after.is_none()) {
             let visits = layout.visits_of_a_set(&scenario.measure);
-            beside.add(&ground.plan_set(set, 0)?, scenario, visits, region);
+            let written = if followed[at] == at { visits } else { 0 };
+            beside.add(&ground.plan_set(set, 0)?, scenario, [visits, written], region);
         }
         Ok(beside)
     }
@@ -143,8 +145,10 @@ impl OtherWork {
         open.iter().filter(|(is_open, _)| *is_open).map(|(_, what)| *what).collect()
     }
 
-    fn add(&mut self, plan: &SetPlan, scenario: &Scenario, visits: u32, region: u64) {
-        let visits = u64::from(visits);
+    /// Adds the work of a set for its number of visits, and for that of the visits before which its
+    /// back end is made and written.
+    fn add(&mut self, plan: &SetPlan, scenario: &Scenario, visits: [u32; 2], region: u64) {
+        let [visits, written] = visits.map(u64::from);
         let first = unwritten_of_set(&plan.targets, region, scenario);
         let first: u64 =
             first.iter().map(UnwrittenStack::total_written).fold(0, u64::saturating_add);
@@ -157,8 +161,8 @@ impl OtherWork {
             }
         }
         self.boots += visits * plan.guests.len() as u64;
-        self.first = self.first.saturating_add(first.saturating_mul(visits));
-        self.below = self.below.saturating_add(below.saturating_mul(visits));
+        self.first = self.first.saturating_add(first.saturating_mul(written));
+        self.below = self.below.saturating_add(below.saturating_mul(written));
     }
 
     /// Describes restarts of existing virtual machines, boots with their time, then bytes: `, 3
@@ -287,7 +291,7 @@ mod tests {
             beside.add(
                 &ground.plan_set(set, 0).unwrap(),
                 scenario,
-                layout.visits_of_a_set(&scenario.measure),
+                [layout.visits_of_a_set(&scenario.measure); 2],
                 1 << 30,
             );
         }

@@ -3,7 +3,7 @@
 //! loads and one for steps. Its figures are never headline: the drives are files, and their
 //! controller is emulated.
 
-use super::vm::{GuestParts, GuestPlan, spawn};
+use super::vm::{CardWish, GuestNetwork, GuestParts, GuestPlan, spawn};
 use crate::PlanContext;
 use anyhow::{Context, Result};
 use iotax_drivers::path_ref::{PathRef, StepId};
@@ -55,6 +55,22 @@ pub struct LabWish {
     pub root_image: PathBuf,
 }
 
+/// Network of the labs of a run, by which fabrics lead from one to the other.
+pub struct LabNetwork(GuestNetwork);
+
+impl LabNetwork {
+    /// Plans the network, and adds the step that makes its bridge.
+    ///
+    /// # Errors
+    /// An unmet need: no network is left.
+    pub fn plan_network(parts: &GuestParts, context: &mut PlanContext) -> Result<LabNetwork> {
+        GuestNetwork::plan_for_labs(parts, context).map(LabNetwork)
+    }
+}
+
+/// Card of a lab: served by QEMU, with one pair of queues.
+const PLAIN_CARD: CardWish = CardWish { vhost: false, queues: 1 };
+
 /// Note on the figures of a lab, whatever its accelerator.
 const EMULATED: &str = "emulated: the drives of a lab are files behind QEMU's NVMe controller";
 
@@ -67,7 +83,14 @@ pub fn plan_lab(
     context: &mut PlanContext,
     parts: &GuestParts,
     wish: &LabWish,
+    network: Option<&mut LabNetwork>,
 ) -> Result<GuestPlan> {
+    let card = network
+        .map(|network| network.0.card(PLAIN_CARD, &wish.place.to_string(), &wish.origin, context));
+    let (tap, card, address) = match card.transpose()? {
+        Some((tap, card, address)) => (Some(tap), Some(card), Some(address)),
+        None => (None, None, None),
+    };
     let directory = context.tag.run_dir.clone();
     let initrd = directory.join(format!("{}.initramfs", wish.place));
     let guest = GuestSpec {
@@ -80,7 +103,7 @@ pub fn plan_lab(
         accel: parts.accel,
         tsc_khz: parts.tsc_khz,
         disks: wish.drives.iter().map(lab_disk_spec).collect::<Result<_>>()?,
-        card: None,
+        card,
         start: GuestStart::Kernel {
             kernel: parts.image.clone(),
             initrd: initrd.clone(),
@@ -92,7 +115,8 @@ pub fn plan_lab(
     // This check comes before any step is added: it reports what QEMU would not take as bad input.
     let spawn = spawn(&guest, &files, Vec::new()).with_context(|| wish.origin.clone())?;
     let (tag, command) = (spawn.tag.clone(), spawn.argv.clone());
-    let mut steps: Vec<_> = wish.drives.iter().flat_map(|drive| make(drive, context)).collect();
+    let drives = wish.drives.iter().flat_map(|drive| make(drive, context));
+    let mut steps: Vec<_> = tap.into_iter().chain(drives).collect();
     let build = BuildInitramfs {
         path: initrd,
         modules: parts.kernel.modules.clone(),
@@ -120,7 +144,7 @@ pub fn plan_lab(
         accel: parts.accel,
         emulated: Some(parts.emulated.clone().unwrap_or_else(|| EMULATED.into())),
         crowd: 1,
-        address: None,
+        address,
     })
 }
 
@@ -239,7 +263,7 @@ mod tests {
     fn planned(wish: &LabWish) -> Result<(PlanContext, GuestPlan)> {
         let parts = GuestParts::made_up();
         let mut context = PlanContext::new(RunTag::of_none(), Some(parts.clone()), 1);
-        let guest = plan_lab(&mut context, &parts, wish)?;
+        let guest = plan_lab(&mut context, &parts, wish, None)?;
         Ok((context, guest))
     }
 
@@ -263,7 +287,7 @@ mod tests {
         for drives in [&["d0", "d0"][..], &["iotax-root"], &["a,b"], &["a-name-of-21-letters-"]] {
             let parts = GuestParts::made_up();
             let mut context = PlanContext::new(RunTag::of_none(), None, 1);
-            let error = plan_lab(&mut context, &parts, &wish(drives)).unwrap_err();
+            let error = plan_lab(&mut context, &parts, &wish(drives), None).unwrap_err();
             assert!(
                 format!("{error:#}").starts_with("scenario x.toml, line 3: guest \"lab\": "),
                 "{error:#}"

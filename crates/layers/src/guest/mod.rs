@@ -14,6 +14,6 @@ pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
 
 pub use vm::{
     FINDINGS, GuestDraft, GuestParts, GuestPlan, NETWORK_NEEDS, VirtualMachine, below_placeholder,
-    draft_named_guest, finish, gives_drive_to_stranger, is_dead_kvm, put_on_processors, reach,
-    requested,
+    draft_named_guest, finish, gives_drive_to_stranger, is_dead_kvm, lab_addresses,
+    put_on_processors, reach, requested,
 };

@@ -46,6 +46,10 @@ impl Layer for Bcache {
     }
 
     // The contents of the cache are as durable as its drive, so no flush writes it back.
+    fn begins_cold(&self, _: &LayerSpec) -> bool {
+        true
+    }
+
     fn write_cache(
         &self,
         spec: &LayerSpec,

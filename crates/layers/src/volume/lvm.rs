@@ -65,6 +65,10 @@ impl Layer for Lvm {
     }
 
     // The contents of the cache are as durable as its drive, so no flush writes it back.
+    fn begins_cold(&self, spec: &LayerSpec) -> bool {
+        spec.option("type") == Some("cache")
+    }
+
     fn write_cache(
         &self,
         spec: &LayerSpec,

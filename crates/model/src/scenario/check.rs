@@ -495,14 +495,7 @@ impl ScenarioParts {
 
     /// Applies `--size` to the loads of a scenario: all of them load that much of every stack.
     fn size_of_all(&mut self, word: &str) -> Result<(), InputError> {
-        let origin = Origin::command_line();
-        let size = parse_extent(word, Dialect::Ours)
-            .map_err(|fault| origin.error_at_key("size", fault))?;
-        for job in self.drafts.iter_mut().flat_map(|draft| &mut draft.jobs) {
-            job.size = Some(size);
-            job.size_origin = Some(origin.clone());
-        }
-        Ok(())
+        set_size(&mut self.drafts, word, &Origin::command_line())
     }
 
     fn engine_of_all(&mut self, request: &ScenarioRequest) -> Result<(), InputError> {
@@ -974,6 +967,24 @@ fn declared_size(medium: &Medium) -> Option<u64> {
 #[cfg(test)]
 #[path = "check_tests.rs"]
 mod tests;
+
+/// Sets the size of all jobs of loads that are not written in words of their own.
+///
+/// # Errors
+/// The word is no size.
+pub(super) fn set_size(
+    drafts: &mut [WorkloadDraft],
+    word: &str,
+    origin: &Origin,
+) -> Result<(), InputError> {
+    let size =
+        parse_extent(word, Dialect::Ours).map_err(|fault| origin.error_at_key("size", fault))?;
+    for job in drafts.iter_mut().flat_map(|draft| &mut draft.jobs) {
+        job.size = Some(size);
+        job.size_origin = Some(origin.clone());
+    }
+    Ok(())
+}
 
 #[cfg(test)]
 #[path = "shipped_tests.rs"]

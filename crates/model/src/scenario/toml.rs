@@ -6,7 +6,7 @@ mod places;
 use super::article::ArticleTable;
 use super::article_toml::TableNames;
 use super::ast::BaseExpr;
-use super::check::{ScenarioParts, parse_consent};
+use super::check::{ScenarioParts, parse_consent, set_size};
 use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, LineStarts, Located, Origin, TextFault};
 use super::media::{medium_of, size_of};
@@ -502,6 +502,7 @@ impl TomlSource<'_> {
             parts.drafts.extend(probes::drafts(list.get_ref(), name.as_deref(), &words, &origin)?);
             return Ok(());
         }
+        let size = if profile.is_some() { take("size")? } else { None };
         let words = self.job_words(&wire)?;
         let beside = |key: &str, word: &Spanned<Word>, other: &str| {
             let fault = Fault::hint(
@@ -524,7 +525,10 @@ impl TomlSource<'_> {
                 Err(self.fault(&profile.span(), fault))
             }
             (None, Some(profile), None) => {
-                let drafts = profile::drafts(profile.get_ref(), &self.origin(&profile.span()))?;
+                let mut drafts = profile::drafts(profile.get_ref(), &self.origin(&profile.span()))?;
+                if let Some(size) = size {
+                    set_size(&mut drafts, size.get_ref(), &self.origin(&size.span()))?;
+                }
                 parts.drafts.extend(rename_drafts(drafts, name.as_deref(), engine));
                 Ok(())
             }

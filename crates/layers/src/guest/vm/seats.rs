@@ -2,7 +2,8 @@
 //! many variants cost one boot. When all disks have their seats, the steps are added: first those
 //! that serve disks outside QEMU, then the initramfs, then QEMU itself.
 
-use super::options::{self, CardWish, GuestWish};
+use super::network::GuestNetwork;
+use super::options::{self, GuestWish};
 use super::parts::GuestParts;
 use crate::PlanContext;
 use crate::guest::lab;
@@ -13,7 +14,6 @@ use iotax_drivers::vhost_user;
 use iotax_facts::guest::MOST_DISKS;
 use iotax_facts::place::Place;
 use iotax_host::probe::Probe;
-use iotax_host::routes::{Subnet, free_subnet};
 use iotax_model::stack::LayerSpec;
 use iotax_qemu::accel::Accel;
 use iotax_qemu::attach;
@@ -25,9 +25,7 @@ use iotax_qemu::disk::{DiskServer, DiskSpec, Spdk};
 use iotax_qemu::guest_files::GuestFiles;
 use iotax_qemu::pin::{self, Pin};
 use iotax_qemu::qmp::Qmp;
-use iotax_steps::op::{
-    BuildInitramfs, BuildSeed, MOST_TAPS, MakeBridge, MakeTap, Op, Spawn, bridge_name, tap_name,
-};
+use iotax_steps::op::{BuildInitramfs, BuildSeed, Op, Spawn};
 use iotax_units::exit::Failed;
 use iotax_wire::message::CardAddress;
 use iotax_wire::peer::{Peer, PeerLink};
@@ -210,72 +208,6 @@ pub fn draft_named_guest(context: &mut PlanContext, name: &str, spec: &LayerSpec
     Ok(())
 }
 
-/// The network that guests with a card share, with the number of cards that have an address in it.
-struct Network {
-    bridge: String,
-    subnet: Subnet,
-    taken: usize,
-}
-
-impl Network {
-    /// Plans the network, and adds the step that makes its bridge. `None`: no guest has a card. The
-    /// run's id determines the network, so that parallel runs have different ones.
-    fn plan_network(drafts: &[GuestDraft], context: &mut PlanContext) -> Result<Option<Network>> {
-        let Some(first) = drafts.iter().find(|draft| draft.wish.card.is_some()) else {
-            return Ok(None);
-        };
-        let from = crc32fast::hash(context.tag.run_id.as_bytes()) >> 8;
-        let subnet = free_subnet(&first.parts.routes, from).ok_or_else(|| {
-            Failed::need(format!(
-                "{}: no network is left for guests, because this host has routes to all of 198.18.0.0/15 (ip route shows them); \
-                 hint: remove one while iotax measures",
-                first.origin
-            ))
-        })?;
-        let bridge = bridge_name(&context.tag.run_id);
-        let make = MakeBridge {
-            name: bridge.clone(),
-            address: subnet.address(1),
-            prefix: subnet.prefix(),
-        };
-        context.add_step("make the network of the guests", Op::MakeBridge(make));
-        Ok(Some(Network { bridge, subnet, taken: 0 }))
-    }
-
-    /// Adds the step that makes the tap device of a guest's card. Returns the step, the card and
-    /// the card's address.
-    fn card(
-        &mut self,
-        wish: CardWish,
-        name: &str,
-        origin: &str,
-        context: &mut PlanContext,
-    ) -> Result<(StepId, Card, CardAddress)> {
-        let tag = &context.tag;
-        let tap = tap_name(&tag.run_id, self.taken).ok_or_else(|| {
-            let why = format!("{origin}: more than {MOST_TAPS} guests with a network");
-            Failed::input(format!("{why}; hint: fewer guests, or net=none for some of them"))
-        })?;
-        self.taken += 1;
-        let [_, a, b, c] =
-            crc32fast::hash(format!("{} {name}", tag.run_id).as_bytes()).to_be_bytes();
-        // This prefix is QEMU's own range.
-        let mac = format!("52:54:00:{a:02x}:{b:02x}:{c:02x}");
-        let CardWish { vhost, queues } = wish;
-        let make =
-            MakeTap { name: tap.clone(), bridge: self.bridge.clone(), multi_queue: queues > 1 };
-        let step =
-            context.add_step("make this host's end of the guest's network card", Op::MakeTap(make));
-        // The bridge has the first address.
-        let (address, prefix) = (self.subnet.address(self.taken as u32 + 1), self.subnet.prefix());
-        Ok((
-            step,
-            Card { tap, mac: mac.clone(), vhost, queues },
-            CardAddress { mac, address, prefix },
-        ))
-    }
-}
-
 /// Adds the steps of all guests that were drafted.
 ///
 /// # Errors
@@ -288,7 +220,11 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
     let processors =
         drafts.first().and_then(|draft| draft.parts.room.processors).unwrap_or(drafts.len());
     let crowd = drafts.len().div_ceil(processors.max(1)) as u32;
-    let mut network = Network::plan_network(&drafts, context)?;
+    let carded = drafts.iter().find(|draft| draft.wish.card.is_some());
+    let mut network = match carded {
+        Some(draft) => Some(GuestNetwork::plan_network(&draft.parts, &draft.origin, context)?),
+        None => None,
+    };
     for draft in drafts {
         let pin = draft.wish.cpus.as_ref().and_then(|_| pins.next());
         draft.steps(context, network.as_mut(), pin, crowd)?;
@@ -354,7 +290,7 @@ impl GuestDraft {
     fn steps(
         self,
         context: &mut PlanContext,
-        network: Option<&mut Network>,
+        network: Option<&mut GuestNetwork>,
         pin: Option<Pin>,
         crowd: u32,
     ) -> Result<()> {
