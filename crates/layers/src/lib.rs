@@ -387,6 +387,9 @@ pub struct PlanContext {
     /// Index of the stack being planned, if it wants instances of its own.
     pub own: Option<usize>,
     pub machines: BTreeMap<Place, ExistingMachine>,
+    /// Names of the initiators that a person connects to the export that is planned; empty: iotax
+    /// connects its own.
+    pub initiators: Vec<String>,
     /// Addresses of labs with a network card.
     pub lab_addresses: BTreeMap<Place, Ipv4Addr>,
     /// Changes to existing machines that the steps would make without the user's consent, one
@@ -432,6 +435,7 @@ impl PlanContext {
             names: BTreeSet::new(),
             own: None,
             machines: BTreeMap::new(),
+            initiators: Vec::new(),
             lab_addresses: BTreeMap::new(),
             consents_lacking: Vec::new(),
             instances: 0,

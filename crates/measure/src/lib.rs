@@ -18,6 +18,7 @@ mod clusters;
 pub mod durability;
 pub mod first_writes;
 mod guests;
+mod handed_disks;
 pub mod interference;
 pub mod limit_courses;
 mod lost_places;

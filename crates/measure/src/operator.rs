@@ -16,7 +16,7 @@ use iotax_model::record::state::MANUAL;
 use iotax_model::scenario::{Operator, Scenario};
 use iotax_model::stack::{LoadIssuer, Medium, Stack};
 use iotax_plan::sets::{SetLayout, StackSet};
-use iotax_plan::survey;
+use iotax_plan::survey::{self, moved_by_operator};
 use iotax_remote::agentless;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
@@ -54,7 +54,7 @@ impl Session<'_> {
         let mut number = before;
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
-            let Some(operator) = self.scenario.operator_of(stack) else { continue };
+            let Some(operator) = moved_by_operator(self.scenario, stack) else { continue };
             number += 1;
             let step = format!("manual step {number} of at most {most}");
             let mut asked = false;
@@ -101,7 +101,7 @@ impl Session<'_> {
     /// person's next action may switch them off.
     pub(super) fn leave_operators_places(&mut self, places: &mut Places, set: &StackSet) {
         let stacks = set.stacks.iter().map(|index| &self.scenario.stacks[*index]);
-        for stack in stacks.filter(|stack| self.scenario.operator_of(stack).is_some()) {
+        for stack in stacks.filter(|stack| moved_by_operator(self.scenario, stack).is_some()) {
             let place = stack.medium.place();
             let others = self
                 .scenario
@@ -133,7 +133,9 @@ impl Session<'_> {
         }
         let found = match &stack.medium {
             Medium::Device { path } => {
-                if let Some(lacking) = not_here(path, identity_of(path).ok().as_ref(), operator) {
+                if let Some(lacking) =
+                    not_here(path, identity_of(path).ok().as_ref(), &operator.serial)
+                {
                     return Ok(Some(lacking));
                 }
                 survey::existing(path, false, scenario, stack, &mut self.survey)?
@@ -152,7 +154,7 @@ impl Session<'_> {
                     false => None,
                 };
                 let identity = seen.as_ref().map(|seen| &seen.identity);
-                if let Some(lacking) = not_here(path, identity, operator) {
+                if let Some(lacking) = not_here(path, identity, &operator.serial) {
                     places.leave(&place);
                     self.executor.undo_to(mark)?;
                     return Ok(Some(format!("{place}: {lacking}")));
@@ -182,8 +184,8 @@ impl Session<'_> {
 }
 
 /// Returns why the device at a path is not the drive; `None` if it is.
-fn not_here(path: &Path, identity: Option<&Identity>, operator: &Operator) -> Option<String> {
-    let (path, serial) = (path.display(), &operator.serial);
+pub(super) fn not_here(path: &Path, identity: Option<&Identity>, serial: &str) -> Option<String> {
+    let path = path.display();
     match identity {
         None => Some(format!("{path} does not exist; the drive {serial} is expected there")),
         Some(identity) if judge::names_device(identity, serial) => None,
@@ -235,18 +237,15 @@ mod tests {
 
     #[test]
     fn a_drive_is_there_by_its_serial_and_not_by_its_path() {
-        let operator = Operator { text: "move it".into(), serial: "S1".into(), size: 1 << 30 };
         let drive = |serial: &str| Identity { serial: Some(serial.into()), ..Identity::default() };
         let path = Path::new("/dev/vdb");
-        assert_eq!(not_here(path, Some(&drive("S1")), &operator), None);
-        let none = not_here(path, None, &operator).unwrap();
+        assert_eq!(not_here(path, Some(&drive("S1")), "S1"), None);
+        let none = not_here(path, None, "S1").unwrap();
         assert_eq!(none, "/dev/vdb does not exist; the drive S1 is expected there");
-        let other = not_here(path, Some(&drive("S2")), &operator).unwrap();
+        let other = not_here(path, Some(&drive("S2")), "S1").unwrap();
         assert_eq!(other, "/dev/vdb is S2; the drive S1 is expected there");
         assert!(
-            not_here(path, Some(&Identity::default()), &operator)
-                .unwrap()
-                .contains("without serial")
+            not_here(path, Some(&Identity::default()), "S1").unwrap().contains("without serial")
         );
     }
 }

@@ -25,11 +25,16 @@ impl Session<'_> {
     pub(super) fn reach_remotes(&mut self, places: &mut Places) -> Result<()> {
         for (index, stack) in self.scenario.stacks.iter().enumerate() {
             // If a person brings the drive first, nobody may answer yet.
-            if self.scenario.operator_of(stack).is_some() {
+            if survey::moved_by_operator(self.scenario, stack).is_some() {
                 continue;
             }
             for member in 0..stack.medium.members().len() {
                 self.reach_member(places, index, member)?;
+            }
+            for host in clients_over_ssh(stack) {
+                if !places.is_reached(&Place::Ssh(host.to_owned())) {
+                    self.reach_remote(places, host, index, &self.run_id())?;
+                }
             }
         }
         Ok(())
@@ -114,18 +119,19 @@ impl Session<'_> {
     pub(super) fn reach_again(&mut self, places: &mut Places, set: &StackSet) -> Result<()> {
         let run_id = self.run_id();
         for index in &set.stacks {
-            for medium in self.scenario.stacks[*index].medium.members() {
-                let Medium::Remote { host, path, agent, .. } = medium else {
-                    for host in hosts_without_device(medium) {
-                        let place = Place::Ssh(host.clone());
-                        if !places.is_reached(&place) {
-                            self.observer.notify(RunEvent::Reaching { place: place.to_string() });
-                            places.reach_ssh(&host, &run_id)?;
-                            self.record_place(places, &place)?;
-                        }
-                    }
-                    continue;
-                };
+            let stack = &self.scenario.stacks[*index];
+            let media = stack.medium.members().iter().flat_map(hosts_without_device);
+            let clients = clients_over_ssh(stack).map(str::to_owned);
+            for host in media.chain(clients).collect::<Vec<_>>() {
+                let place = Place::Ssh(host.clone());
+                if !places.is_reached(&place) {
+                    self.observer.notify(RunEvent::Reaching { place: place.to_string() });
+                    places.reach_ssh(&host, &run_id)?;
+                    self.record_place(places, &place)?;
+                }
+            }
+            for medium in stack.medium.members() {
+                let Medium::Remote { host, path, agent, .. } = medium else { continue };
                 let place = Place::Ssh(host.clone());
                 if places.is_reached(&place) {
                     continue;
@@ -143,7 +149,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn reach_remote(
+    pub(super) fn reach_remote(
         &mut self,
         places: &mut Places,
         host: &str,
@@ -225,6 +231,11 @@ pub(super) fn is_unreachable(error: &anyhow::Error) -> bool {
 
 /// Returns the hosts over SSH of a medium without a device: the place of a `cpu` medium, or both
 /// ends of a network.
+/// Iterates over the hosts over SSH to which fabrics of the stack lead.
+fn clients_over_ssh(stack: &Stack) -> impl Iterator<Item = &str> {
+    stack.layers.iter().flat_map(|layer| &layer.far).filter_map(Place::ssh_host)
+}
+
 fn hosts_without_device(medium: &Medium) -> Vec<String> {
     let near = matches!(medium, Medium::Cpu { .. } | Medium::Net { .. }).then(|| medium.place());
     let ends = near.into_iter().chain(medium.far_end().cloned());

@@ -177,6 +177,10 @@ impl Session<'_> {
         }
         let mark = self.executor.mark() - self.kept.steps.len();
         let up = self.bring_up(layout, places, planned)?;
+        if !self.await_disks(places, set, &up)? {
+            self.leave_set(places, &up, mark, Vec::new())?;
+            return Ok(VisitOutcome::Interrupted);
+        }
         self.record_drives(places, &up)?;
         let mut ready = self.stacks_under_load(places, &up, region)?;
         for one in &mut ready {
@@ -204,6 +208,7 @@ impl Session<'_> {
             }
             _ => Vec::new(),
         };
+        self.await_disks_gone(places, set, &up)?;
         self.leave_set(places, &up, mark, kept)?;
         self.leave_operators_places(places, set);
         if self.kept.steps.is_empty() {

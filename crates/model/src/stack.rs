@@ -59,9 +59,31 @@ pub struct Stack {
     pub layers: Vec<LayerSpec>,
     /// `own = true`: no prefix is shared with another stack.
     pub own: bool,
+    /// Disks that a person makes of what the layers show, and that are loaded in its place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_hand: Vec<HandedDisk>,
     /// State in which the stack is measured, if the scenario names states and the stack has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<InState>,
+}
+
+/// Disk that a person gives to a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandedDisk {
+    /// This host, or one over ssh.
+    pub place: Place,
+    pub path: PathBuf,
+    /// Serial or WWN, which shows that it is the right disk.
+    pub serial: String,
+}
+
+impl std::fmt::Display for HandedDisk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.place.ssh_host() {
+            Some(host) => write!(f, "{} on {host}", self.path.display()),
+            None => write!(f, "{}", self.path.display()),
+        }
+    }
 }
 
 impl Stack {
@@ -88,7 +110,8 @@ impl Stack {
     pub fn places(&self) -> BTreeSet<Place> {
         let far = self.layers.iter().flat_map(|layer| layer.far.clone());
         let ends = self.medium.members().iter().filter_map(Medium::far_end).cloned();
-        self.medium.places().into_iter().chain(far).chain(ends).collect()
+        let disks = self.by_hand.iter().map(|disk| disk.place.clone());
+        self.medium.places().into_iter().chain(far).chain(ends).chain(disks).collect()
     }
 
     /// Returns true if the stack goes through states, in which members are rewritten even if no
@@ -108,9 +131,12 @@ impl Stack {
         self.guests() * self.far_clients() * self.medium.places().len().max(1) as u32
     }
 
-    /// Returns the number of places at the far end of the stack's exports; 1 if there are none.
+    /// Returns the number of places at the far end of the stack's exports, or with disks that a
+    /// person makes of it; 1 if there are none.
     pub fn far_clients(&self) -> u32 {
-        self.layers.iter().map(|layer| layer.far.len()).max().unwrap_or(0).max(1) as u32
+        let by_hand: BTreeSet<&Place> = self.by_hand.iter().map(|disk| &disk.place).collect();
+        let far = self.layers.iter().map(|layer| layer.far.len()).max().unwrap_or(0);
+        if by_hand.is_empty() { far.max(1) as u32 } else { by_hand.len() as u32 }
     }
 
     /// Returns true if the stack differs from `other`, which loads more places, only in the number

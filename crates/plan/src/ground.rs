@@ -15,11 +15,12 @@ use iotax_facts::place::Place;
 use iotax_host::guard::marker;
 use iotax_layers::guest::lab::{LabDrive, LabNetwork, LabWish};
 use iotax_layers::{
-    ExistingMachine, ExposedDevice, PlanContext, guest, layer_of, medium, readback_owner,
+    ExistingMachine, ExposedDevice, FirstWrites, PlanContext, guest, layer_of, medium,
+    readback_owner,
 };
 use iotax_model::scenario::place::drive_name;
 use iotax_model::scenario::{LabSpec, Scenario};
-use iotax_model::stack::{LayerRole, LayerSpec, Medium, Stack};
+use iotax_model::stack::{HandedDisk, LayerRole, LayerSpec, Medium, Stack};
 use iotax_qemu::command_line::Memory;
 use iotax_qemu::disk::overlay_folder;
 use iotax_steps::op::{Op, WipeSignatures};
@@ -431,6 +432,7 @@ impl PlanGround<'_> {
             stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len()))
         {
             key = format!("{key} | {}", spec.key());
+            context.initiators = self.initiators_of(stack, depth);
             if spec.has_role(LayerRole::Guest) || spec.far.len() > 1 {
                 // Guests and clients share the products of all lists.
                 lots = vec![gathered(lots)?];
@@ -452,7 +454,20 @@ impl PlanGround<'_> {
                 });
             }
         }
-        gathered(lots)
+        let exposed = gathered(lots)?;
+        context.initiators.clear();
+        match (self.scenario.operator_of(stack), stack.by_hand.is_empty()) {
+            (Some(operator), false) => {
+                Ok(handed(stack, operator.size, self.scenario.writes(), exposed))
+            }
+            _ => Ok(exposed),
+        }
+    }
+
+    /// Returns the names that a person connects to the layer at this depth of the stack.
+    fn initiators_of(&self, stack: &Stack, depth: usize) -> Vec<String> {
+        let operator = self.scenario.operator_of(stack).filter(|_| depth + 1 == stack.layers.len());
+        operator.map(|operator| operator.initiators.clone()).unwrap_or_default()
     }
 
     /// Plans the removal of signatures (file systems, partition tables) from the members that a
@@ -574,6 +589,28 @@ fn lots(stack: &Stack, bottom: ExposedDevice) -> Vec<ExposedDevice> {
     }
     let lists = bottom.paths.chunks(bottom.paths.len() / groups);
     lists.map(|paths| ExposedDevice { paths: paths.to_vec(), ..bottom.clone() }).collect()
+}
+
+/// Returns the disks that a person makes of what a stack shows. If the load writes, they are
+/// written once first, since nothing is known of what was on them.
+fn handed(stack: &Stack, size: u64, writes: bool, exposed: ExposedDevice) -> ExposedDevice {
+    let place = stack.by_hand[0].place.clone();
+    let path = |disk: &HandedDisk| PathRef::Path(disk.path.clone());
+    let (here, elsewhere): (Vec<&HandedDisk>, Vec<_>) =
+        stack.by_hand.iter().partition(|disk| disk.place == place);
+    ExposedDevice {
+        paths: here.into_iter().map(path).collect(),
+        bytes: size,
+        block: true,
+        place,
+        copies: elsewhere.into_iter().map(|disk| (disk.place.clone(), path(disk))).collect(),
+        split: true,
+        apart: false,
+        overlaid: false,
+        writable: writes,
+        unwritten: exposed.unwritten.or(Some(FirstWrites::InOrder)).filter(|_| writes),
+        ..exposed
+    }
 }
 
 /// Merges the products of all lists into parts of one device.

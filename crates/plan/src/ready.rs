@@ -52,7 +52,7 @@ impl ReadyScenario {
     /// consents that were not given, needs that no package supplies.
     pub fn obstacles(&self) -> Vec<String> {
         let also = self.also.iter().map(|error| format!("{error:#}"));
-        let there = self.survey.remote_consents_lacking.iter().cloned();
+        let there = self.survey.remote_consents_lacking();
         self.absent.iter().cloned().chain(also).chain(there).collect()
     }
 

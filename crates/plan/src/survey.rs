@@ -18,8 +18,8 @@ use iotax_host::{Missing, block};
 use iotax_layers::medium::{FoundMedium, sibling_path};
 use iotax_layers::{Claim, guest, layer_of, needs};
 use iotax_model::layer::ceph::MEDIUM_NEEDS;
-use iotax_model::scenario::{Consent, Engine, Scenario, Workload};
-use iotax_model::stack::{Face, LayerSpec, Medium, Stack};
+use iotax_model::scenario::{Consent, Engine, Operator, Scenario, Workload};
+use iotax_model::stack::{Face, HandedDisk, LayerSpec, Medium, Stack};
 use iotax_remote::hypervisor;
 use iotax_units::exit::Failed;
 use iotax_units::{UNKNOWN_BYTES, distinct};
@@ -40,8 +40,9 @@ pub struct Survey {
     /// Missing consents for Ceph images and vhost-user sockets that the load writes to, one
     /// sentence each. `plan` shows them, `run` refuses.
     pub consents_lacking: Vec<String>,
-    /// The same for drives of other hosts. `run` asks the host first, which names the drive.
-    pub remote_consents_lacking: Vec<String>,
+    /// Drives of other hosts that loads write to without any consent, by the host and by what
+    /// [`why_writes`] adds. `run` asks the host first, which names the drive.
+    remote_consents_lacking: BTreeMap<(String, &'static str), BTreeSet<PathBuf>>,
     /// Identities of the local devices and files at the bottom.
     identities: Vec<(PathBuf, Identity)>,
     /// Names by which managers of virtual machines know the disks under load, by place and path.
@@ -190,6 +191,11 @@ pub fn look_over(
 /// region of all.
 const NO_LIMIT: u64 = 1 << 46;
 
+/// Returns the step of a person that brings the stack's drive; `None`: it is there.
+pub fn moved_by_operator<'a>(scenario: &'a Scenario, stack: &Stack) -> Option<&'a Operator> {
+    scenario.operator_of(stack).filter(|_| stack.by_hand.is_empty())
+}
+
 /// Looks at one medium, or one member of several. Of a file that stacks have equal copies of in
 /// turn, all copies are looked at.
 fn bottom(
@@ -202,13 +208,25 @@ fn bottom(
     report: &mut dyn FnMut(String),
 ) -> Result<FoundMedium> {
     let stack = &scenario.stacks[index];
-    if let Some(operator) = scenario.operator_of(stack) {
+    if let Some(operator) = moved_by_operator(scenario, stack) {
         // The medium may still be elsewhere: it is looked at when it is the stack's turn.
         return Ok(FoundMedium::without_signature(operator.size, true, true));
     }
+    let is_first = stack.medium.members().first() == Some(member);
+    for disk in
+        stack.by_hand.iter().filter(|_| is_first && intent(scenario, stack) == Intent::Write)
+    {
+        let lacking = handed_consent_lacking(disk, scenario);
+        survey
+            .consents_lacking
+            .extend(lacking.filter(|one| !survey.consents_lacking.contains(one)));
+    }
     let lacking = member.foreign_name().and_then(|name| consent_lacking(&name, scenario, stack));
     survey.consents_lacking.extend(lacking);
-    survey.remote_consents_lacking.extend(remote_consent_lacking(member, scenario, stack));
+    if let Some((host, drive)) = drive_without_consent(member, scenario, stack) {
+        let key = (host.to_owned(), why_writes(scenario, stack));
+        survey.remote_consents_lacking.entry(key).or_default().insert(drive.to_owned());
+    }
     match member {
         Medium::File { path, size, .. } => {
             // The file was looked at with its siblings, which all stacks of it have.
@@ -658,21 +676,44 @@ pub fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) -> Option
     })
 }
 
-/// Returns what `plan` says if the load writes to a drive of another host, and the user has
-/// consented to no drive at all. Which drives consents name is known only when that host is asked.
-fn remote_consent_lacking(member: &Medium, scenario: &Scenario, stack: &Stack) -> Option<String> {
+impl Survey {
+    /// Returns what `plan` says of drives of other hosts that the load writes to, if the user has
+    /// consented to no drive at all: one sentence for each host.
+    pub fn remote_consents_lacking(&self) -> Vec<String> {
+        let sentence = |((host, why), drives): (&(String, &str), &BTreeSet<PathBuf>)| {
+            let names: Vec<String> = drives.iter().map(|path| path.display().to_string()).collect();
+            format!(
+                "the load writes to {} on {host}; hint: --destroy serial=SERIAL for each drive whose data may be lost{why}",
+                names.join(", ")
+            )
+        };
+        self.remote_consents_lacking.iter().map(sentence).collect()
+    }
+}
+
+/// Returns the refusal if the user has not consented to writing to a disk that a person makes.
+fn handed_consent_lacking(disk: &HandedDisk, scenario: &Scenario) -> Option<String> {
+    let serial = &disk.serial;
+    let is_named = scenario.consent.iter().any(|consent| consent.serial == *serial);
+    (!is_named).then(|| {
+        format!(
+            "the load writes to {disk}; hint: --destroy serial={serial} if its data may be lost"
+        )
+    })
+}
+
+/// Returns the host and path of a drive that the load writes to, if it is another host's and the
+/// user has consented to no drive at all. Which drives consents name is known only when that host
+/// is asked.
+fn drive_without_consent<'a>(
+    member: &'a Medium,
+    scenario: &Scenario,
+    stack: &Stack,
+) -> Option<(&'a str, &'a Path)> {
     let Medium::Remote { host, path, size: None, .. } = member else { return None };
     let is_drive = [r"/dev/", r"\\.\"].iter().any(|root| path.to_string_lossy().starts_with(root));
     let lacks = is_drive && scenario.consent.is_empty() && intent(scenario, stack) == Intent::Write;
-    lacks.then(|| {
-        format!(
-            "{}: the load writes to {} on {host}; hint: --destroy serial=SERIAL with the serial number of that drive, \
-             if its data may be lost{}",
-            stack.text,
-            path.display(),
-            why_writes(scenario, stack)
-        )
-    })
+    lacks.then_some((host, path))
 }
 
 /// Returns a clause that says why a stack writes although its load reads, since nobody expects such
@@ -749,7 +790,8 @@ mod tests {
                 unseen: Vec::new(),
             };
             scenario.consent = consents.iter().map(named).collect();
-            look_over(&scenario, &layout(&scenario), &mut |_| {}).unwrap().0.remote_consents_lacking
+            let (survey, _) = look_over(&scenario, &layout(&scenario), &mut |_| {}).unwrap();
+            survey.remote_consents_lacking()
         };
         let drive = "ssh:h1:/dev/nvme0n1";
         let refused = lacking(drive, "randwrite", &[]);

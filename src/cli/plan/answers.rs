@@ -4,6 +4,7 @@
 use super::View;
 use super::brief::label;
 use super::effort::{OtherWork, boot_s, load_s, long_time, reused};
+use super::trees;
 use crate::cli::missing::install_command;
 use anyhow::Result;
 use iotax_facts::place::Place;
@@ -152,8 +153,12 @@ impl Answers<'_> {
         let places: BTreeSet<Place> = stacks().flat_map(Stack::places).collect();
         let hosts = places.iter().filter_map(Place::ssh_host);
         let hosts = distinct(hosts.filter(|host| !without.contains(host)));
-        let words = |host: &str| format!("a copy of iotax on {host}, removed afterwards");
-        hosts.into_iter().map(words).collect()
+        let words = |names: String| format!("a copy of iotax on {names}, removed afterwards");
+        match &hosts[..] {
+            [] => Vec::new(),
+            [one] => vec![words((*one).to_owned())],
+            [first @ .., last] => vec![words(format!("{} and {last}", first.join(", ")))],
+        }
     }
 
     /// Describes the longest time and the bytes written in all.
@@ -253,7 +258,12 @@ fn device_list(devices: &[TouchedDevice]) -> String {
         [one] => format!("{} ({})", names[0], size(one.bytes)),
         several => {
             let all = several.iter().map(|device| device.bytes).fold(0, u64::saturating_add);
-            format!("{} drives ({}): {}", several.len(), size(all), names.join(", "))
+            let names = names.join(",");
+            let names = trees::ranged(&format!("[{names}]")).map_or_else(
+                || names.replace(',', ", "),
+                |range| range.trim_matches(['[', ']']).replace(",...,", " to "),
+            );
+            format!("{} drives ({}): {names}", several.len(), size(all))
         }
     }
 }

@@ -47,6 +47,7 @@ impl TreeNode {
         // A stack with `own = true` shares nothing.
         let first = if stack.own { format!("{index} {medium}") } else { medium.clone() };
         let mut node = self;
+        let medium = ranged(&medium).unwrap_or(medium);
         for (text, key) in std::iter::once((medium, first)).chain(layers) {
             let at = node.above.iter().position(|known| known.key == key);
             let at = at.unwrap_or_else(|| {
@@ -57,6 +58,27 @@ impl TreeNode {
         }
         node.stacks.push(name);
     }
+}
+
+/// Writes a list of media whose names count up by one as `[A0,...,A5]`; `None`: it is no such list.
+pub fn ranged(text: &str) -> Option<String> {
+    let (list, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let members: Vec<&str> = list.split(',').collect();
+    let [first, .., last] = members[..] else { return None };
+    let is_digit = |c: char| c.is_ascii_digit();
+    let named = |number: usize| {
+        // One of the numbers in the name counts; the others stay.
+        let starts = first.match_indices(is_digit).map(|(at, _)| at);
+        starts.into_iter().find_map(|at| {
+            let (stem, digits) = first.split_at(at);
+            let end = digits.find(|c| !is_digit(c)).unwrap_or(digits.len());
+            let count = digits[..end].parse::<usize>().ok()? + number;
+            let name = format!("{stem}{count}{}", &digits[end..]);
+            (members.get(number) == Some(&name.as_str())).then_some(())
+        })
+    };
+    let counts_up = members.len() > 3 && (1..members.len()).all(|number| named(number).is_some());
+    counts_up.then(|| format!("[{first},...,{last}]{rest}"))
 }
 
 /// Returns a layer as the grammar writes it, without options that are written as their defaults.

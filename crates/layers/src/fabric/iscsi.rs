@@ -86,12 +86,14 @@ fn plan_target(
     let instance = context.instance("iscsi");
     let name = format!("iotax-{}-{instance}", context.tag.run_id);
     let iqn = qualified("iqn", &instance, context);
-    let initiators: Vec<String> = (0..ends.clients.len())
-        .map(|number| match number {
-            0 => qualified("iqn", &format!("{instance}-initiator"), context),
-            _ => qualified("iqn", &format!("{instance}-initiator{number}"), context),
-        })
-        .collect();
+    let named = |number: usize| match number {
+        0 => qualified("iqn", &format!("{instance}-initiator"), context),
+        _ => qualified("iqn", &format!("{instance}-initiator{number}"), context),
+    };
+    let initiators: Vec<String> = match context.initiators.as_slice() {
+        [] => (0..ends.clients.len()).map(named).collect(),
+        theirs => theirs.to_vec(),
+    };
     let export = ExportIscsi {
         backing: ends.device.clone(),
         block: below.block,

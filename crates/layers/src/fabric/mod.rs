@@ -38,6 +38,7 @@ enum FabricTransport {
 struct FabricEnds {
     device: PathRef,
     near: Place,
+    /// Places that connect; none if a person connects initiators.
     clients: Vec<Place>,
     /// Address and port where the target listens; `None` if it has no address.
     at: Option<(IpAddr, u16)>,
@@ -81,6 +82,9 @@ fn plan_exports(
     );
     let near = below.place.clone();
     let clients = if spec.far.is_empty() { vec![near.clone()] } else { spec.far.clone() };
+    if !context.initiators.is_empty() {
+        return exported_by_hand(spec, below, wire, context, export);
+    }
     let address = target_address(spec, &near, &clients, wire.transport, context)?;
     let share = below.paths.len() / clients.len();
     let mut connected = Vec::new();
@@ -96,6 +100,79 @@ fn plan_exports(
         connected.extend(ends.clients.into_iter().zip(steps));
     }
     Ok(shared_out(below, connected, context.writable))
+}
+
+/// Plans an export for each device below that a person connects to. Returns a device without
+/// paths: the person says where its disks are.
+///
+/// # Errors
+/// As [`plan_exports`].
+fn exported_by_hand(
+    spec: &LayerSpec,
+    below: &ExposedDevice,
+    wire: FabricWire,
+    context: &mut PlanContext,
+    mut export: impl FnMut(&FabricEnds, &mut PlanContext) -> Result<Vec<StepId>>,
+) -> Result<ExposedDevice> {
+    let near = below.place.clone();
+    let word = spec.option("address").with_context(|| {
+        format!(
+            "{}: initiators connect by an address; hint: {}(address=IP)",
+            spec.origin, spec.name
+        )
+    })?;
+    let elsewhere = Place::Guest("initiator".into());
+    let address = named_address(spec, word, &near, Some(&elsewhere), wire.transport)?;
+    if wire.transport == FabricTransport::Rdma {
+        rdma(RdmaOn::At(address), &near, context);
+    }
+    for (number, device) in below.paths.iter().enumerate() {
+        let port = port_at(spec, address, wire.first_port, number, &near, context)?;
+        let (device, clients, at) = (device.clone(), Vec::new(), Some((address, port)));
+        export(&FabricEnds { device, near: near.clone(), clients, at }, context)?;
+    }
+    Ok(ExposedDevice { paths: Vec::new(), ..below.clone() })
+}
+
+/// Returns what a person needs to connect an initiator to an export: where the target is and, for
+/// an adapter of ESXi, the commands that connect it and take it away again. `None`: the operation
+/// is no such export.
+pub fn connection_by_hand(op: &Op, adapter: Option<&str>) -> Option<ConnectionByHand> {
+    match op {
+        Op::ExportIscsi(ExportIscsi { iqn, portal, .. }) => Some(ConnectionByHand {
+            target: format!("{iqn} at {portal}"),
+            connect: adapter.map_or_else(Vec::new, |adapter| {
+                vec![
+                    format!("esxcli iscsi adapter discovery statictarget add -A {adapter} -a {portal} -n {iqn}"),
+                    format!("esxcli storage core adapter rescan -A {adapter}"),
+                ]
+            }),
+            disconnect: adapter.map(|adapter| {
+                format!("esxcli iscsi adapter discovery statictarget remove -A {adapter} -a {portal} -n {iqn}")
+            }),
+        }),
+        Op::ExportNvmf(ExportNvmf { nqn, at: Some((address, port)), .. })
+        | Op::ExportSpdkNvmf(ExportSpdkNvmf { nqn, at: (address, port), .. }) => {
+            Some(ConnectionByHand {
+                target: format!("{nqn} at {address}, port {port}"),
+                connect: adapter.map_or_else(Vec::new, |adapter| {
+                    vec![format!("esxcli nvme fabrics connect -a {adapter} -i {address} -p {port} -s {nqn}")]
+                }),
+                disconnect: adapter
+                    .map(|adapter| format!("esxcli nvme fabrics disconnect -a {adapter} -s {nqn}")),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Connection that a person makes to an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionByHand {
+    /// Name of the target, and where it listens.
+    pub target: String,
+    pub connect: Vec<String>,
+    pub disconnect: Option<String>,
 }
 
 /// Returns the device that the layer above sees: what each client has connected to.

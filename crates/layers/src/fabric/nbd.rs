@@ -44,6 +44,11 @@ impl Layer for Nbd {
         below: &ExposedDevice,
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
+        ensure!(
+            context.initiators.is_empty(),
+            "{}: nbd knows no names of initiators; hint: iscsi or nvmf",
+            spec.origin
+        );
         let connections = required_number::<u32>(spec, "connections")?;
         ensure!(
             connections <= 16,

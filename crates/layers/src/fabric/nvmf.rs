@@ -112,8 +112,11 @@ fn plan_subsystem(
         _ => uuid(context, &format!("{name} {number}")),
     };
     let host_ids: Vec<String> = (0..ends.clients.len()).map(host_id).collect();
-    let hosts: Vec<String> =
-        host_ids.iter().map(|id| format!("nqn.2014-08.org.nvmexpress:uuid:{id}")).collect();
+    let ours = host_ids.iter().map(|id| format!("nqn.2014-08.org.nvmexpress:uuid:{id}"));
+    let hosts: Vec<String> = match context.initiators.as_slice() {
+        [] => ours.collect(),
+        theirs => theirs.to_vec(),
+    };
     let transport = required_word(spec, "transport")?.to_owned();
     let export = match is_spdks(spec) {
         true => Op::ExportSpdkNvmf(ExportSpdkNvmf {

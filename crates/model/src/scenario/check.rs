@@ -870,10 +870,14 @@ impl ScenarioParts {
             };
             names.entry(what).or_default().push(format!("\"{}\"", stack.name));
         }
+        let stacks = self.scenario.stacks.len();
         self.scenario.notes.extend(names.into_iter().map(|((many, at, whose), names)| {
+            let names = match names.len() {
+                all if all == stacks && all > 2 => "every stack".to_owned(),
+                _ => names.join(", "),
+            };
             format!(
-                "{}: every job runs {at} all {many} {whose} at once, so {many} times the depth is in flight; the figures are those of all {whose} together",
-                names.join(", ")
+                "{names}: every job runs {at} all {many} {whose} at once, so {many} times the depth is in flight; the figures are those of all {whose} together"
             )
         }));
     }

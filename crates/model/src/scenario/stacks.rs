@@ -619,7 +619,10 @@ impl Stack {
     /// there are several: members of an `each([..])`, parts of a device, arrays, or disks. `None`:
     /// the load has one target.
     pub fn loaded_at_once(&self) -> Option<usize> {
-        loaded_at_once(&self.medium, &self.layers)
+        match self.by_hand.len() / self.far_clients() as usize {
+            0 => loaded_at_once(&self.medium, &self.layers),
+            disks => Some(disks).filter(|disks| *disks > 1),
+        }
     }
 
     /// Returns true if the topmost layer that makes a device splits it into parts.
@@ -746,6 +749,7 @@ impl StackCell {
             medium: self.medium,
             layers: self.layers,
             own,
+            by_hand: Vec::new(),
             state: None,
         }
     }

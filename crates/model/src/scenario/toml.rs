@@ -284,6 +284,7 @@ impl TomlSource<'_> {
                 wire.get_ref().checked().map_err(|fault| self.fault(&wire.span(), fault))?;
             parts.scenario.operators.insert(name.clone(), operator);
         }
+        operator::hand_disks(&mut parts.scenario.stacks, &parts.scenario.operators);
         for workload in wire.workload {
             self.workload(workload, engine, &mut parts)?;
         }
