@@ -91,7 +91,7 @@ pub fn boot(
         format!("lab-test-{}-{}", std::process::id(), LABS.fetch_add(1, Ordering::Relaxed));
     let tag = RunTag { run_id, run_dir: folder.to_owned() };
     let mut context = PlanContext::new(tag.clone(), Some(parts.clone()), 1);
-    let guest = plan_lab(&mut context, parts, &wish).unwrap();
+    let guest = plan_lab(&mut context, parts, &wish, None).unwrap();
     let mut made = Made { system: RealSystem::default(), tag, steps: Vec::new() };
     context.steps.into_iter().for_each(|step| made.perform(step, parts));
     (made, guest)

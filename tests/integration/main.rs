@@ -21,6 +21,7 @@ mod import;
 mod jobs;
 mod lab;
 mod lab_guard;
+mod lab_hosts;
 mod lab_kills;
 mod lab_limits;
 mod lab_runs;

@@ -404,6 +404,19 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_a_target_begins_at_its_offset() {
+        let file = file_of(100_000);
+        let part = TargetSpec { offset: 40_960, bytes: Some(40_960), ..spec(file.path()) };
+        let target = LoadTarget::inspect(&part).unwrap();
+        let job = Job { offset: 4096, ..buffered(4096) };
+        let region = target.region(&job, 0).unwrap();
+        assert_eq!((region.offset, region.blocks), (45_056, 9));
+        let beyond = TargetSpec { offset: 60_000, ..part };
+        let words = refusal(LoadTarget::inspect(&beyond));
+        assert!(words.contains("40960 from byte 60000 are to be used"), "{words}");
+    }
+
+    #[test]
     fn each_thread_has_its_region_where_it_is_moved_on() {
         let file = file_of(100_000);
         let target = LoadTarget::inspect(&spec(file.path())).unwrap();

@@ -164,6 +164,7 @@ fn stack() -> impl Strategy<Value = Stack> {
         text: "s".into(),
         medium,
         layers,
+        by_hand: Vec::new(),
         own,
         state: None,
     })
@@ -224,6 +225,7 @@ fn many(medium: &Medium, rw: Rw, count: usize) -> Scenario {
         text: number_name(number),
         medium: medium.clone(),
         layers: vec![own(number)],
+        by_hand: Vec::new(),
         own: false,
         state: None,
     };

@@ -740,5 +740,48 @@ fn what_is_written_first_counts_towards_what_may_be_written() {
     assert!(left(&scenario).unwrap_err().contains("setting up alone writes"));
 }
 
+/// The scenario as it ships: each back end is made and written once for both of its exports.
+#[test]
+fn a_back_end_stays_up_for_the_exports_that_take_turns_on_it() {
+    let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/e4-clients.toml"));
+    let scenario = from_path(file, &ScenarioRequest::default()).unwrap();
+    with_ground(&scenario, |ground| {
+        assert_eq!(ground.followers().unwrap(), [0, 1, 2, 3, 0, 1, 2, 3]);
+        let plan = |set: usize| ground.plan_set(&ground.layout.sets[set], 0).unwrap();
+        let (iser, nvmeof) = (plan(0), plan(4));
+        let kept = ground.kept_steps(&iser, &nvmeof);
+        let words = |plan: &SetPlan| {
+            let steps = plan.steps[..kept].iter();
+            steps.map(|step| step.why.clone()).collect::<Vec<_>>().join("; ")
+        };
+        assert!(words(&iser).ends_with("make part 8 of 8"), "{}", words(&iser));
+        assert_eq!(words(&iser), words(&nvmeof));
+        assert_eq!(ground.kept_steps(&iser, &plan(1)), 0);
+        // Eight disks of 100 GB, of which four are each client's.
+        let region = ground.region().unwrap().0;
+        let first = unwritten_of_set(&iser.targets, region, &scenario);
+        assert_eq!(first[0].total_written().div_ceil(1_000_000_000), 801);
+        assert_eq!(first, unwritten_of_set(&nvmeof.targets, region, &scenario));
+        let loaded = iser.targets[0].1.loaded();
+        let disks: Vec<usize> = loaded.iter().map(|(_, paths)| paths.len()).collect();
+        assert_eq!(disks, [4, 4]);
+    });
+}
+
+#[test]
+fn what_begins_cold_or_changes_what_was_written_is_made_anew() {
+    let made_anew = [
+        ["/dev/a", "/dev/b", "lvm(cache)", "nvmf", "iscsi"],
+        ["/dev/a", "/dev/b", "bcache", "nvmf", "iscsi"],
+        ["/dev/a", "/dev/b", "mdraid(level=0)", "nvmf | fs(xfs)", "iscsi | fs(xfs)"],
+    ];
+    for [a, b, volume, one, other] in made_anew {
+        let texts = [one, other].map(|above| format!("[{a},{b}] | {volume} | {above}"));
+        let scenario = scenario(&[&texts[0], &texts[1]], "randrw");
+        let followed = with_ground(&scenario, |ground| ground.followers().unwrap());
+        assert_eq!(followed, [0, 1], "{texts:?}");
+    }
+}
+
 #[path = "ground_volume_tests.rs"]
 mod volumes;

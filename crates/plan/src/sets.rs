@@ -279,7 +279,15 @@ mod tests {
                 origin: "test".into(),
             })
             .collect();
-        Stack { name: "s".into(), text: "s".into(), medium, layers, own: false, state: None }
+        Stack {
+            name: "s".into(),
+            text: "s".into(),
+            medium,
+            layers,
+            by_hand: Vec::new(),
+            own: false,
+            state: None,
+        }
     }
 
     fn stack(layers: &[(&str, &str, &str)], is_file: bool) -> Stack {

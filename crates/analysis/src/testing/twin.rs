@@ -271,7 +271,8 @@ impl Twin {
     }
 
     fn measure_apart(&mut self, workload: &Workload, visits: u32) {
-        let order = Schedule::new(1, 0).visits(self.stacks.len(), visits as usize);
+        let order = Schedule::new(1, 0)
+            .visits(&(0..self.stacks.len()).collect::<Vec<_>>(), visits as usize);
         // Each set numbers its visits by itself, and rounds go on counting, as in a session.
         let mut made = vec![0; self.stacks.len()];
         for (number, stack) in order.into_iter().enumerate() {
@@ -572,6 +573,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         text: stack.text.into(),
         medium: Medium::File { path: "/srv/iotax.img".into(), size: Some(4 << 30), keep: false },
         layers: stack.text.split(" | ").skip(1).map(layer).collect(),
+        by_hand: Vec::new(),
         own: false,
         state: None,
     };

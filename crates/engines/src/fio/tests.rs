@@ -67,12 +67,12 @@ fn the_real_fio_writes_within_its_region_and_flushes() {
     }
     // fio would split this name, so it writes through a descriptor of ours.
     let (_dir, path) = file_of(3 << 20, "x:y");
-    let bounded = TargetSpec { bytes: Some(2 << 20), ..target(&path, true) };
+    let bounded = TargetSpec { offset: 1 << 19, bytes: Some(3 << 19), ..target(&path, true) };
     let job = Job {
         rw: Rw::RandWrite,
         iodepth: 4,
         numjobs: 2,
-        offset: 1 << 20,
+        offset: 1 << 19,
         fdatasync: 16,
         ..Job::default()
     };

@@ -237,3 +237,7 @@ fn disks_fit(stack: &Stack, operator: &Operator) -> Result<(), Fault> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "operator_tests.rs"]
+mod tests;
