@@ -3,7 +3,6 @@
 
 use super::set_plan::{PlanGround, SetPlan};
 use super::sets::StackSet;
-use super::survey::moved_by_operator;
 use anyhow::Result;
 use iotax_layers::layer_of;
 use iotax_model::stack::{LayerRole, LayerSpec};
@@ -55,7 +54,7 @@ impl PlanGround<'_> {
         scenario.durability.is_none()
             && set.after.is_none()
             && stack.state.is_none()
-            && moved_by_operator(scenario, stack).is_none()
+            && scenario.operator_of(stack).is_none()
             && self.layout.sibling[index].is_none()
             && stack
                 .layers

@@ -6,12 +6,12 @@ use super::{View, loads, trees};
 use anyhow::Result;
 use iotax_drivers::run_tag::RunTag;
 use iotax_host::caches::WriteCache;
-use iotax_model::scenario::{Regime, Scenario};
+use iotax_model::scenario::{Operator, Regime, Scenario};
 use iotax_plan::ready::ReadyScenario;
 use iotax_plan::set_plan::PlanGround;
 use iotax_plan::sets::SetLayout;
 use iotax_units::harmless::escape_line;
-use iotax_units::{UNKNOWN_BYTES, count_noun, show_bytes};
+use iotax_units::{UNKNOWN_BYTES, count_noun, distinct, show_bytes};
 
 /// Width of the column with the name of each part.
 const LABEL: usize = 10;
@@ -99,11 +99,9 @@ fn kept_words(ground: &PlanGround) -> Result<String> {
 /// Describes what a person does before a stack is measured.
 fn manual_steps(view: &View, scenario: &Scenario) -> String {
     let steps = scenario.operators.values();
-    let line = |step: &iotax_model::scenario::Operator| {
-        let text = format!("{} (drive {})", escape_line(&step.text), escape_line(&step.serial));
-        view.paragraph(&label("By hand"), &text)
-    };
-    steps.map(line).collect()
+    let words = |step: &Operator| escape_line(&format!("{} ({})", step.text, step.drive_words()));
+    let lines = distinct(steps.map(words));
+    lines.iter().map(|line| view.paragraph(&label("By hand"), line)).collect()
 }
 
 /// Describes what the write caches on the path do to the figures of writes. Empty if nothing is

@@ -65,11 +65,8 @@ pub fn detailed_plan(view: &View, scenario: &Scenario, ready: ReadyScenario) -> 
             .filter_map(|index| scenario.operator_of(&scenario.stacks[*index]))
             .take(1)
         {
-            let (serial, size) = (&operator.serial, show_bytes(operator.size));
-            text += &view.paragraph(
-                "  manual step: ",
-                &format!("{} (drive {serial}, {size} of it used)", operator.text),
-            );
+            let words = format!("{} ({})", operator.text, operator.drive_words());
+            text += &view.paragraph("  manual step: ", &words);
         }
         text += &set::steps(view, &plan, &scenario.stacks);
         text += &written_below(view, &plan.steps);

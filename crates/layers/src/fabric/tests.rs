@@ -117,6 +117,7 @@ fn clients_share_out_the_parts_of_a_device_or_the_device_itself() {
         "/dev/nvme1n1 @ssh:st | nvmf(rdma,address=10.0.0.1) @ssh:st>@[ssh:c1,...,ssh:c3]",
         "/dev/nvme1n1 @ssh:st | nbd(address=10.0.0.1,connections=2) @ssh:st>@[ssh:c1,host]",
         "/dev/nvme1n1 @ssh:st | iscsi(iser,address=10.0.0.1) @ssh:st>@[ssh:c1,ssh:c2]",
+        "/dev/nvme1n1 @ssh:st | spdk | nvmf(rdma,target=spdk,address=10.0.0.1) @ssh:st>@[ssh:c1,ssh:c2]",
     ];
     insta::assert_snapshot!(plans(&stacks, true));
 }

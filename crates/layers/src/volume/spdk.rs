@@ -78,8 +78,8 @@ impl Layer for SpdkBdev {
         context: &mut PlanContext,
     ) -> Result<ExposedDevice> {
         ensure!(
-            below.place.is_host(),
-            "{}: an SPDK target is spoken to on this host only, and what is below is on {}",
+            !below.place.is_guest(),
+            "{}: an SPDK target runs on this host or one over ssh, and what is below is on {}",
             spec.origin,
             below.place
         );

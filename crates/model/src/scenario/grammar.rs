@@ -560,12 +560,9 @@ impl fmt::Display for LayerExpr {
         if !self.options.is_empty() {
             write!(f, "({})", join_with_commas(&self.options))?;
         }
-        match &self.place {
-            Some(LayerEnds { near, far }) => {
-                let far: Vec<&String> = far.iter().map(|place| &place.body).collect();
-                write!(f, " @{near}{}", far_text(&far))?;
-            }
-            None => {}
+        if let Some(LayerEnds { near, far }) = &self.place {
+            let far: Vec<&String> = far.iter().map(|place| &place.body).collect();
+            write!(f, " @{near}{}", far_text(&far))?;
         }
         self.fanout.map_or(Ok(()), |count| write!(f, " x{count}"))
     }

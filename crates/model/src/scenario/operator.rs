@@ -5,6 +5,7 @@ use super::error::Fault;
 use super::media::size_of;
 use crate::stack::{HandedDisk, Location, Medium, Stack};
 use iotax_facts::place::Place;
+use iotax_units::{count_noun, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -31,6 +32,18 @@ pub struct Operator {
     /// Instruction before what is below the disks is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<String>,
+}
+
+impl Operator {
+    /// Names the drive that is moved, or counts the disks that are made, with the bytes that are
+    /// used.
+    pub fn drive_words(&self) -> String {
+        let size = show_bytes(self.size);
+        match self.disks.len() {
+            0 => format!("drive {}, {size} of it used", self.serial),
+            disks => format!("{}, {size} of each used", count_noun(disks as u64, "disk", "disks")),
+        }
+    }
 }
 
 #[derive(Deserialize)]
