@@ -114,7 +114,8 @@ matched_rate = "off"
 END
 consent="--destroy serial=d0,wipe=data --destroy serial=d1,wipe=data --destroy serial=d2,wipe=data --max-written 1GiB"
 $tool --runs /run/runs run /run/clients.toml $consent --format json > /run/report.json 2> /run/out || { echo "HOSTS FAILED: clients"; tail -n 30 /run/out; }
-grep -q '"errors":0' /run/report.json && ! grep -q '"errors":[1-9]' /run/report.json && echo "HOSTS clients $(grep -o '"place":"ssh:c[12]"' /run/runs/*/index.jsonl | sort -u | tr '\n' ' ')"
+grep -q '"errors": *[1-9]' /run/report.json && echo "HOSTS FAILED: errors"
+echo "HOSTS clients $(grep -oh '"place":"ssh:c[12]"' /run/runs/*/index.jsonl | sort -u | tr '\n' ' ')"
 
 # The disk that the person will make is a drive that is unplugged until then.
 disk=$(basename $(readlink -f /sys/block/$(basename $(readlink -f ${by}d2))/device/device))
@@ -143,7 +144,7 @@ echo $disk > /sys/bus/pci/drivers/nvme/bind
 until grep -q 'take the disk away' /run/out || ! kill -0 $run; do sleep 1; done
 echo $disk > /sys/bus/pci/drivers/nvme/unbind
 nvme disconnect -n "$nqn" > /dev/null
-wait $run && echo "HOSTS handed $(grep -o '"place":"ssh:c2"' /run/runs/*/index.jsonl | sort -u | wc -l)" || { echo "HOSTS FAILED: person"; tail -n 30 /run/out; }
+wait $run && echo "HOSTS handed $(grep -l '"stack":"handed"' /run/runs/*/index.jsonl | xargs grep -o '"place":"ssh:c2"' | sort -u | wc -l)" || { echo "HOSTS FAILED: person"; tail -n 30 /run/out; }
 ls /sys/kernel/config/nvmet/subsystems /sys/kernel/config/nvmet/hosts; vgs --noheadings
 echo "HOSTS end"
 "#;

@@ -7,7 +7,7 @@ use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::step_output::StepOutput;
 use iotax_facts::place::Place;
 use iotax_layers::FirstWrites;
-use iotax_model::scenario::Scenario;
+use iotax_model::scenario::{Operator, Scenario};
 use iotax_plan::ready::ReadyScenario;
 use iotax_plan::set_plan::{PlanGround, SetPlan};
 use iotax_plan::sets::StackSet;
@@ -118,13 +118,20 @@ impl ShellScript<'_> {
     fn chain(&mut self, ground: &PlanGround, sets: &[&StackSet]) -> Result<()> {
         let scenario = ground.scenario;
         let Some((first, states)) = sets.split_first() else { return Ok(()) };
-        for index in &first.stacks {
-            if let Some(operator) = scenario.operator_of(&scenario.stacks[*index]) {
-                self.comment(&format!("by hand: {}", operator.text));
-            }
+        let operators = first.stacks.iter().filter_map(|index| {
+            let stack = &scenario.stacks[*index];
+            scenario.operator_of(stack)
+        });
+        let (before, after): (Vec<&Operator>, Vec<_>) =
+            operators.partition(|operator| operator.disks.is_empty());
+        for operator in before {
+            self.comment(&format!("by hand: {}", operator.text));
         }
         let plan = ground.plan_set(first, 0)?;
         plan.steps.iter().for_each(|step| self.step(step));
+        for operator in after {
+            self.comment(&format!("by hand: {}", operator.text));
+        }
         let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
         for what in unwritten_of_set(&plan.targets, region, scenario) {
             let (index, _) = &plan.targets[what.target];

@@ -19,7 +19,7 @@ use iotax_drivers::tool::guid;
 use iotax_facts::place::Place;
 use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{ExportIscsi, ExportNbd, NbdServer, Op, RdmaOn, SoftRdma};
-use iotax_units::MIB;
+use iotax_units::{MIB, count_noun};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -85,13 +85,15 @@ fn plan_exports(
     if !context.initiators.is_empty() {
         return exported_by_hand(spec, below, wire, context, export);
     }
-    let address = target_address(spec, &near, &clients, wire.transport, context)?;
+    let addresses = target_addresses(spec, below, &clients, wire.transport, context)?;
     let share = below.paths.len() / clients.len();
     let mut connected = Vec::new();
     for (number, device) in below.paths.iter().enumerate() {
+        let client = (number / share.max(1)).min(clients.len() - 1);
+        let address = addresses[client % addresses.len()];
         let clients = match below.paths.len() {
             1 => clients.clone(),
-            _ => vec![clients[(number / share.max(1)).min(clients.len() - 1)].clone()],
+            _ => vec![clients[client].clone()],
         };
         let port = |address| port_at(spec, address, wire.first_port, number, &near, context);
         let at = address.map(|address| Ok::<_, Error>((address, port(address)?))).transpose()?;
@@ -221,11 +223,45 @@ fn refuse_inside(spec: &LayerSpec, near: &Place, clients: &[Place]) -> Result<()
     }
 }
 
+/// Returns the addresses where the targets listen, of which the clients have the next one in turn.
+///
+/// # Errors
+/// As [`target_address`]; several addresses for one device, or for clients that do not share them
+/// out evenly.
+fn target_addresses(
+    spec: &LayerSpec,
+    below: &ExposedDevice,
+    clients: &[Place],
+    wire: FabricTransport,
+    context: &mut PlanContext,
+) -> Result<Vec<Option<IpAddr>>> {
+    let words: Vec<Option<&str>> = match spec.option("address") {
+        Some(list) => list.split(',').map(Some).collect(),
+        None => vec![None],
+    };
+    ensure!(
+        words.len() == 1 || (below.paths.len() > 1 && clients.len() % words.len() == 0),
+        "{}: {} addresses for {} exported to {}; hint: split(N) below, so that each client has exports of its own, \
+         and as many clients at each address",
+        spec.origin,
+        words.len(),
+        count_noun(below.paths.len() as u64, "device", "devices"),
+        count_noun(clients.len() as u64, "client", "clients")
+    );
+    let mut addresses = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let theirs: Vec<Place> = clients.iter().skip(at).step_by(words.len()).cloned().collect();
+        addresses.push(target_address(spec, *word, &below.place, &theirs, wire, context)?);
+    }
+    Ok(addresses)
+}
+
 /// Returns the address where the targets listen, and adds the steps that provide RDMA at all ends.
 /// `None`: the transport does not leave the machine. A lab with a network listens at its own
 /// address unless the stack names one.
 fn target_address(
     spec: &LayerSpec,
+    word: Option<&str>,
     near: &Place,
     clients: &[Place],
     wire: FabricTransport,
@@ -237,7 +273,7 @@ fn target_address(
     }
     let far = clients.iter().find(|client| *client != near);
     let known = far.and_then(|_| context.lab_addresses.get(near)).copied();
-    let address = match (spec.option("address"), known, far) {
+    let address = match (word, known, far) {
         (Some(word), _, far) => named_address(spec, word, near, far, wire)?,
         (None, Some(address), _) => IpAddr::V4(address),
         (None, None, Some(far)) => bail!(

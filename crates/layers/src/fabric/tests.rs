@@ -117,6 +117,7 @@ fn clients_share_out_the_parts_of_a_device_or_the_device_itself() {
         "/dev/nvme1n1 @ssh:st | nvmf(rdma,address=10.0.0.1) @ssh:st>@[ssh:c1,...,ssh:c3]",
         "/dev/nvme1n1 @ssh:st | nbd(address=10.0.0.1,connections=2) @ssh:st>@[ssh:c1,host]",
         "/dev/nvme1n1 @ssh:st | iscsi(iser,address=10.0.0.1) @ssh:st>@[ssh:c1,ssh:c2]",
+        "/dev/nvme1n1 @ssh:st | split(2) | nvmf(rdma,address=\"10.0.0.1,10.0.1.1\") @ssh:st>@[ssh:c1,ssh:c2]",
         "/dev/nvme1n1 @ssh:st | spdk | nvmf(rdma,target=spdk,address=10.0.0.1) @ssh:st>@[ssh:c1,ssh:c2]",
     ];
     insta::assert_snapshot!(plans(&stacks, true));
@@ -136,6 +137,10 @@ fn what_cannot_lead_anywhere_is_refused_with_what_would_do() {
         ),
         ("/dev/nvme1n1 | nvmf(loop,address=127.0.0.1)", "has no address; hint: leave it out"),
         ("/dev/nvme1n1 | nbd(unix,port=1)", "has no port"),
+        (
+            "/dev/nvme1n1 @ssh:st | nvmf(address=\"10.0.0.1,10.0.1.1\") @ssh:st>@[ssh:c1,ssh:c2]",
+            "2 addresses for 1 device exported to 2 clients; hint: split(N) below",
+        ),
         (
             "/dev/nvme1n1 @ssh:storage | nvmf(address=127.0.0.1) @ssh:storage>@host",
             "127.0.0.1 does not leave @ssh:storage",

@@ -81,7 +81,7 @@ impl OptionDef {
             OptionKind::Cpus => check_cpus(value),
             OptionKind::CpuMask => check_cpu_mask(value),
             OptionKind::Path => check_path(value),
-            OptionKind::Address => check_address(value),
+            OptionKind::Address => check_addresses(value),
             OptionKind::Port => check_port(value),
             OptionKind::Microseconds => {
                 microseconds_as_ns(value).map(|_| plain_number(value, "us"))
@@ -166,6 +166,16 @@ fn check_path(value: &str) -> Result<String, Fault> {
 
 /// Checks an address and returns it in its usual notation. Multicast and broadcast addresses are
 /// refused, and the wildcard, because anyone who reaches the machine would see the export.
+/// Checks one address, or several with commas, of which each is named once.
+fn check_addresses(value: &str) -> Result<String, Fault> {
+    let all = value.split(',').map(|word| check_address(word.trim()));
+    let all = all.collect::<Result<Vec<String>, Fault>>()?;
+    match (1..all.len()).find(|at| all[..*at].contains(&all[*at])) {
+        Some(twice) => Err(Fault::new(format!("{} is named twice", all[twice]))),
+        None => Ok(all.join(",")),
+    }
+}
+
 fn check_address(value: &str) -> Result<String, Fault> {
     match value.parse::<IpAddr>() {
         Ok(address) if address.is_unspecified() => Err(Fault::hint(
