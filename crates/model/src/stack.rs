@@ -140,11 +140,14 @@ impl Stack {
     }
 
     /// Returns true if the stack differs from `other`, which loads more places, only in the number
-    /// of guests or in which of its places load.
+    /// of guests or clients, or in which of its places load.
     pub fn is_but_for_copies(&self, other: &Stack) -> bool {
         // An option that is written as its default is the default.
         let same = |(a, b): (&LayerSpec, &LayerSpec)| {
-            (&a.name, &a.place, &a.far) == (&b.name, &b.place, &b.far)
+            let clients = a.far.iter().all(|client| b.far.contains(client))
+                && a.far.is_empty() == b.far.is_empty();
+            (&a.name, &a.place) == (&b.name, &b.place)
+                && clients
                 && a.options
                     .keys()
                     .chain(b.options.keys())

@@ -1371,3 +1371,20 @@ fn what_the_kernel_makes_up_is_no_medium() {
     }
     assert!(stacks(&["file:/process/x,size=1GiB"]).is_ok());
 }
+
+#[test]
+fn a_stack_for_fewer_clients_differs_from_one_for_more_in_nothing_else() {
+    let export = "/dev/sda @ssh:st | split(4) | nvmf(address=10.0.0.1) @ssh:st";
+    let texts = [">@ssh:c1", ">@[ssh:c1,ssh:c2]", ">@[ssh:c3,ssh:c4]"];
+    let stacks: Vec<Stack> = texts
+        .iter()
+        .flat_map(|far| {
+            from_arguments(&[format!("{export}{far}")], &ScenarioRequest::default()).unwrap().stacks
+        })
+        .collect();
+    let alike = |one: usize, other: usize| stacks[one].is_but_for_copies(&stacks[other]);
+    assert!(alike(0, 1) && !alike(0, 2) && !alike(1, 2));
+    let loaded: Vec<(u32, u64)> =
+        stacks.iter().map(|stack| (stack.clients(), stack.target_count())).collect();
+    assert_eq!(loaded, [(1, 4), (2, 4), (2, 4)]);
+}
