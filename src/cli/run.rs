@@ -220,6 +220,7 @@ pub fn session(
         past,
         announced: AnnouncedOnce::default(),
         admitted: Admitted::default(),
+        undo_by_hand: None,
         kept: Default::default(),
         allowance: None,
     };

@@ -24,6 +24,9 @@ pub struct ExportNvmf {
     /// NQNs of the hosts that may connect.
     #[serde(alias = "host_nqn", with = "one_or_more")]
     pub host_nqns: Vec<String>,
+    /// True if the hosts are others', whose entries may be there and be used by other exports.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hosts_of_others: bool,
     /// Number of the port in configfs.
     pub port_id: u16,
     /// Transport: `tcp`, `rdma` or `loop`.
@@ -34,6 +37,11 @@ pub struct ExportNvmf {
     /// Most bytes of data that are sent with a command; `None` for the kernel's choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inline_data_size: Option<u64>,
+}
+
+/// Iterates over the hosts whose entries are the export's own.
+fn own_hosts(subsystem: &ExportNvmf) -> impl Iterator<Item = &String> {
+    subsystem.host_nqns.iter().filter(|_| !subsystem.hosts_of_others)
 }
 
 fn root() -> PathBuf {
@@ -73,7 +81,7 @@ pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
     }
     export::load_configfs(&root(), &modules(&subsystem.transport))?;
     let folder = folder(&subsystem.nqn);
-    let hosts = subsystem.host_nqns.iter().map(|nqn| host(nqn));
+    let hosts = own_hosts(subsystem).map(|nqn| host(nqn));
     let mut taken = [folder.clone(), port(subsystem.port_id)].into_iter().chain(hosts);
     if let Some(there) = taken.find(|there| there.exists()) {
         return Err(anyhow!("there is a {} already", there.display()).context(NothingMade));
@@ -81,7 +89,10 @@ pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
     export::make_new(&folder)?;
     write_sysfs(&folder.join("attr_allow_any_host"), "0")?;
     for nqn in &subsystem.host_nqns {
-        export::make_new(&host(nqn))?;
+        match subsystem.hosts_of_others {
+            true => _ = export::make_folder(&host(nqn))?,
+            false => export::make_new(&host(nqn))?,
+        }
         export::link(&host(nqn), &folder.join("allowed_hosts").join(nqn))?;
     }
     show(subsystem, &folder.join("namespaces/1"))?;
@@ -160,8 +171,7 @@ fn listen(subsystem: &ExportNvmf, port: &Path) -> Result<()> {
 
 /// Returns true if the subsystem or one of its hosts exists. The port is made after both and removed first.
 pub fn is_exported(subsystem: &ExportNvmf) -> bool {
-    let hosts = &subsystem.host_nqns;
-    folder(&subsystem.nqn).exists() || hosts.iter().any(|nqn| host(nqn).exists())
+    folder(&subsystem.nqn).exists() || own_hosts(subsystem).any(|nqn| host(nqn).exists())
 }
 
 /// Reads settings of the port, the subsystem and the namespace, by configfs's names. Leaves out
@@ -197,8 +207,13 @@ pub fn unexport(subsystem: &ExportNvmf) -> Result<()> {
     for nqn in &subsystem.host_nqns {
         export::unlink(&folder.join("allowed_hosts").join(nqn))?;
     }
+    let was_there = folder.exists();
     export::remove(&folder)?;
-    subsystem.host_nqns.iter().try_for_each(|nqn| export::remove(&host(nqn)))
+    if subsystem.hosts_of_others && was_there {
+        // An entry that another export uses is busy, and stays.
+        subsystem.host_nqns.iter().for_each(|nqn| drop(export::remove(&host(nqn))));
+    }
+    own_hosts(subsystem).try_for_each(|nqn| export::remove(&host(nqn)))
 }
 
 pub fn unexport_by_hand(subsystem: &ExportNvmf) -> String {

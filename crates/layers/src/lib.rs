@@ -390,6 +390,8 @@ pub struct PlanContext {
     /// Names of the initiators that a person connects to the export that is planned; empty: iotax
     /// connects its own.
     pub initiators: Vec<String>,
+    /// Short name of the stack and visit that are planned: `s0v2`.
+    pub visit_name: String,
     /// Addresses of labs with a network card.
     pub lab_addresses: BTreeMap<Place, Ipv4Addr>,
     /// Changes to existing machines that the steps would make without the user's consent, one
@@ -436,6 +438,7 @@ impl PlanContext {
             own: None,
             machines: BTreeMap::new(),
             initiators: Vec::new(),
+            visit_name: String::new(),
             lab_addresses: BTreeMap::new(),
             consents_lacking: Vec::new(),
             instances: 0,

@@ -72,7 +72,7 @@ impl LoadTarget {
         let bytes = spec.bytes.unwrap_or(room);
         if bytes > room {
             return Err(LoadError::Unfit(format!(
-                "{} has {size} bytes, but {bytes} from byte {} are to be used; hint: make it larger or use less",
+                "{} has {size} bytes, too few for {bytes} bytes at offset {}; hint: make it larger or use less",
                 path.display(),
                 spec.offset
             )));
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!((region.offset, region.blocks), (45_056, 9));
         let beyond = TargetSpec { offset: 60_000, ..part };
         let words = refusal(LoadTarget::inspect(&beyond));
-        assert!(words.contains("40960 from byte 60000 are to be used"), "{words}");
+        assert!(words.contains("too few for 40960 bytes at offset 60000"), "{words}");
     }
 
     #[test]

@@ -3,18 +3,19 @@
 //! iotax looks for the disks until they are there.
 
 use super::observer::{OperatorAnswer, RunEvent};
-use super::operator::not_here;
+use super::operator::{has_word, not_here};
 use super::places::Places;
 use super::remote_look;
 use super::session::Session;
 use anyhow::{Context, Result};
 use iotax_host::guard::inspect::identity_of;
 use iotax_layers::fabric::{ConnectionByHand, connection_by_hand};
-use iotax_model::scenario::Operator;
+use iotax_model::scenario::{Operator, Scenario};
 use iotax_model::stack::{HandedDisk, Stack};
 use iotax_plan::set_plan::SetPlan;
 use iotax_plan::sets::StackSet;
 use iotax_plan::survey;
+use iotax_remote::agentless;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 use std::sync::atomic::Ordering;
@@ -25,14 +26,14 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2 * 3600);
 /// Time between two looks for the disks.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// What a person is waited for.
+/// State of the disks that a wait ends with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AwaitedDisks {
     There,
     Gone,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
     /// Waits until the disks that a person makes of the stacks of a set are there; `false`: Ctrl-C.
     ///
     /// # Errors
@@ -43,10 +44,18 @@ impl Session<'_> {
         set: &StackSet,
         up: &SetPlan,
     ) -> Result<bool> {
-        self.wait_for_disks(places, set, up, AwaitedDisks::There)
+        let connections = connections_of(self.scenario, set, up);
+        let are_there = self.wait_for_disks(places, set, &connections, AwaitedDisks::There)?;
+        if are_there {
+            self.undo_by_hand = self
+                .made_by_hand(set)
+                .map(|(_, _, operator)| request_text(operator, &connections, AwaitedDisks::Gone));
+        }
+        Ok(are_there)
     }
 
-    /// Waits until a person has taken the disks away again, if the scenario asks for that.
+    /// Waits until no disk that a person makes is there: before a set is brought up, since a disk
+    /// of the last one would be taken for a new one, and before it is removed. `false`: Ctrl-C.
     ///
     /// # Errors
     /// As [`Session::await_disks`].
@@ -54,49 +63,75 @@ impl Session<'_> {
         &mut self,
         places: &mut Places,
         set: &StackSet,
-        up: &SetPlan,
+        up: Option<&SetPlan>,
+    ) -> Result<bool> {
+        let connections = up.map_or_else(Vec::new, |up| connections_of(self.scenario, set, up));
+        let are_gone = self.wait_for_disks(places, set, &connections, AwaitedDisks::Gone)?;
+        if are_gone {
+            self.undo_by_hand = None;
+        }
+        Ok(are_gone)
+    }
+
+    /// Ends the connections to hosts that only have disks of a person, and removes what was copied
+    /// there. The person may switch them off to take the disks away. `mark`: the steps before.
+    ///
+    /// # Errors
+    /// What could not be removed.
+    pub(super) fn leave_disk_hosts(
+        &mut self,
+        places: &mut Places,
+        set: &StackSet,
+        mark: usize,
     ) -> Result<()> {
-        self.wait_for_disks(places, set, up, AwaitedDisks::Gone).map(drop)
+        let Some((_, stack, _)) = self.made_by_hand(set) else { return Ok(()) };
+        let others = || self.scenario.stacks.iter().filter(|other| other.by_hand.is_empty());
+        for place in stack.by_hand.iter().map(|disk| &disk.place).filter(|place| place.is_ssh()) {
+            if !others().any(|other| other.places().contains(place)) {
+                places.leave(place);
+            }
+        }
+        self.undo_above(mark)
+    }
+
+    /// Returns the stack of a set whose disks a person makes; it is alone in its set.
+    fn made_by_hand(&self, set: &StackSet) -> Option<(usize, &'a Stack, &'a Operator)> {
+        let index = *set.stacks.first()?;
+        let stack = &self.scenario.stacks[index];
+        let operator = self.scenario.operator_of(stack).filter(|_| !stack.by_hand.is_empty())?;
+        Some((index, stack, operator))
     }
 
     fn wait_for_disks(
         &mut self,
         places: &mut Places,
         set: &StackSet,
-        up: &SetPlan,
+        connections: &[ConnectionByHand],
         awaited: AwaitedDisks,
     ) -> Result<bool> {
-        for index in &set.stacks {
-            let stack = &self.scenario.stacks[*index];
-            let Some(operator) =
-                self.scenario.operator_of(stack).filter(|_| !stack.by_hand.is_empty())
-            else {
-                continue;
-            };
-            let Some(request) = request_text(stack, operator, up, awaited) else { continue };
-            let begun = Instant::now();
-            let mut told = false;
-            while let Some(lacking) = self.disks_lacking(places, *index, operator, awaited)? {
-                let begin = if told { "not done yet" } else { "manual step" };
-                let text = format!("{begin}: {request}\n({}: {lacking})", stack.name);
-                if self.stop.load(Ordering::Relaxed) {
-                    return Ok(false);
+        let Some((index, stack, operator)) = self.made_by_hand(set) else { return Ok(true) };
+        let request = request_text(operator, connections, awaited);
+        let (begun, mut told) = (Instant::now(), false);
+        while let Some(lacking) = self.disks_lacking(places, index, operator, awaited)? {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            let begin = if told { "not done yet" } else { "manual step" };
+            let text = format!("{begin}: {request}\n({}: {lacking})", stack.name);
+            match self.observer.ask_operator(&text, self.stop) {
+                OperatorAnswer::Done => {}
+                OperatorAnswer::Stopped => return Ok(false),
+                OperatorAnswer::Nobody if begun.elapsed() > LONGEST_WAIT => {
+                    return Err(Failed::need(text).into());
                 }
-                match self.observer.ask_operator(&text, self.stop) {
-                    OperatorAnswer::Done => told = true,
-                    OperatorAnswer::Stopped => return Ok(false),
-                    OperatorAnswer::Nobody if begun.elapsed() > LONGEST_WAIT => {
-                        return Err(Failed::need(text).into());
+                OperatorAnswer::Nobody => {
+                    if !told {
+                        self.observer.notify(RunEvent::Note { text });
                     }
-                    OperatorAnswer::Nobody => {
-                        if !told {
-                            self.observer.notify(RunEvent::Note { text });
-                        }
-                        told = true;
-                        std::thread::sleep(LOOK_EVERY);
-                    }
+                    std::thread::sleep(LOOK_EVERY);
                 }
             }
+            told = true;
         }
         Ok(true)
     }
@@ -109,16 +144,14 @@ impl Session<'_> {
         operator: &Operator,
         awaited: AwaitedDisks,
     ) -> Result<Option<String>> {
+        let mut lacking = Vec::new();
         for disk in &operator.disks {
-            let lacking = match awaited {
+            lacking.extend(match awaited {
                 AwaitedDisks::There => self.disk_lacking(places, index, operator, disk)?,
-                AwaitedDisks::Gone => self.disk_left(places, disk)?,
-            };
-            if lacking.is_some() {
-                return Ok(lacking);
-            }
+                AwaitedDisks::Gone => disk_left(disk),
+            });
         }
-        Ok(None)
+        Ok((!lacking.is_empty()).then(|| lacking.join("; ")))
     }
 
     fn disk_lacking(
@@ -173,53 +206,49 @@ impl Session<'_> {
         }
         Ok(None)
     }
-
-    /// Returns where a disk still is; `None`: it is gone, or its host is.
-    fn disk_left(&mut self, places: &mut Places, disk: &HandedDisk) -> Result<Option<String>> {
-        let path = disk.path.as_path();
-        let identity = match disk.place.ssh_host() {
-            Some(_) if !places.is_reached(&disk.place) => None,
-            Some(_) => remote_look::seen_afar(places.get(&disk.place)?, path)
-                .ok()
-                .flatten()
-                .map(|seen| seen.identity),
-            None => identity_of(path).ok(),
-        };
-        let is_there =
-            identity.is_some() && not_here(path, identity.as_ref(), &disk.serial).is_none();
-        Ok(is_there.then(|| format!("{disk} is still there")))
-    }
 }
 
-/// Returns what is asked of a person: the scenario's text, the targets to connect to, and the
-/// commands. `None`: nothing is to be undone.
-fn request_text(
-    stack: &Stack,
-    operator: &Operator,
-    up: &SetPlan,
-    awaited: AwaitedDisks,
-) -> Option<String> {
-    let of_step = |op| connection_by_hand(op, operator.adapter.as_deref());
-    let connections: Vec<ConnectionByHand> = match operator.initiators.is_empty() {
-        true => Vec::new(),
-        false => up.steps.iter().filter_map(|step| of_step(&step.op)).collect(),
+/// Explains that a disk is still there; `None`: it is gone, or its host does not answer.
+fn disk_left(disk: &HandedDisk) -> Option<String> {
+    let is_there = match disk.place.ssh_host() {
+        Some(host) => has_word(&agentless::serials_on(host)?, &disk.serial),
+        None => not_here(&disk.path, Some(&identity_of(&disk.path).ok()?), &disk.serial).is_none(),
     };
+    is_there.then(|| format!("{disk} is still there"))
+}
+
+/// Returns the connections that a person makes to the exports of a set, with their commands.
+fn connections_of(scenario: &Scenario, set: &StackSet, up: &SetPlan) -> Vec<ConnectionByHand> {
+    let stacks = set.stacks.iter().map(|index| &scenario.stacks[*index]);
+    let operator = stacks.filter_map(|stack| scenario.operator_of(stack)).next();
+    let operator = operator.filter(|operator| !operator.initiators.is_empty());
+    let Some(operator) = operator else { return Vec::new() };
+    let of_step = |op| connection_by_hand(op, operator.adapter.as_deref());
+    up.steps.iter().filter_map(|step| of_step(&step.op)).collect()
+}
+
+/// Returns what is asked of a person: the scenario's text, and the targets with the commands that
+/// connect or disconnect them.
+fn request_text(
+    operator: &Operator,
+    connections: &[ConnectionByHand],
+    awaited: AwaitedDisks,
+) -> String {
     let mut lines = Vec::new();
     match awaited {
         AwaitedDisks::There => {
             lines.push(operator.text.clone());
             lines.extend(connections.iter().map(|one| format!("  target: {}", one.target)));
-            lines.extend(
-                connections.iter().flat_map(|one| &one.connect).map(|line| format!("  {line}")),
-            );
-            let disks = stack.by_hand.iter();
+            let commands = connections.iter().flat_map(|one| &one.connect);
+            lines.extend(commands.map(|line| format!("  {line}")));
+            let disks = operator.disks.iter();
             lines.extend(disks.map(|disk| format!("  expected: {disk}, serial {}", disk.serial)));
         }
         AwaitedDisks::Gone => {
-            lines.push(operator.undo.clone()?);
-            let commands = connections.iter().filter_map(|one| one.disconnect.as_ref());
+            lines.extend(operator.undo.clone());
+            let commands = connections.iter().flat_map(|one| &one.disconnect);
             lines.extend(commands.map(|line| format!("  {line}")));
         }
     }
-    Some(lines.join("\n"))
+    lines.join("\n")
 }

@@ -252,6 +252,13 @@ impl Session<'_> {
         places: &mut Places,
         region: u64,
     ) -> Result<RunOutcome> {
+        let by_hand = self.scenario.stacks.iter().any(|stack| !stack.by_hand.is_empty());
+        ensure!(
+            !by_hand,
+            Failed::input(
+                "limits are not searched on disks that a person makes; hint: search them on the disk itself"
+            )
+        );
         let mark = self.executor.mark();
         let planned = PlannedVisit { number: 0, set: 0 };
         let up = self.bring_up(layout, places, planned)?;

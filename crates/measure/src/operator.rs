@@ -216,7 +216,7 @@ fn still_there(other: &Stack, operator: &Operator) -> Option<String> {
 
 /// Returns true if the text has the word with neither letters nor digits around it: a drive `S12`
 /// is not the drive `S1`.
-fn has_word(text: &str, word: &str) -> bool {
+pub(super) fn has_word(text: &str, word: &str) -> bool {
     let is_edge = |next: Option<char>| next.is_none_or(|next| !next.is_alphanumeric());
     text.match_indices(word).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + word.len()..]);

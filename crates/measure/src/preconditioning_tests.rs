@@ -80,6 +80,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
         past,
         announced: AnnouncedOnce::default(),
         admitted: Default::default(),
+        undo_by_hand: None,
         kept: Default::default(),
         allowance: None,
     };

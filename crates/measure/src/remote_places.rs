@@ -229,13 +229,13 @@ pub(super) fn is_unreachable(error: &anyhow::Error) -> bool {
         .is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
 }
 
-/// Returns the hosts over SSH of a medium without a device: the place of a `cpu` medium, or both
-/// ends of a network.
 /// Iterates over the hosts over SSH to which fabrics of the stack lead.
 fn clients_over_ssh(stack: &Stack) -> impl Iterator<Item = &str> {
     stack.layers.iter().flat_map(|layer| &layer.far).filter_map(Place::ssh_host)
 }
 
+/// Returns the hosts over SSH of a medium without a device: the place of a `cpu` medium, or both
+/// ends of a network.
 fn hosts_without_device(medium: &Medium) -> Vec<String> {
     let near = matches!(medium, Medium::Cpu { .. } | Medium::Net { .. }).then(|| medium.place());
     let ends = near.into_iter().chain(medium.far_end().cloned());

@@ -52,6 +52,8 @@ pub struct Session<'a> {
     pub past: ResumeState,
     pub announced: AnnouncedOnce,
     pub admitted: Admitted,
+    /// What a person has to undo, as long as disks that they made are in use.
+    pub undo_by_hand: Option<String>,
     /// What the last visit left up for the next one.
     pub kept: KeptBackEnd,
     /// Bytes that the load may still write; `None`: `max_written` was not given.

@@ -39,6 +39,10 @@ impl Session<'_> {
         let mut places = Places::default();
         stops::watch();
         let result = self.carry_out(&layout, &mut places);
+        if let Some(undo) = self.undo_by_hand.take() {
+            let text = format!("what is below disks that are in use is removed now: {undo}");
+            self.observer.notify(RunEvent::Warning { text });
+        }
         self.observer.notify(RunEvent::Removing);
         places.put_down();
         let removed = self.undo_above(0);

@@ -21,6 +21,7 @@ use iotax_plan::sets::{SetLayout, StackSet};
 use iotax_plan::survey::{self};
 use iotax_steps::op::Op;
 use iotax_steps::step::Step;
+use iotax_units::MIB;
 use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -56,14 +57,15 @@ impl Session<'_> {
         planned: PlannedVisit,
     ) -> Result<SetPlan> {
         loop {
-            let mark = self.executor.mark();
+            let mut mark = self.executor.mark();
             let plan = self.ground(layout).plan_set(&layout.sets[planned.set], planned.number)?;
             let set = &layout.sets[planned.set];
             self.reach_again(places, set)?;
             self.look_again(places, set)?;
             self.leave_restarted(places, &plan.steps);
             if !plan.steps.starts_with(&self.kept.steps) {
-                self.executor.undo_to(mark - std::mem::take(&mut self.kept.steps).len())?;
+                mark -= std::mem::take(&mut self.kept.steps).len();
+                self.executor.undo_to(mark)?;
             }
             let kept = self.kept.steps.len();
             for step in self.ground(layout).restored_media(set, planned.number) {
@@ -172,6 +174,8 @@ impl Session<'_> {
             let resolve = |path: &PathRef| executor.path_of(path);
             let mut members = Vec::new();
             let bytes = region / exposed.part_count();
+            // Parts of one device begin at whole MiB.
+            let bytes = if exposed.overlaid { bytes / MIB * MIB } else { bytes };
             for (number, (place, paths)) in exposed.loaded().into_iter().enumerate() {
                 if places.is_lost(place) {
                     continue;

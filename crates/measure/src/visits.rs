@@ -59,6 +59,8 @@ impl Session<'_> {
             // Attaches of one set are each set up from the bottom.
             let further = if layout.sets.len() > 1 { &all[at + 1..] } else { &[] };
             let next = further.iter().find(is_left).map(|chain| chain[0]);
+            // In another order of visits a back end is another set-up.
+            let next = next.filter(|next| next.number == chain[0].number);
             let turn = VisitTurn { chain, next, manual_steps: before };
             match self.visit(layout, places, &turn, region)? {
                 VisitOutcome::Done => {}
@@ -175,8 +177,12 @@ impl Session<'_> {
         if !self.await_operator(places, set, turn.manual_steps, most)? {
             return Ok(VisitOutcome::Interrupted);
         }
+        if !self.await_disks_gone(places, set, None)? {
+            return Ok(VisitOutcome::Interrupted);
+        }
         let mark = self.executor.mark() - self.kept.steps.len();
         let up = self.bring_up(layout, places, planned)?;
+        let brought_up = self.executor.mark();
         if !self.await_disks(places, set, &up)? {
             self.leave_set(places, &up, mark, Vec::new())?;
             return Ok(VisitOutcome::Interrupted);
@@ -208,7 +214,8 @@ impl Session<'_> {
             }
             _ => Vec::new(),
         };
-        self.await_disks_gone(places, set, &up)?;
+        self.leave_disk_hosts(places, set, brought_up)?;
+        self.await_disks_gone(places, set, Some(&up))?;
         self.leave_set(places, &up, mark, kept)?;
         self.leave_operators_places(places, set);
         if self.kept.steps.is_empty() {

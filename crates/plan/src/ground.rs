@@ -433,6 +433,7 @@ impl PlanGround<'_> {
         {
             key = format!("{key} | {}", spec.key());
             context.initiators = self.initiators_of(stack, depth);
+            context.visit_name = format!("s{index}v{visit}");
             if spec.has_role(LayerRole::Guest) || spec.far.len() > 1 {
                 // Guests and clients share the products of all lists.
                 lots = vec![gathered(lots)?];

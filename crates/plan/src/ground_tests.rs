@@ -774,6 +774,9 @@ fn what_begins_cold_or_changes_what_was_written_is_made_anew() {
         ["/dev/a", "/dev/b", "lvm(cache)", "nvmf", "iscsi"],
         ["/dev/a", "/dev/b", "bcache", "nvmf", "iscsi"],
         ["/dev/a", "/dev/b", "mdraid(level=0)", "nvmf | fs(xfs)", "iscsi | fs(xfs)"],
+        // The thin volume on the array is another volume, which was not written yet.
+        ["/dev/a", "/dev/b", "mdraid(level=0)", "nvmf", "lvm(type=thin) | nvmf"],
+        ["/dev/a", "/dev/b", "mdraid(level=0)", "null", "split(2)"],
     ];
     for [a, b, volume, one, other] in made_anew {
         let texts = [one, other].map(|above| format!("[{a},{b}] | {volume} | {above}"));

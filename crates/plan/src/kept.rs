@@ -19,20 +19,19 @@ pub struct LayerEnd {
 }
 
 impl PlanGround<'_> {
-    /// Returns how many steps of a set that is up the set `next` begins with, and would find
-    /// written; 0 if nothing stays up for it.
-    ///
-    /// # Errors
-    /// As [`PlanGround::plan_set`].
+    /// Returns the number of steps that make the back end of both sets, if that is written first;
+    /// 0 if nothing stays up for `next`. All layers below the export, or whatever else is made
+    /// anew, must be the same in both.
     pub fn kept_steps(&self, up: &SetPlan, next: &SetPlan) -> usize {
-        let shared = up.layer_ends.iter().zip(&next.layer_ends).take_while(|(a, b)| a == b);
-        let written = shared.filter(|(end, _)| end.unwritten).map(|(end, _)| end.steps).last();
-        let steps = written.unwrap_or(0);
-        if up.steps.get(..steps) == next.steps.get(..steps) { steps } else { 0 }
+        let top = up.layer_ends.last().filter(|top| top.unwritten);
+        let steps = top.map_or(0, |top| top.steps);
+        let is_same =
+            up.layer_ends == next.layer_ends && up.steps.get(..steps) == next.steps.get(..steps);
+        if is_same { steps } else { 0 }
     }
 
-    /// Returns for each set the first one after which its back end can stay up: sets of one number
-    /// follow each other in the order of visits.
+    /// Returns a group number for each set. Sets of one group share a back end and are visited one
+    /// after the other.
     ///
     /// # Errors
     /// As [`PlanGround::plan_set`].
@@ -55,6 +54,8 @@ impl PlanGround<'_> {
             && set.after.is_none()
             && stack.state.is_none()
             && scenario.operator_of(stack).is_none()
+            && !scenario.trims()
+            && stack.layers.iter().any(leads_away)
             && self.layout.sibling[index].is_none()
             && stack
                 .layers

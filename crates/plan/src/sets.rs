@@ -229,8 +229,11 @@ fn sets(
 fn by_operator(set: StackSet, scenario: &Scenario) -> Vec<StackSet> {
     let mut sets: Vec<StackSet> = Vec::new();
     let of = |stack: usize| scenario.operator_of(&scenario.stacks[stack]);
+    // The disks that a person makes are those of one stack at a time.
+    let is_made = |stack: usize| !scenario.stacks[stack].by_hand.is_empty();
     for stack in set.stacks {
-        match sets.iter_mut().find(|set| of(set.stacks[0]) == of(stack)) {
+        let same = |set: &&mut StackSet| !is_made(stack) && of(set.stacks[0]) == of(stack);
+        match sets.iter_mut().find(same) {
             Some(same) => same.stacks.push(stack),
             None => sets.push(StackSet { stacks: vec![stack], after: None }),
         }

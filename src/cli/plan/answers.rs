@@ -4,7 +4,6 @@
 use super::View;
 use super::brief::label;
 use super::effort::{OtherWork, boot_s, load_s, long_time, reused};
-use super::trees;
 use crate::cli::missing::install_command;
 use anyhow::Result;
 use iotax_facts::place::Place;
@@ -258,12 +257,7 @@ fn device_list(devices: &[TouchedDevice]) -> String {
         [one] => format!("{} ({})", names[0], size(one.bytes)),
         several => {
             let all = several.iter().map(|device| device.bytes).fold(0, u64::saturating_add);
-            let names = names.join(",");
-            let names = trees::ranged(&format!("[{names}]")).map_or_else(
-                || names.replace(',', ", "),
-                |range| range.trim_matches(['[', ']']).replace(",...,", " to "),
-            );
-            format!("{} drives ({}): {names}", several.len(), size(all))
+            format!("{} drives ({}): {}", several.len(), size(all), names.join(", "))
         }
     }
 }

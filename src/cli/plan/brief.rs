@@ -90,7 +90,7 @@ fn kept_words(ground: &PlanGround) -> Result<String> {
     Ok(match kept {
         0 => String::new(),
         one => format!(
-            ", in which {} up for turns that follow each other",
+            "; {} up between consecutive turns",
             count_noun(one, "back end stays", "back ends stay")
         ),
     })

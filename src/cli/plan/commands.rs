@@ -7,6 +7,7 @@ use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::step_output::StepOutput;
 use iotax_facts::place::Place;
 use iotax_layers::FirstWrites;
+use iotax_layers::fabric::connection_by_hand;
 use iotax_model::scenario::{Operator, Scenario};
 use iotax_plan::ready::ReadyScenario;
 use iotax_plan::set_plan::{PlanGround, SetPlan};
@@ -129,8 +130,16 @@ impl ShellScript<'_> {
         }
         let plan = ground.plan_set(first, 0)?;
         plan.steps.iter().for_each(|step| self.step(step));
-        for operator in after {
+        for operator in &after {
             self.comment(&format!("by hand: {}", operator.text));
+            for step in &plan.steps {
+                let known = connection_by_hand(&step.op, operator.adapter.as_deref());
+                let Some(known) = known.filter(|_| !operator.initiators.is_empty()) else {
+                    continue;
+                };
+                self.comment(&format!("target: {}", known.target));
+                known.connect.iter().for_each(|line| self.comment(line));
+            }
         }
         let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
         for what in unwritten_of_set(&plan.targets, region, scenario) {
@@ -150,6 +159,9 @@ impl ShellScript<'_> {
                 self.comment("the next state, which is measured too:");
                 steps.iter().for_each(|step| self.step(step));
             }
+        }
+        for text in after.iter().filter_map(|operator| operator.undo.as_ref()) {
+            self.comment(&format!("by hand, before the undo: {text}"));
         }
         self.undo(&plan.steps);
         Ok(())

@@ -61,23 +61,27 @@ impl TreeNode {
 }
 
 /// Writes a list of media whose names count up by one as `[A0,...,A5]`; `None`: it is no such list.
-pub fn ranged(text: &str) -> Option<String> {
+fn ranged(text: &str) -> Option<String> {
     let (list, rest) = text.strip_prefix('[')?.split_once(']')?;
     let members: Vec<&str> = list.split(',').collect();
     let [first, .., last] = members[..] else { return None };
     let is_digit = |c: char| c.is_ascii_digit();
-    let named = |number: usize| {
-        // One of the numbers in the name counts; the others stay.
-        let starts = first.match_indices(is_digit).map(|(at, _)| at);
-        starts.into_iter().find_map(|at| {
-            let (stem, digits) = first.split_at(at);
-            let end = digits.find(|c| !is_digit(c)).unwrap_or(digits.len());
-            let count = digits[..end].parse::<usize>().ok()? + number;
-            let name = format!("{stem}{count}{}", &digits[end..]);
-            (members.get(number) == Some(&name.as_str())).then_some(())
-        })
+    // One of the numbers in the name counts; the others stay.
+    let counts_from = |at: usize| {
+        let (stem, digits) = first.split_at(at);
+        let end = digits.find(|c| !is_digit(c)).unwrap_or(digits.len());
+        let count = digits[..end].parse::<u32>().ok()?;
+        let is_next = |(number, name): (usize, &&str)| {
+            let next = count.checked_add(number as u32);
+            next.is_some_and(|next| **name == format!("{stem}{next}{}", &digits[end..]))
+        };
+        members.iter().enumerate().all(is_next).then_some(())
     };
-    let counts_up = members.len() > 3 && (1..members.len()).all(|number| named(number).is_some());
+    let mut numbers = first
+        .match_indices(is_digit)
+        .map(|(at, _)| at)
+        .filter(|at| !first[..*at].ends_with(is_digit));
+    let counts_up = members.len() > 3 && numbers.any(|at| counts_from(at).is_some());
     counts_up.then(|| format!("[{first},...,{last}]{rest}"))
 }
 

@@ -1,6 +1,9 @@
 //! `iscsi`: iSCSI or iSER, by the kernel's target (LIO) and open-iscsi.
 
-use super::{FabricEnds, FabricTransport, FabricWire, plan_exports, qualified, rdma_needs};
+use super::{
+    FabricEnds, FabricTransport, FabricWire, check_initiators, export_name, plan_exports,
+    qualified, rdma_needs,
+};
 use crate::{Claim, ExposedDevice, Layer, PlanContext, required_number};
 use anyhow::{Result, ensure};
 use iotax_drivers::iscsi::ConnectIscsi;
@@ -83,7 +86,8 @@ fn plan_target(
     context: &mut PlanContext,
 ) -> Result<Vec<StepId>> {
     let portal = SocketAddr::from(ends.addressed(spec)?);
-    let instance = context.instance("iscsi");
+    check_initiators(spec, context, &["iqn.", "eui.", "naa."])?;
+    let instance = export_name("iscsi", context);
     let name = format!("iotax-{}-{instance}", context.tag.run_id);
     let iqn = qualified("iqn", &instance, context);
     let named = |number: usize| match number {

@@ -19,7 +19,7 @@ use iotax_drivers::tool::guid;
 use iotax_facts::place::Place;
 use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{ExportIscsi, ExportNbd, NbdServer, Op, RdmaOn, SoftRdma};
-use iotax_units::{MIB, count_noun};
+use iotax_units::{MIB, count_noun, show_bytes};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -123,6 +123,12 @@ fn exported_by_hand(
             spec.origin, spec.name
         )
     })?;
+    ensure!(
+        !word.contains(','),
+        "{}: an export that a person connects has one address; hint: address={}",
+        spec.origin,
+        word.split(',').next().unwrap_or_default()
+    );
     let elsewhere = Place::Guest("initiator".into());
     let address = named_address(spec, word, &near, Some(&elsewhere), wire.transport)?;
     if wire.transport == FabricTransport::Rdma {
@@ -140,32 +146,34 @@ fn exported_by_hand(
 /// an adapter of ESXi, the commands that connect it and take it away again. `None`: the operation
 /// is no such export.
 pub fn connection_by_hand(op: &Op, adapter: Option<&str>) -> Option<ConnectionByHand> {
-    match op {
-        Op::ExportIscsi(ExportIscsi { iqn, portal, .. }) => Some(ConnectionByHand {
-            target: format!("{iqn} at {portal}"),
-            connect: adapter.map_or_else(Vec::new, |adapter| {
-                vec![
-                    format!("esxcli iscsi adapter discovery statictarget add -A {adapter} -a {portal} -n {iqn}"),
-                    format!("esxcli storage core adapter rescan -A {adapter}"),
-                ]
-            }),
-            disconnect: adapter.map(|adapter| {
-                format!("esxcli iscsi adapter discovery statictarget remove -A {adapter} -a {portal} -n {iqn}")
-            }),
-        }),
+    let (target, connect, disconnect) = match op {
+        Op::ExportIscsi(ExportIscsi { iqn, portal, bytes, .. }) => (
+            format!("{iqn} at {portal}, {}", show_bytes(*bytes)),
+            vec![
+                format!("iscsi adapter discovery statictarget add -A ADAPTER -a {portal} -n {iqn}"),
+                "storage core adapter rescan -A ADAPTER".to_owned(),
+            ],
+            vec![
+                format!(
+                    "iscsi adapter discovery statictarget remove -A ADAPTER -a {portal} -n {iqn}"
+                ),
+                format!("iscsi session remove -A ADAPTER -n {iqn}"),
+                "storage core adapter rescan -A ADAPTER".to_owned(),
+            ],
+        ),
         Op::ExportNvmf(ExportNvmf { nqn, at: Some((address, port)), .. })
-        | Op::ExportSpdkNvmf(ExportSpdkNvmf { nqn, at: (address, port), .. }) => {
-            Some(ConnectionByHand {
-                target: format!("{nqn} at {address}, port {port}"),
-                connect: adapter.map_or_else(Vec::new, |adapter| {
-                    vec![format!("esxcli nvme fabrics connect -a {adapter} -i {address} -p {port} -s {nqn}")]
-                }),
-                disconnect: adapter
-                    .map(|adapter| format!("esxcli nvme fabrics disconnect -a {adapter} -s {nqn}")),
-            })
-        }
-        _ => None,
-    }
+        | Op::ExportSpdkNvmf(ExportSpdkNvmf { nqn, at: (address, port), .. }) => (
+            format!("{nqn} at {address}, port {port}"),
+            vec![format!("nvme fabrics connect -a ADAPTER -i {address} -p {port} -s {nqn}")],
+            vec![format!("nvme fabrics disconnect -a ADAPTER -s {nqn}")],
+        ),
+        _ => return None,
+    };
+    let commands = |lines: Vec<String>| {
+        let line = |line: &String| Some(format!("esxcli {}", line.replace("ADAPTER", adapter?)));
+        lines.iter().filter_map(line).collect()
+    };
+    Some(ConnectionByHand { target, connect: commands(connect), disconnect: commands(disconnect) })
 }
 
 /// Connection that a person makes to an export.
@@ -173,8 +181,9 @@ pub fn connection_by_hand(op: &Op, adapter: Option<&str>) -> Option<ConnectionBy
 pub struct ConnectionByHand {
     /// Name of the target, and where it listens.
     pub target: String,
+    /// Commands of ESXi that connect it; none without an adapter.
     pub connect: Vec<String>,
-    pub disconnect: Option<String>,
+    pub disconnect: Vec<String>,
 }
 
 /// Returns the device that the layer above sees: what each client has connected to.
@@ -241,8 +250,8 @@ fn target_addresses(
     };
     ensure!(
         words.len() == 1 || (below.paths.len() > 1 && clients.len() % words.len() == 0),
-        "{}: {} addresses for {} exported to {}; hint: split(N) below, so that each client has exports of its own, \
-         and as many clients at each address",
+        "{}: {} addresses for {} exported to {}; hint: split(N) below, so that each client has its own exports, \
+         and a number of addresses that divides the clients",
         spec.origin,
         words.len(),
         count_noun(below.paths.len() as u64, "device", "devices"),
@@ -390,6 +399,30 @@ fn listens(op: &Op) -> Option<(IpAddr, u16)> {
 /// card may have RDMA itself; if it has not, the step reports what is lacking.
 fn rdma_needs(spec: &LayerSpec) -> &'static [&'static str] {
     if spec.option("address").is_some() { &["ip"] } else { &["ip", "rdma", "rdma_rxe"] }
+}
+
+/// Checks that the names of initiators which a person connects are of the fabric's kind.
+fn check_initiators(spec: &LayerSpec, context: &PlanContext, kinds: &[&str]) -> Result<()> {
+    let is_kind = |name: &&String| kinds.iter().any(|kind| name.starts_with(kind));
+    match context.initiators.iter().find(|name| !is_kind(name)) {
+        Some(other) => bail!(
+            "{}: {other} is no initiator of {}; hint: a name that begins with {}",
+            spec.origin,
+            spec.name,
+            kinds.join(" or ")
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Returns a name for an export, unique within the plan. Initiators of others may look for an
+/// export that is gone, so the names of theirs are of one visit only.
+fn export_name(kind: &str, context: &mut PlanContext) -> String {
+    let instance = context.instance(kind);
+    match context.initiators.is_empty() {
+        true => instance,
+        false => format!("{instance}-{}", context.visit_name),
+    }
 }
 
 /// Returns a UUID for `what` that only this run knows.

@@ -46,7 +46,7 @@ impl Layer for Nbd {
     ) -> Result<ExposedDevice> {
         ensure!(
             context.initiators.is_empty(),
-            "{}: nbd knows no names of initiators; hint: iscsi or nvmf",
+            "{}: NBD cannot restrict access by initiator name; hint: iscsi or nvmf",
             spec.origin
         );
         let connections = required_number::<u32>(spec, "connections")?;

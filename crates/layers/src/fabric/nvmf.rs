@@ -2,7 +2,8 @@
 //! SPDK target, and the kernel's host.
 
 use super::{
-    FabricEnds, FabricTransport, FabricWire, digest, plan_exports, qualified, rdma_needs, uuid,
+    FabricEnds, FabricTransport, FabricWire, check_initiators, digest, export_name, plan_exports,
+    qualified, rdma_needs, uuid,
 };
 use crate::{
     Claim, ExposedDevice, Layer, PlanContext, flag, needs, required_number, required_word,
@@ -105,7 +106,8 @@ fn plan_subsystem(
     options: &[String],
     context: &mut PlanContext,
 ) -> Result<Vec<StepId>> {
-    let name = context.instance("nvmf");
+    check_initiators(spec, context, &["nqn."])?;
+    let name = export_name("nvmf", context);
     let nqn = qualified("nqn", &name, context);
     let host_id = |number: usize| match number {
         0 => uuid(context, &name),
@@ -132,6 +134,7 @@ fn plan_subsystem(
             device: ends.device.clone(),
             nqn: nqn.clone(),
             host_nqns: hosts.clone(),
+            hosts_of_others: !context.initiators.is_empty(),
             port_id: port_id(&nqn),
             transport: transport.clone(),
             at: ends.at,

@@ -45,11 +45,11 @@ impl Layer for Bcache {
         true
     }
 
-    // The contents of the cache are as durable as its drive, so no flush writes it back.
     fn begins_cold(&self, _: &LayerSpec) -> bool {
         true
     }
 
+    // The contents of the cache are as durable as its drive, so no flush writes it back.
     fn write_cache(
         &self,
         spec: &LayerSpec,

@@ -64,11 +64,11 @@ impl Layer for Lvm {
         spec.option("type") == Some("thin")
     }
 
-    // The contents of the cache are as durable as its drive, so no flush writes it back.
     fn begins_cold(&self, spec: &LayerSpec) -> bool {
         spec.option("type") == Some("cache")
     }
 
+    // The contents of the cache are as durable as its drive, so no flush writes it back.
     fn write_cache(
         &self,
         spec: &LayerSpec,

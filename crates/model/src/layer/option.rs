@@ -164,8 +164,6 @@ fn check_path(value: &str) -> Result<String, Fault> {
     Err(Fault::hint(format!("\"{value}\" is not an absolute path"), "write it from the root"))
 }
 
-/// Checks an address and returns it in its usual notation. Multicast and broadcast addresses are
-/// refused, and the wildcard, because anyone who reaches the machine would see the export.
 /// Checks one address, or several with commas, of which each is named once.
 fn check_addresses(value: &str) -> Result<String, Fault> {
     let all = value.split(',').map(|word| check_address(word.trim()));
@@ -176,6 +174,8 @@ fn check_addresses(value: &str) -> Result<String, Fault> {
     }
 }
 
+/// Checks an address and returns it in its usual notation. Multicast and broadcast addresses are
+/// refused, and the wildcard, because anyone who reaches the machine would see the export.
 fn check_address(value: &str) -> Result<String, Fault> {
     match value.parse::<IpAddr>() {
         Ok(address) if address.is_unspecified() => Err(Fault::hint(

@@ -29,7 +29,7 @@ pub struct Operator {
     /// Adapter of ESXi that connects, for its commands: `vmhba64`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapter: Option<String>,
-    /// Instruction before what is below the disks is removed.
+    /// What must be undone after each visit, before what is below the disks is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<String>,
 }
@@ -85,6 +85,17 @@ impl OperatorTable {
         for word in self.initiators.iter().chain(&self.adapter) {
             check_name(word)?;
         }
+        let mut names: Vec<&String> = self.initiators.iter().collect();
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Fault::new(format!("the initiator {} is named twice", twice[0])));
+        }
+        if !disks.is_empty() && self.undo.as_ref().is_none_or(|text| text.trim().is_empty()) {
+            return Err(Fault::hint(
+                "an operator with disks has no undo, and iotax must not remove what is below a disk in use",
+                "write undo = \"take the disks away, ...\"",
+            ));
+        }
         Ok(Operator {
             text: self.text.trim().to_owned(),
             serial,
@@ -122,7 +133,7 @@ fn disk_at(at: &str, serial: &str) -> Result<HandedDisk, Fault> {
     let is_device = path.starts_with("/dev/") && !path.contains("/../");
     if !is_device || serial.trim().is_empty() {
         return Err(Fault::hint(
-            format!("\"{at}\" = \"{serial}\" is no disk with a serial"),
+            format!("\"{at}\" = \"{serial}\" is not a device path with a serial"),
             DISKS_EXAMPLE,
         ));
     }
@@ -238,13 +249,13 @@ fn disks_fit(stack: &Stack, operator: &Operator) -> Result<(), Fault> {
     let (is_export, leads) = (export.is_some(), export.is_some_and(|layer| !layer.far.is_empty()));
     if !operator.initiators.is_empty() && (!is_export || leads) {
         return Err(Fault::hint(
-            "initiators may connect to an export, which must be the stack's last layer, without a place after >",
+            "initiators needs a stack that ends in an export without >@PLACE",
             "write for example ... | iscsi(address=10.0.0.1) @STORAGE",
         ));
     }
     if is_export && !leads && operator.initiators.is_empty() {
         return Err(Fault::hint(
-            "its export is connected in the place itself, and no person can do that",
+            "iotax would connect this export on the target's own host, but its disks are made by hand",
             "write initiators = [\"iqn...\"], the names of those that connect",
         ));
     }

@@ -19,7 +19,7 @@ const EXPORT: &str = "/dev/sda @ssh:st | lvm | iscsi(address=10.0.0.1) @ssh:st";
 
 #[test]
 fn disks_of_a_person_are_what_is_loaded() {
-    let operator = "text = 'x', size = '1GiB', initiators = ['iqn.1998-01.com.vmware:esx1'], \
+    let operator = "text = 'x', undo = 'y', size = '1GiB', initiators = ['iqn.1998-01.com.vmware:esx1'], \
                     disks = { 'ssh:vm1:/dev/sdb' = 'S1', 'ssh:vm1:/dev/sdc' = 'S2', \
                     'ssh:vm2:/dev/sdb' = 'S3', 'ssh:vm2:/dev/sdc' = 'S4' }";
     let scenario = read_step(EXPORT, operator).unwrap();
@@ -34,7 +34,7 @@ fn disks_of_a_person_are_what_is_loaded() {
 
 #[test]
 fn steps_that_no_person_can_perform_are_refused() {
-    let disk = "disks = { 'ssh:vm1:/dev/sdb' = 'S1' }";
+    let disk = "undo = 'y', disks = { 'ssh:vm1:/dev/sdb' = 'S1' }";
     let theirs = "initiators = ['iqn.1998-01.com.vmware:esx1']";
     let cases = [
         ("/dev/sda", "text = 'x', size = '1GiB'".to_owned()),
@@ -46,11 +46,13 @@ fn steps_that_no_person_can_perform_are_refused() {
         ("/dev/sda", "text = 'x', size = '1GiB', disks = { '/srv/x' = 'S' }".to_owned()),
         ("/dev/sda", "text = 'x', size = '1GiB', disks = { '/dev/../etc/x' = 'S' }".to_owned()),
         ("/dev/sda", "text = 'x', size = '1GiB', disks = { '/dev/sdb' = ' ' }".to_owned()),
-        ("/dev/sda", "text = 'x', size = '1GiB', disks = { '/dev/sdb' = 'S', '/dev/sdc' = 'S' }".to_owned()),
-        ("/dev/sda", "text = 'x', size = '1GiB', disks = { '/dev/sdb' = 'S', 'ssh:a:/dev/sdc' = 'T', 'ssh:a:/dev/sdd' = 'U' }".to_owned()),
+        ("/dev/sda", "text = 'x', size = '1GiB', disks = { '/dev/sdb' = 'S' }".to_owned()),
+        ("/dev/sda", "text = 'x', undo = 'y', size = '1GiB', disks = { '/dev/sdb' = 'S', '/dev/sdc' = 'S' }".to_owned()),
+        ("/dev/sda", "text = 'x', undo = 'y', size = '1GiB', disks = { '/dev/sdb' = 'S', 'ssh:a:/dev/sdc' = 'T', 'ssh:a:/dev/sdd' = 'U' }".to_owned()),
         ("/dev/sda", format!("text = 'x', size = '1GiB', {disk}, {theirs}")),
         (EXPORT, format!("text = 'x', size = '1GiB', {disk}")),
         (EXPORT, format!("text = 'x', size = '1GiB', {disk}, initiators = ['../../x']")),
+        (EXPORT, format!("text = 'x', size = '1GiB', {disk}, initiators = ['iqn.a', 'iqn.a']")),
         (EXPORT, format!("text = 'x', size = '1GiB', {disk}, {theirs}, adapter = 'a; reboot'")),
         ("[/dev/sda,/dev/sdb] | mdraid(level=0)", "text = 'x', size = '1GiB', serial = 'S'".to_owned()),
     ];

@@ -77,7 +77,8 @@ impl Operation for ExportIscsi {
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
-        vec![Own::Named(&self.name), Own::Named(&self.iqn)]
+        let initiators = self.initiators.iter().map(|initiator| Own::Part(initiator));
+        [Own::Named(&self.name), Own::Named(&self.iqn)].into_iter().chain(initiators).collect()
     }
 
     fn undo_summary(&self, _: Option<&StepOutput>) -> Option<Undoing> {
