@@ -8,9 +8,10 @@ use iotax_analysis::findings::drives::{DriveFigure, DriveGroup, DriveOutlier};
 
 pub(super) const TITLE: &str = "Drive by drive";
 
-pub(super) const LEGEND: &str = "rates against the median of the other drives (of the same model, if \
-     there are three), measured in the same rounds or visits; the intervals hold for all drives and \
-     loads at once; slow, fast: the whole interval lies beyond three times the spread of the others";
+pub(super) const LEGEND: &str = "\
+    rates against the median of the other drives (of the same model, if there are three), measured \
+    in the same rounds or visits; the intervals hold for all drives and loads at once; slow, fast: \
+    the whole interval lies beyond three times the spread of the others";
 
 /// Returns the heading and the table of a group of drives.
 pub(super) fn group_table(findings: &Findings, group: &DriveGroup) -> (String, TextTable) {

@@ -67,9 +67,9 @@ pub(super) fn claim_words(claims: &[ClaimFinding]) -> Vec<String> {
 }
 
 /// Legend of the claims.
-pub(super) const CLAIMS_LEGEND: &str = "agrees: the claimed figure lies within the measured interval, \
-     as far as its printed digits allow (~: without the zeros at its end); above, below: the measured \
-     figure is above or below it";
+pub(super) const CLAIMS_LEGEND: &str = "\
+    agrees: the claimed figure lies within the measured interval, as far as its printed digits \
+    allow (~: without the zeros at its end); above, below: the measured figure is above or below it";
 
 /// Returns the measured figure in the form in which it was claimed: a change in percent, a share, a
 /// multiple, or with its unit.

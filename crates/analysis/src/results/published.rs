@@ -605,6 +605,7 @@ mod tests {
         let mut run = twin::published();
         let published = run.start.scenario.published.as_mut().unwrap();
         published.figures.retain(|figure| figure.stack == "file");
+        published.claims.clear();
         let found = findings(&run).published.unwrap();
         assert!(found.figures.iter().all(|figure| figure.ratio.is_none()));
         assert_eq!(found.sentences.len(), 2);
