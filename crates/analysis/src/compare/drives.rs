@@ -14,6 +14,7 @@ use iotax_stats::family::Family;
 use iotax_stats::{Refusal, ratio, visits};
 use iotax_store::RunData;
 use iotax_units::median;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewest drives in which one can be an outlier.
 const LEAST: usize = 4;
@@ -99,7 +100,8 @@ pub fn drive_figures(reading: &WorkloadView) -> (Vec<DriveFigure>, Vec<Option<Es
 /// median that is ordinary among them.
 ///
 /// # Errors
-/// [`Refusal`] if fewer than three peers were measured, or too few rounds or visits in common.
+/// [`Refusal`] if fewer than three peers were measured, too few rounds or visits are in common, or
+/// writes did not reach the regime that was asked for.
 fn against_median(
     reading: &WorkloadView,
     at: usize,
@@ -108,6 +110,9 @@ fn against_median(
     let lacking = |reason: &str| Refusal::NotMeasured { reason: reason.to_owned() };
     if peers.len() + 1 < LEAST {
         return Err(lacking("fewer than three other drives were measured"));
+    }
+    if let Some(refused) = reading.writes.regime_refusal() {
+        return Err(refused.clone());
     }
     let side = |at: usize| &reading.sides[at];
     let basis = reading.basis();
@@ -130,9 +135,10 @@ fn against_median(
             EstimatedRatio::Visits(visits::of_at_least(unit.least(), &pairs)?, *unit)
         }
         PairedUnits::Rounds(ids) => {
+            let by_round: BTreeMap<RoundId, (f64, f64)> =
+                ids.iter().copied().zip(pairs.iter().copied()).collect();
             let of_stratum = |stratum: Vec<RoundId>| -> Vec<(f64, f64)> {
-                let by_round = ids.iter().zip(&pairs);
-                by_round.filter(|(id, _)| stratum.contains(id)).map(|(_, pair)| *pair).collect()
+                stratum.iter().filter_map(|id| by_round.get(id).copied()).collect()
             };
             let strata: Vec<_> = side(at).strata.split(ids).into_iter().map(of_stratum).collect();
             EstimatedRatio::Rounds(ratio::stratified(&strata)?)
@@ -149,6 +155,7 @@ fn against_median(
 fn in_common(one: PairedUnits, other: PairedUnits) -> PairedUnits {
     match (one, other) {
         (PairedUnits::Rounds(mut ids), PairedUnits::Rounds(others)) => {
+            let others: BTreeSet<RoundId> = others.into_iter().collect();
             ids.retain(|id| others.contains(id));
             PairedUnits::Rounds(ids)
         }
