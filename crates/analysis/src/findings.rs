@@ -9,6 +9,7 @@ pub mod clusters;
 mod comparison;
 pub mod crowd;
 mod direction;
+pub mod drives;
 pub mod durability;
 pub mod efficiency;
 mod figure;
@@ -37,6 +38,7 @@ use clusters::ClusterFindings;
 pub use comparison::{Charges, Comparison, ComparisonRole, Quantity, RateFinding, RatioChecks};
 use crowd::Crowd;
 pub use direction::{BillDirection, DirectionCharge, DirectionComparison, DirectionRow};
+use drives::{DriveFigure, DriveGroup};
 use durability::Durability;
 use efficiency::Efficiency;
 pub use figure::{Interval, MeasuredFigure, SampleUnit};
@@ -86,6 +88,8 @@ pub struct Findings {
     pub apart: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub preconditioned: Vec<PreconditionReport>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drives: Vec<DriveGroup>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepFindings>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -219,6 +223,9 @@ pub struct WorkloadFindings {
     pub crowds: Vec<Crowd>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub efficiency: Vec<Efficiency>,
+    /// Drives of stacks that differ only in their drive.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drives: Vec<DriveFigure>,
     /// Sentences on the latency that stacks across a network add to one I/O in flight, in round
     /// trips of that network.
     #[serde(skip_serializing_if = "Vec::is_empty")]

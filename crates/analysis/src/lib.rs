@@ -40,7 +40,7 @@ use arrays::{clusters, states};
 use bill::{layers, lines};
 use ceilings::efficiency;
 use compare::judged::{self, JudgedPairs, WorkloadEstimates};
-use compare::{baseline, charges, directions, headline, rows};
+use compare::{baseline, charges, directions, drives, headline, rows};
 use findings::article::ArticleFindings;
 use findings::{ProbeReport, WorkloadFindings};
 use gather::{reading::WorkloadView, subject};
@@ -124,6 +124,7 @@ pub fn findings(run: &RunData) -> Findings {
         places: run.places.iter().map(identity::place_report).collect(),
         layers: layers::layers(run),
         traffic: conservation::reports(&readings),
+        drives: results::drives::groups(run, &workloads),
         sweeps: sweep::sweeps(&readings, &workloads),
         published: published::published(run, &readings, &workloads),
         tables: ratios::tables(run, &readings, &workloads),
@@ -161,6 +162,8 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Work
     others().for_each(|at| judged.add_pair(reading, [scenario.baseline, at]));
     let JudgedPairs { comparisons, charges, mut estimates } = judged;
     let arrays = states::array_states(reading, &mut estimates);
+    let (drives, of_median) = drives::drive_figures(reading);
+    estimates.drives = of_median;
     let bill = (scenario.bill && scenario.stacks.len() > 1).then(|| lines::bill(reading));
     let bill = bill.map(|(bill, lines)| {
         estimates.bill_lines = lines;
@@ -199,6 +202,7 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Work
         beside: baseline::interference(reading),
         crowds: crowd::crowds(reading),
         efficiency: Vec::new(),
+        drives,
         round_trips: Vec::new(),
         bill,
     };

@@ -72,7 +72,7 @@ fn every_kind_on_every_run_is_sound_small_and_quick() {
     }
     let missing: Vec<&str> =
         ALL.iter().map(|kind| kind.name).filter(|name| !drawn.contains(name)).collect();
-    assert_eq!(missing, ["drives"], "no simulated run has data for these");
+    assert!(missing.is_empty(), "no simulated run has data for {missing:?}");
 }
 
 #[test]

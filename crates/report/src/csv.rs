@@ -5,13 +5,14 @@ use super::{PageContext, ReportRenderer};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::clusters::ClusterFindings;
 use iotax_analysis::findings::crowd::Crowd;
+use iotax_analysis::findings::drives::DriveFigure;
 use iotax_analysis::findings::durability::DurabilityRow;
 use iotax_analysis::findings::efficiency::Efficiency;
 use iotax_analysis::findings::imported::{
     ImportedComparison, ImportedFigure, ImportedRow, OtherResult,
 };
 use iotax_analysis::findings::limits::CourseFinding;
-use iotax_analysis::findings::published::{Agreement, PublishedFinding};
+use iotax_analysis::findings::published::{Agreement, ClaimFinding, PublishedFinding, RatioBeside};
 use iotax_analysis::findings::ratios::RatioTable;
 use iotax_analysis::findings::sweep::KneePosition;
 use iotax_analysis::findings::sweep::{PointCost, StackCurve, SweepFindings};
@@ -39,7 +40,8 @@ const PARTS: [&str; 5] = ["kind", "quantity", "direction", "statistic", "scope"]
 struct MetricParts {
     /// `value`, `ratio` (over that of `against`), `added` (to that of `against`), `share`,
     /// `of_baseline` (in a bill), `published`, `published ratio`, `published share`, or `beside
-    /// published` and `beside published ratio` for the measured counterparts.
+    /// published` and `beside published ratio` for the measured counterparts. Those of claims:
+    /// `claimed`, `claimed ratio`, `beside claimed`, `beside claimed ratio`.
     kind: &'static str,
     /// Quantity of the figure, such as `iops`, `throughput`, `latency` or `cpu per io`.
     quantity: String,
@@ -138,6 +140,11 @@ pub fn figure_records(findings: &[Findings]) -> Vec<Vec<String>> {
             .iter()
             .flat_map(|found| &found.figures)
             .for_each(|figure| lines.add_published(figure));
+        one.workloads.iter().for_each(|load| {
+            load.drives.iter().for_each(|drive| lines.add_drive(&load.name, drive));
+        });
+        let claims = one.published.iter().flat_map(|found| &found.claims);
+        claims.for_each(|claim| lines.add_claim(claim));
     }
     lines.records
 }
@@ -765,16 +772,32 @@ impl CsvLines<'_> {
         add("", "published", &with_note(&one.published, &format!("printed {}", one.printed)));
         add("", "beside published", &one.measured);
         let (Some(against), Some(ratio)) = (&one.against, &one.ratio) else { return };
-        let rounding =
-            ratio.rounding.map(|[low, high]| format!("; rounding leaves {low:.4} to {high:.4}"));
-        let note = match &ratio.agreement {
-            Agreement::Unresolved { reason } => format!("unresolved: {reason}"),
-            agreement => agreement.word().to_owned(),
-        };
-        let published =
-            with_note(&ratio.published, &format!("{note}{}", rounding.unwrap_or_default()));
-        add(against, "published ratio", &published);
+        add(against, "published ratio", &with_agreement(ratio));
         add(against, "beside published ratio", &ratio.measured);
+    }
+
+    /// Adds the rate of a drive over the median of the others.
+    fn add_drive(&mut self, load: &str, one: &DriveFigure) {
+        let parts = MetricParts::for_quantity("ratio", "rate").with_scope("median of other drives");
+        let metric = "rate over the median of the other drives";
+        let about = [load, &one.stack, "", metric];
+        self.add_parted_figure(about, parts, &one.of_median, one.emulated.as_deref());
+    }
+
+    /// Adds a published claim and the measured figure beside it.
+    fn add_claim(&mut self, one: &ClaimFinding) {
+        let against = one.against.as_deref().unwrap_or_default();
+        let kinds = match one.against {
+            Some(_) => ["claimed ratio", "beside claimed ratio"],
+            None => ["claimed", "beside claimed"],
+        };
+        let noted = with_note(&with_agreement(&one.beside), &format!("printed {}", one.printed));
+        for (kind, figure) in kinds.into_iter().zip([&noted, &one.beside.measured]) {
+            let metric = format!("{kind} of {}", one.metric);
+            let parts = MetricParts::from_metric_name(kind, &one.metric);
+            let about = [&one.workload, &one.stack, against, &metric];
+            self.add_parted_figure(about, parts, figure, one.emulated.as_deref());
+        }
     }
 
     /// Adds a figure. `about` holds workload, stack, against and metric; the metric is also its
@@ -880,6 +903,17 @@ fn with_note(figure: &MeasuredFigure, note: &str) -> MeasuredFigure {
         }
         other => other.clone(),
     }
+}
+
+/// Returns a published ratio with a note: whether it agrees, and the range of its rounding.
+fn with_agreement(beside: &RatioBeside) -> MeasuredFigure {
+    let rounding =
+        beside.rounding.map(|[low, high]| format!("; rounding leaves {low:.4} to {high:.4}"));
+    let note = match &beside.agreement {
+        Agreement::Unresolved { reason } => format!("unresolved: {reason}"),
+        agreement => agreement.word().to_owned(),
+    };
+    with_note(&beside.published, &format!("{note}{}", rounding.unwrap_or_default()))
 }
 
 fn unresolved_reason(verdict: &Verdict) -> Option<String> {

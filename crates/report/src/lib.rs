@@ -15,6 +15,7 @@ mod crowd;
 pub mod csv;
 mod disks;
 mod document;
+mod drives;
 mod durability;
 mod efficiency;
 mod generator;

@@ -1,11 +1,13 @@
 //! Published figures next to the measured ones: a table for each workload and metric, a row per
 //! stack.
 
-use super::number::{Shown, share_of_baseline};
+use super::number::{Shown, change_in_percent, share_of_baseline};
 use super::table::TextTable;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::MeasuredFigure;
-use iotax_analysis::findings::published::{PublishedFinding, PublishedFindings, RatioBeside};
+use iotax_analysis::findings::published::{
+    ClaimFinding, PublishedFinding, PublishedFindings, RatioBeside,
+};
 
 pub(super) const TITLE: &str = "Published beside measured";
 
@@ -34,6 +36,56 @@ pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable)> {
         .chunk_by(|a, b| a.is_of_row(b))
         .map(|rows| (title(rows[0]), published_table(rows)))
         .collect()
+}
+
+/// Title of the part on claims.
+pub(super) const CLAIMS: &str = "Claims";
+
+/// Returns a row for each published claim with the figure that was measured.
+pub(super) fn claims_table(claims: &[ClaimFinding]) -> TextTable {
+    let cells = |cell: &dyn Fn(&ClaimFinding) -> String| claims.iter().map(cell).collect();
+    let marked = |one: &ClaimFinding| {
+        format!("{}{}", one.stack, if one.emulated.is_some() { " ~" } else { "" })
+    };
+    let mut table = TextTable::default();
+    table.push("stack", 0, cells(&marked));
+    table.push("against", 1, cells(&|one| one.against.clone().unwrap_or_default()));
+    table.push("load", 2, cells(&|one| one.workload.clone()));
+    table.push("metric", 2, cells(&|one| one.metric.clone()));
+    table.push("claimed", 0, cells(&|one| one.printed.clone()));
+    table.push("measured", 0, cells(&claimed_form));
+    table.push("verdict", 0, cells(&|one| one.verdict.to_owned()));
+    table
+}
+
+/// Returns the words of the claims, one line for each.
+pub(super) fn claim_words(claims: &[ClaimFinding]) -> Vec<String> {
+    let words = |one: &ClaimFinding| {
+        format!("{} of {} under {}: \"{}\"", one.metric, one.pair_words(), one.workload, one.text)
+    };
+    claims.iter().map(words).collect()
+}
+
+/// Legend of the claims.
+pub(super) const CLAIMS_LEGEND: &str = "\
+    agrees: the claimed figure lies within the measured interval, as far as its printed digits \
+    allow (~: without the zeros at its end); above, below: the measured figure is above or below it";
+
+/// Returns the measured figure in the form in which it was claimed: a change in percent, a share, a
+/// multiple, or with its unit.
+fn claimed_form(one: &ClaimFinding) -> String {
+    let measured = &one.beside.measured;
+    match &one.printed {
+        _ if one.against.is_none() => Shown::from_figure(measured).cell(),
+        text if text.contains("less") || text.contains("more") => {
+            change_in_percent(measured).cell()
+        }
+        text if text.contains('%') => share_of_baseline(measured).cell(),
+        _ => match Shown::from_figure(measured) {
+            known @ Shown::Known(_) => format!("{} x", known.cell()),
+            other => other.cell(),
+        },
+    }
 }
 
 fn published_table(rows: &[&PublishedFinding]) -> TextTable {

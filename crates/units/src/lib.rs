@@ -148,7 +148,8 @@ const BIT_UNITS: &[(&str, f64)] =
 
 /// Parses a figure as tools print it: `26.0k`, `28.7MiB/s`, `118.47us`, or the bound `<100us`. Its
 /// range is half a unit of the last digit to either side (`26.0k` is 25.95k to 26.05k); that of a
-/// bound begins at 0.
+/// bound begins at 0. After a `~` the zeros at the end of a whole number are no digits: `~20k` is
+/// 15k to 25k.
 ///
 /// # Errors
 /// Says what is wrong: no number, the value 0, or a unit that does not suit `counted`.
@@ -195,11 +196,37 @@ pub fn parse_printed_share(text: &str) -> Result<PrintedValue, String> {
     }
 }
 
-/// Splits a printed figure into its value, its digits as printed, and its unit. A leading `<` is
-/// dropped; the value 0 is refused.
+/// Parses the ratio of a claim, with the range that rounds to it: `4x`, `94%`, `30% less`,
+/// `30% more`, each also with a leading `~`.
+///
+/// # Errors
+/// Says what is wrong: no number, the value 0, no ratio, a bound with `less` or `more`, or 100 % less.
+pub fn parse_printed_ratio(text: &str) -> Result<PrintedValue, String> {
+    let (body, digits, unit) = split_printed(text)?;
+    let words: Vec<&str> = unit.split_whitespace().collect();
+    let percent = rounding(text, body, digits, 0.01);
+    let changed = |sign: f64| {
+        let [value, a, b] = [percent.value, percent.low, percent.high].map(|it| 1.0 + sign * it);
+        PrintedValue { value, low: a.min(b), high: a.max(b) }
+    };
+    let is_bound = percent.low == 0.0;
+    match words.as_slice() {
+        ["x"] => Ok(rounding(text, body, digits, 1.0)),
+        ["%"] => Ok(percent),
+        ["%", "less"] if !is_bound && percent.high < 1.0 => Ok(changed(-1.0)),
+        ["%", "more"] if !is_bound => Ok(changed(1.0)),
+        _ => Err(format!(
+            "\"{text}\" is not a ratio; write \"4x\", \"94%\", \"30% less\" or \"30% more\", with ~ \
+             before it if it was given as about that"
+        )),
+    }
+}
+
+/// Splits a printed figure into its value, its digits as printed, and its unit. A leading `<` or
+/// `~` is dropped; the value 0 is refused.
 fn split_printed(text: &str) -> Result<(f64, &str, &str), String> {
     let bare = text.trim();
-    let bare = bare.strip_prefix('<').unwrap_or(bare).trim_start();
+    let bare = bare.strip_prefix(['<', '~']).unwrap_or(bare).trim_start();
     let (value, unit) =
         split_number(bare).map_err(|_| format!("\"{text}\" does not start with a number"))?;
     if value <= 0.0 {
@@ -214,8 +241,13 @@ fn rounding(text: &str, value: f64, digits: &str, factor: f64) -> PrintedValue {
     if text.trim().starts_with('<') {
         return PrintedValue { value: value * factor, low: 0.0, high: value * factor };
     }
-    let decimals = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-    let half = 0.5 * 10f64.powi(-i32::try_from(decimals).unwrap_or(i32::MAX));
+    let zeros = digits.len() - digits.trim_end_matches('0').len();
+    let last_digit = match digits.split_once('.') {
+        Some((_, fraction)) => -i32::try_from(fraction.len()).unwrap_or(i32::MAX),
+        None if text.trim().starts_with('~') => i32::try_from(zeros).unwrap_or(0),
+        None => 0,
+    };
+    let half = 0.5 * 10f64.powi(last_digit);
     PrintedValue {
         value: value * factor,
         low: (value - half) * factor,
@@ -479,6 +511,19 @@ mod tests {
             assert!(error.contains(why), "{text}: {error}");
         }
         assert!(parse_printed_share("0.94").is_err());
+        let ratio = |text: &str| {
+            let PrintedValue { value, low, high } = parse_printed_ratio(text).unwrap();
+            [value, low, high].map(|it| (it * 1e6).round() / 1e6)
+        };
+        assert_eq!(ratio("4x"), [4.0, 3.5, 4.5]);
+        assert_eq!([ratio("20 x"), ratio("~20x")], [[20.0, 19.5, 20.5], [20.0, 15.0, 25.0]]);
+        assert_eq!([ratio("94%"), ratio("<25%")], [[0.94, 0.935, 0.945], [0.25, 0.0, 0.25]]);
+        assert_eq!(ratio("~30% less"), [0.7, 0.65, 0.75]);
+        assert_eq!(ratio("30 % more"), [1.3, 1.295, 1.305]);
+        assert_eq!(parse_printed("~1M", Counted::PerSecond).unwrap().low, 5e5);
+        for text in ["4", "4 times", "<30% less", "100% less", "0x", "x", "4x faster"] {
+            assert!(parse_printed_ratio(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -47,8 +47,7 @@ pub fn brief_plan(
     text += &manual_steps(view, scenario);
     text += &cache_words(view, scenario, &survey.write_caches);
     if let Some(published) = &scenario.published {
-        let figures = count_noun(published.figures.len() as u64, "figure", "figures");
-        let words = format!("{figures} of {}", escape_line(&published.source));
+        let words = format!("{} of {}", published.counts(), escape_line(&published.source));
         text += &view.paragraph(&label("Beside"), &format!("published: {words}"));
     }
     let notes = scenario.notes.iter().filter(|note| !loads::is_of_job_file(note));

@@ -361,7 +361,7 @@ fn describe_published(scenario: &Scenario) -> String {
     let said = |published: &Published| {
         format!(
             "published: {} of {}, shown beside what is measured\n",
-            count_noun(published.figures.len() as u64, "figure", "figures"),
+            published.counts(),
             escape_line(&published.source)
         )
     };

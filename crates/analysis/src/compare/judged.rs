@@ -3,7 +3,7 @@
 
 use crate::compare::charges::ChargedStack;
 use crate::compare::ratio::EstimatedRatio;
-use crate::compare::{charges, directions, verdicts};
+use crate::compare::{charges, directions, drives, verdicts};
 use crate::findings::{Charges, Comparison, WorkloadFindings};
 use crate::gather::reading::WorkloadView;
 use iotax_stats::family::Family;
@@ -22,6 +22,8 @@ pub struct WorkloadEstimates {
     /// Estimates for the throughput of reads and writes separately, comparison by comparison.
     pub directions: Vec<Option<EstimatedRatio>>,
     pub direction_latency: Vec<Option<EstimatedRatio>>,
+    /// Estimates for drives against the median of the others.
+    pub drives: Vec<Option<EstimatedRatio>>,
 }
 
 impl WorkloadEstimates {
@@ -32,6 +34,7 @@ impl WorkloadEstimates {
         self.cpu.extend(more.cpu);
         self.directions.extend(more.directions);
         self.direction_latency.extend(more.direction_latency);
+        self.drives.extend(more.drives);
     }
 }
 
@@ -89,6 +92,7 @@ pub fn settle_verdicts(
     let (mut comparisons, mut lines) = (Vec::new(), Vec::new());
     let (mut latency, mut cpu) = (Vec::new(), Vec::new());
     let (mut directions, mut direction_latency) = (Vec::new(), Vec::new());
+    let mut of_median = Vec::new();
     for one in all {
         comparisons.push(one.comparisons);
         lines.push(one.bill_lines);
@@ -96,16 +100,20 @@ pub fn settle_verdicts(
         cpu.extend(one.cpu);
         directions.extend(one.directions);
         direction_latency.extend(one.direction_latency);
+        of_median.extend(one.drives);
     }
     let zone = run.start.scenario.measure.equivalence;
     let kind = |estimates: &[Option<EstimatedRatio>]| (estimates.iter().flatten().count(), 1.0);
-    let [of_rates, of_directions, of_latency, of_cpu, of_direction_latency] = Family::weighted([
+    let families = Family::weighted([
         (verdicts::judged_together(&comparisons, &lines), WEIGHT_OF_THROUGHPUT),
         kind(&directions),
         kind(&latency),
         kind(&cpu),
         kind(&direction_latency),
+        kind(&of_median),
     ]);
+    let [of_rates, of_directions, of_latency, of_cpu, of_direction_latency, of_drives] = families;
+    drives::settle_drives(workloads, &of_median, of_drives);
     verdicts::settle_throughput(workloads, &comparisons, &lines, of_rates, zone);
     directions::settle_directions(workloads, &directions, of_directions, zone);
     verdicts::say(run, workloads);

@@ -6,6 +6,7 @@ pub(crate) mod charges;
 pub(crate) mod directions;
 #[cfg(test)]
 mod directions_tests;
+pub(crate) mod drives;
 pub(crate) mod headline;
 pub(crate) mod judged;
 pub(crate) mod probes;

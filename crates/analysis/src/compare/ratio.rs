@@ -232,6 +232,24 @@ pub fn rates(
     ids.iter().map(|id| Ok([of(sides[0], id)?, of(sides[1], id)?, of(sides[2], id)?])).collect()
 }
 
+/// Returns the rates of one side in these rounds or visits, in I/Os or, by bytes, in bytes per
+/// second.
+///
+/// # Errors
+/// As [`round_values`] and [`visit_values`].
+pub fn level_values(
+    side: &StackSide,
+    units: &PairedUnits,
+    basis: RoundBasis,
+) -> Result<Vec<f64>, Refusal> {
+    match units {
+        PairedUnits::Rounds(ids) => {
+            Ok(rates([side; 3], ids, basis)?.into_iter().map(|[rate, ..]| rate).collect())
+        }
+        PairedUnits::Visits(ids, _) => ids.iter().map(|id| visit_rate(side, *id, basis)).collect(),
+    }
+}
+
 fn missing_round() -> Refusal {
     Refusal::NotMeasured { reason: "a round is not there on both sides".into() }
 }

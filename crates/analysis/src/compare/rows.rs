@@ -189,6 +189,14 @@ fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
     Some(EngineReport { threads: threads.join(", "), cpu, iops_per_core })
 }
 
+/// Returns the I/Os per second for each busy core of the threads that serve a stack.
+pub fn iops_per_core(row: &StackRow) -> MeasuredFigure {
+    row.serving.as_ref().map_or_else(
+        || MeasuredFigure::missing("the threads that serve the I/O are not known"),
+        |serving| serving.iops_per_core.clone(),
+    )
+}
+
 /// Returns the latencies from issue to completion, which are recorded if latencies begin when an
 /// I/O is due; otherwise `None`.
 pub fn service(reading: &WorkloadView, side: &StackSide) -> Option<LatencyFigures> {

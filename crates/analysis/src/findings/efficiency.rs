@@ -77,8 +77,13 @@ pub enum FigureOrigin {
         /// Speed of the slowest card: `25GbE`.
         network: String,
     },
-    /// Rate that TCP carried between the two ends of a layer, in the same run.
-    Tcp { between: String, streams: u32 },
+    /// Rate that a probe of the network carried between the two ends of a layer, in the same run.
+    MeasuredLink {
+        /// Probe as it is written: `tcp`, `iperf3(reverse)`.
+        probe: String,
+        between: String,
+        streams: u32,
+    },
 }
 
 impl FigureOrigin {
@@ -88,7 +93,7 @@ impl FigureOrigin {
             FigureOrigin::Rated { .. } => "rated",
             FigureOrigin::Link { .. } => "link",
             FigureOrigin::Network { .. } => "network",
-            FigureOrigin::Tcp { .. } => "tcp",
+            FigureOrigin::MeasuredLink { .. } => "measured link",
         }
     }
 
@@ -98,7 +103,7 @@ impl FigureOrigin {
             FigureOrigin::Rated { .. } => "rating",
             FigureOrigin::Link { link } => link,
             FigureOrigin::Network { network } => network,
-            FigureOrigin::Tcp { between, .. } => between,
+            FigureOrigin::MeasuredLink { between, .. } => between,
         }
     }
 
@@ -106,7 +111,9 @@ impl FigureOrigin {
     pub fn is_on_the_way(&self) -> bool {
         matches!(
             self,
-            FigureOrigin::Link { .. } | FigureOrigin::Network { .. } | FigureOrigin::Tcp { .. }
+            FigureOrigin::Link { .. }
+                | FigureOrigin::Network { .. }
+                | FigureOrigin::MeasuredLink { .. }
         )
     }
 }

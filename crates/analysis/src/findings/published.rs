@@ -12,6 +12,8 @@ pub struct PublishedFindings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     pub figures: Vec<PublishedFinding>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<ClaimFinding>,
     /// Sentences that explain how to read the figures, what came out, and why some are unresolved.
     pub sentences: Vec<String>,
 }
@@ -48,6 +50,38 @@ impl PublishedFinding {
     pub fn is_of_row(&self, other: &PublishedFinding) -> bool {
         let [ours, others] = [self, other].map(|one| (&one.workload, &one.metric, &one.note));
         ours == others
+    }
+}
+
+/// A published claim about two stacks, or about one per core, next to what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClaimFinding {
+    /// Words of the publication.
+    pub text: String,
+    pub workload: String,
+    pub subject: String,
+    /// Metric in words: `iops`, `iops per guest`, `iops per core`.
+    pub metric: String,
+    pub stack: String,
+    /// Stack that the claim compares with; `None` for a claim per core.
+    pub against: Option<String>,
+    /// Claimed figure as it was printed.
+    pub printed: String,
+    /// `agrees`, `above` or `below` (the measured figure is above or below the claimed one), or
+    /// `unresolved`.
+    pub verdict: &'static str,
+    #[serde(flatten)]
+    pub beside: RatioBeside,
+    pub emulated: Option<String>,
+}
+
+impl ClaimFinding {
+    /// Returns the stacks in words: `a against b`, or `a`.
+    pub fn pair_words(&self) -> String {
+        match &self.against {
+            Some(against) => format!("{} against {against}", self.stack),
+            None => self.stack.clone(),
+        }
     }
 }
 

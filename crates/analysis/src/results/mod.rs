@@ -2,8 +2,10 @@
 //! and imported figures, and the warnings.
 
 pub(crate) mod article;
+pub(crate) mod claims;
 pub(crate) mod course;
 pub(crate) mod crowd;
+pub(crate) mod drives;
 pub mod durability;
 pub(crate) mod identity;
 pub(crate) mod imported;

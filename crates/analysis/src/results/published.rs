@@ -2,6 +2,7 @@
 //! machines only a ratio to the baseline compares. It is compared with the run's own; the figures
 //! themselves are shown and not judged.
 
+use super::claims;
 use crate::compare::directions;
 use crate::compare::rows;
 use crate::compare::tails;
@@ -29,6 +30,24 @@ impl Agreement {
 
     fn unresolved(reason: impl ToString) -> Agreement {
         Agreement::Unresolved { reason: reason.to_string() }
+    }
+
+    /// Compares a figure with the range of a printed one, both as multiples of what was printed. The
+    /// result is unresolved for an interval that reaches further than a tenth.
+    pub(super) fn with_figure(measured: &MeasuredFigure, [least, most]: [f64; 2]) -> Agreement {
+        let Some((value, (low, high))) = measured.value().zip(measured.bounds()) else {
+            return without_interval(measured);
+        };
+        match () {
+            () if high < least || low > most => Agreement::Differs,
+            () if least == 0.0 && high > most => {
+                Agreement::unresolved("the measured interval reaches over the printed bound")
+            }
+            () if least > 0.0 && (value - low).max(high - value) > WIDE * value => {
+                Agreement::unresolved("the measured interval reaches further than a tenth")
+            }
+            () => Agreement::Agrees,
+        }
     }
 
     /// Compares a measured ratio and its bounds with the range of a printed one. The result is
@@ -82,12 +101,16 @@ pub fn published(
         Some(beside.finding())
     };
     let figures: Vec<PublishedFinding> = published.figures.iter().filter_map(of).collect();
+    let claims = claims::claims(run, readings, workloads);
+    let mut sentences = agreement_sentences(&figures);
+    sentences.extend(claims::claim_sentences(&claims));
     Some(PublishedFindings {
         source: published.source.clone(),
         hardware: published.hardware.clone(),
         note: published.note.clone(),
-        sentences: agreement_sentences(&figures),
+        sentences,
         figures,
+        claims,
     })
 }
 
@@ -160,7 +183,7 @@ impl PublishedCell<'_> {
         let measured = self.measured_ratio(base, comparison);
         let agreement = match (&rounding, self.spoilt(comparison).as_ref()) {
             (_, Some(reason)) | (Err(reason), _) => Agreement::unresolved(reason),
-            (Ok((printed, _)), None) => self.agreement(&measured, *printed),
+            (Ok((printed, _)), None) => agreement_of(&measured, *printed, self.reading.zone()),
         };
         RatioBeside {
             published,
@@ -170,21 +193,6 @@ impl PublishedCell<'_> {
                 .map(|masked| masked.words.clone()),
             measured,
             agreement,
-        }
-    }
-
-    fn agreement(&self, measured: &MeasuredFigure, printed: [f64; 2]) -> Agreement {
-        match (measured, measured.value().zip(measured.bounds())) {
-            (_, Some((ratio, (low, high)))) => {
-                Agreement::with_printed(ratio, low, high, printed, self.reading.zone())
-            }
-            (MeasuredFigure::Known { interval: Interval::Missing { missing }, .. }, None) => {
-                Agreement::unresolved(missing)
-            }
-            (MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason }, None) => {
-                Agreement::unresolved(reason)
-            }
-            (MeasuredFigure::Known { .. }, None) => Agreement::unresolved("it has no interval"),
         }
     }
 
@@ -274,14 +282,39 @@ impl PublishedCell<'_> {
             Metric::Latency { .. } => &one.rate.verdict,
         };
         let reason = verdict.reason()?;
-        let spoils = match (self.figure.metric, reason) {
-            (Metric::Rate { .. }, _) => {
-                !matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. })
-            }
-            (_, Refusal::RateLimited { .. } | Refusal::SteadyNotShown { .. }) => true,
-            (Metric::Latency { .. }, _) => reason.is_of_slices(),
-        };
-        spoils.then(|| reason.to_string())
+        spoils_comparison(self.figure.metric, reason).then(|| reason.to_string())
+    }
+}
+
+/// Returns true if a measured ratio in this metric means nothing, given why the verdict on the rate
+/// was withheld.
+pub(super) fn spoils_comparison(metric: Metric, reason: &Refusal) -> bool {
+    match (metric, reason) {
+        (Metric::Rate { .. }, _) => {
+            !matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. })
+        }
+        (_, Refusal::RateLimited { .. } | Refusal::SteadyNotShown { .. }) => true,
+        (Metric::Latency { .. }, _) => reason.is_of_slices(),
+    }
+}
+
+/// Compares a measured ratio with the range of a printed one.
+pub(super) fn agreement_of(measured: &MeasuredFigure, printed: [f64; 2], zone: f64) -> Agreement {
+    match measured.value().zip(measured.bounds()) {
+        Some((ratio, (low, high))) => Agreement::with_printed(ratio, low, high, printed, zone),
+        None => without_interval(measured),
+    }
+}
+
+fn without_interval(measured: &MeasuredFigure) -> Agreement {
+    match measured {
+        MeasuredFigure::Known { interval: Interval::Missing { missing }, .. } => {
+            Agreement::unresolved(missing)
+        }
+        MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason } => {
+            Agreement::unresolved(reason)
+        }
+        MeasuredFigure::Known { .. } => Agreement::unresolved("it has no interval"),
     }
 }
 
@@ -295,6 +328,9 @@ pub(crate) fn single(value: f64, unit: &'static str, is_bound: bool) -> Measured
 
 /// Returns the sentences: how to read the figures, how many agree, and why the others do not.
 fn agreement_sentences(figures: &[PublishedFinding]) -> Vec<String> {
+    if figures.is_empty() {
+        return Vec::new();
+    }
     let ratios: Vec<&RatioBeside> = figures.iter().filter_map(|one| one.ratio.as_ref()).collect();
     let but = match ratios.is_empty() {
         true => ", and no ratio to the baseline was published",
@@ -569,6 +605,7 @@ mod tests {
         let mut run = twin::published();
         let published = run.start.scenario.published.as_mut().unwrap();
         published.figures.retain(|figure| figure.stack == "file");
+        published.claims.clear();
         let found = findings(&run).published.unwrap();
         assert!(found.figures.iter().all(|figure| figure.ratio.is_none()));
         assert_eq!(found.sentences.len(), 2);

@@ -15,14 +15,16 @@ use iotax_model::record::{
     Better, DeviceCounts, DeviceReading, DeviceTraffic, IssuedIo, LayerUp, PlaceTraffic,
 };
 use iotax_model::scenario::article::{ArticleTable, TableHead};
-use iotax_model::scenario::{Kill, LimitSearch, Rating, TableGroup, TableSpec, rating};
+use iotax_model::scenario::{
+    Kill, LimitSearch, PublishedClaim, Rating, TableGroup, TableSpec, rating,
+};
 use iotax_model::stack::InState;
 use iotax_model::state::AskedState;
 use iotax_probe::ProbeSpec;
 
 /// Name and maker of a simulated run.
 pub type Fixture = (&'static str, fn() -> RunData);
-pub const FIXTURES: [Fixture; 31] = [
+pub const FIXTURES: [Fixture; 32] = [
     ("bill", bill),
     ("failed", failed),
     ("a_against_a", a_against_a),
@@ -51,6 +53,7 @@ pub const FIXTURES: [Fixture; 31] = [
     ("arrays", arrays),
     ("states", states),
     ("known_drive", known_drive),
+    ("drive_by_drive", drive_by_drive),
     ("tables", tables),
     ("imported", imported),
     ("networks", networks),
@@ -129,8 +132,38 @@ pub fn published() -> RunData {
         note: Some("its charts are lost".into()),
         baseline: "file".into(),
         figures: rows.concat(),
+        claims: invented_claims(&workload),
     }));
     run
+}
+
+/// Returns claims about [`published`]: two that agree, two that do not, and one of a figure that the
+/// run does not have.
+fn invented_claims(workload: &str) -> Vec<PublishedClaim> {
+    let claim =
+        |text: &str, metric: &str, against: Option<&str>, printed: &str, range: [f64; 3]| {
+            let [low, value, high] = range;
+            PublishedClaim {
+                text: text.to_owned(),
+                workload: workload.to_owned(),
+                metric: metric.to_owned().try_into().unwrap(),
+                stack: "loop".to_owned(),
+                against: against.map(ToOwned::to_owned),
+                per_guest: false,
+                printed: printed.to_owned(),
+                value,
+                low,
+                high,
+            }
+        };
+    let file = Some("file");
+    vec![
+        claim("loop costs next to nothing", "iops", file, "~4% less", [0.955, 0.96, 0.965]),
+        claim("loop reaches 4 times the file", "iops", file, "4x", [3.5, 4.0, 4.5]),
+        claim("fs is a tenth faster", "iops", Some("fs(xfs)"), "90%", [0.895, 0.9, 0.905]),
+        claim("the latency is as good", "read mean", Some("fs(xfs)"), "97%", [0.965, 0.97, 0.975]),
+        claim("nearly 1M I/Os a core", "iops per core", None, "~1M", [5e5, 1e6, 1.5e6]),
+    ]
 }
 
 /// A drive with a known data sheet on its link, and a loop device on it: 128k in order reaches
@@ -173,6 +206,41 @@ pub fn pro() -> Device {
         pcie: Some(pcie),
         ..Device::default()
     }
+}
+
+/// Seven drives one by one under two loads: two are slow and have a narrower link, one of them with
+/// another firmware, and one is of another model.
+pub fn drive_by_drive() -> RunData {
+    const PATHS: [&str; 7] = [
+        "/dev/nvme0n1",
+        "/dev/nvme1n1",
+        "/dev/nvme2n1",
+        "/dev/nvme3n1",
+        "/dev/nvme4n1",
+        "/dev/nvme5n1",
+        "/dev/nvme6n1",
+    ];
+    const NAMES: [&str; 7] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6"];
+    let latencies = [90_000.0, 90_400.0, 89_700.0, 180_000.0, 90_200.0, 120_000.0, 60_000.0];
+    let stacks = (0..7).map(|at| stack(NAMES[at], PATHS[at], latencies[at])).collect();
+    let mut run = Twin::new(97, stacks).jobs([1, 16]).measured();
+    let targets = PATHS.iter().enumerate().map(|(at, path)| {
+        let mut device = Device { firmware: Some("GDC5902Q".into()), numa_node: Some(0), ..pro() };
+        if let (3 | 5, Some(pcie)) = (at, &mut device.pcie) {
+            pcie.width = Some(2);
+        }
+        match at {
+            3 => device.firmware = Some("GDC5702Q".into()),
+            6 => device.model = Some("another model".into()),
+            _ => {}
+        }
+        TargetFacts { path: path.into(), file_system: None, devices: vec![device] }
+    });
+    run.places[0].facts.targets = targets.collect();
+    for (stack, path) in run.start.scenario.stacks.iter_mut().zip(PATHS) {
+        stack.medium = Medium::Device { path: path.into() };
+    }
+    run
 }
 
 /// A network to two hosts, measured by a tool and by datagrams; an eighth of the datagrams to the
@@ -396,6 +464,7 @@ pub fn tables() -> RunData {
         hardware: "six drives of the twin's".into(),
         note: None,
         baseline: "lvm-iser".into(),
+        claims: Vec::new(),
         figures: vec![
             iops("lvm-iser", "131652.90"),
             iops("mdadm-iser", "124615.40"),
@@ -619,6 +688,7 @@ pub fn mixed() -> RunData {
         note: None,
         baseline: "file".into(),
         figures: rows.into_iter().flat_map(row).collect(),
+        claims: Vec::new(),
     }));
     run
 }

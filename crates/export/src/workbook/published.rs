@@ -7,7 +7,9 @@ use super::charts::{PlottedColumn, bars, hollow_bars, new_chart};
 use super::pen::SheetPen;
 use crate::exporter::ExportedRun;
 use iotax_analysis::findings::MeasuredFigure;
-use iotax_analysis::findings::published::{Agreement, PublishedFinding, PublishedFindings};
+use iotax_analysis::findings::published::{
+    Agreement, ClaimFinding, PublishedFinding, PublishedFindings,
+};
 use rust_xlsxwriter::{ChartType, Worksheet, XlsxError};
 
 pub(super) const SHEET: BookSheet =
@@ -37,6 +39,13 @@ fn draw_run(pen: &mut SheetPen, found: &PublishedFindings, title: &str) -> Resul
         pen.note(&text)?;
     }
     pen.row += 1;
+    if !found.claims.is_empty() {
+        pen.table(&claims_table(&found.claims))?;
+        pen.row += 1;
+    }
+    if found.figures.is_empty() {
+        return Ok(());
+    }
     let table = published_table(found);
     let spot = pen.table(&table)?;
     let Some(ratio) = table.column_at(RATIO) else { return Ok(()) };
@@ -68,6 +77,45 @@ fn published_table(found: &PublishedFindings) -> BookTable {
     table.column("agreement", CellForm::Text).column(REMARKS, CellForm::Text);
     table.rows = found.figures.iter().map(row).collect();
     table.drop_blank_columns(3);
+    table
+}
+
+fn claims_table(claims: &[ClaimFinding]) -> BookTable {
+    let mut table = BookTable::default();
+    for name in ["load", "metric", "stack", "against", "claim", "printed"] {
+        table.column(name, CellForm::Text);
+    }
+    let forms = [("ratio", CellForm::Share), ("1/s", CellForm::Rate), ("ns", CellForm::Time)];
+    for (unit, form) in forms {
+        table.column(&format!("claimed, {unit}"), form);
+        table.figure_columns(&format!("measured, {unit}"), form);
+    }
+    table.column("verdict", CellForm::Text).column(REMARKS, CellForm::Text);
+    let row = |one: &ClaimFinding| {
+        let mut cells = RowCells::default();
+        let against = one.against.as_deref().unwrap_or_default();
+        let [load, stack] = [&one.workload, &one.stack].map(String::as_str);
+        let words = [load, &one.metric, stack, against, &one.text, &one.printed];
+        words.into_iter().for_each(|word| cells.text(word));
+        let MeasuredFigure::Known { unit: claimed, .. } = &one.beside.published else {
+            return cells.with_remarks();
+        };
+        for (unit, form) in forms {
+            let is_its = *claimed == if unit == "ratio" { "1" } else { unit };
+            let published = is_its.then(|| BookCell::known(&one.beside.published, form));
+            cells.cells.push(published.unwrap_or(BookCell::Empty));
+            cells.figure("measured", Some(&one.beside.measured).filter(|_| is_its), form);
+        }
+        cells.text(one.verdict);
+        if let Agreement::Unresolved { reason } = &one.beside.agreement {
+            cells.remark(reason.clone());
+        }
+        let more = one.beside.masked.iter().chain(&one.emulated);
+        more.for_each(|words| cells.remark(words.clone()));
+        cells.with_remarks()
+    };
+    table.rows = claims.iter().map(row).collect();
+    table.drop_blank_columns(5);
     table
 }
 

@@ -1,8 +1,9 @@
-//! Figures that somebody published for the same stacks and workloads, which a report shows beside
-//! the measured ones. An unknown stack, workload, metric or unit is refused: a figure beside the
+//! Figures and claims that somebody published about the same stacks and workloads, which a report
+//! shows beside the measured ones. An unknown stack, workload, metric or unit is refused: a figure beside the
 //! wrong row misleads.
 
 use super::Workload;
+use super::claims::{ClaimWire, PublishedClaim};
 use super::error::{Fault, InputError, Located};
 use crate::stack::Stack;
 use ::toml::Spanned;
@@ -22,6 +23,20 @@ pub struct Published {
     pub baseline: String,
     /// Figures in the order of the file: row by row, stack by stack.
     pub figures: Vec<PublishedFigure>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<PublishedClaim>,
+}
+
+impl Published {
+    /// Returns the number of figures and claims in words: `2 figures and 1 claim`.
+    pub fn counts(&self) -> String {
+        let figures = (self.figures.len() as u64, "figure", "figures");
+        let claims = (self.claims.len() as u64, "claim", "claims");
+        let known = [figures, claims].into_iter().filter(|(count, ..)| *count > 0);
+        let words: Vec<String> =
+            known.map(|(count, one, many)| units::count_noun(count, one, many)).collect();
+        words.join(" and ")
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -275,8 +290,12 @@ pub(super) struct PublishedTable {
     source: Spanned<String>,
     hardware: Spanned<String>,
     note: Option<String>,
-    stacks: Spanned<Vec<Spanned<String>>>,
+    /// Required if there are figures.
+    stacks: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default)]
     figures: Vec<Spanned<RowWire>>,
+    #[serde(default)]
+    claims: Vec<ClaimWire>,
 }
 
 #[derive(Deserialize)]
@@ -319,25 +338,26 @@ impl PublishedDraft {
         let [source, hardware] = [("source", &self.wire.source), ("hardware", &self.wire.hardware)]
             .map(|(key, word)| self.named_word(key, word));
         let names = self.named_stacks(stacks)?;
+        let head = self.wire.source.span();
         let baseline = self
             .baseline
             .as_deref()
             .and_then(|name| stacks.iter().find(|stack| stack.is_called(name)));
         let Some(baseline) = baseline.or(stacks.first()).map(|stack| stack.name.clone()) else {
-            return Err(self.file.error_at_span(
-                "stacks",
-                &self.wire.stacks.span(),
-                Fault::new("there is no stack"),
-            ));
+            return Err(self.file.error_at_span("stacks", &head, Fault::new("there is no stack")));
         };
         let mut figures: Vec<PublishedFigure> = Vec::new();
         for row in &self.wire.figures {
             let row = self.row_figures(row.get_ref(), &names, workloads, &baseline, &figures)?;
             figures.extend(row);
         }
-        if figures.is_empty() {
-            let fault = Fault::hint("there is no figure", "write [[published.figures]]");
-            return Err(self.file.error_at_span("published", &self.wire.stacks.span(), fault));
+        let claims = self.wire.claims.iter();
+        let claims = claims.map(|claim| claim.settled(&self.file, stacks, workloads));
+        let claims = claims.collect::<Result<Vec<_>, _>>()?;
+        if figures.is_empty() && claims.is_empty() {
+            let hint = "write [[published.figures]] or [[published.claims]]";
+            let fault = Fault::hint("there is no figure and no claim", hint);
+            return Err(self.file.error_at_span("published", &head, fault));
         }
         Ok(Published {
             source: source?,
@@ -345,6 +365,7 @@ impl PublishedDraft {
             note: self.wire.note.clone(),
             baseline,
             figures,
+            claims,
         })
     }
 
@@ -357,7 +378,19 @@ impl PublishedDraft {
 
     fn named_stacks(&self, known: &[Stack]) -> Result<Vec<&str>, InputError> {
         let mut names: Vec<&str> = Vec::new();
-        for name in self.wire.stacks.get_ref() {
+        let Some(stacks) = &self.wire.stacks else {
+            return match self.wire.figures.first() {
+                Some(row) => {
+                    let fault = Fault::hint(
+                        "is missing",
+                        "write stacks = [\"NAME\", ...], the columns of the figures",
+                    );
+                    Err(self.file.error_at_span("stacks", &row.span(), fault))
+                }
+                None => Ok(names),
+            };
+        };
+        for name in stacks.get_ref() {
             let fault = match name.get_ref().as_str() {
                 twice if names.contains(&twice) => {
                     Fault::new(format!("stack \"{twice}\" is listed twice"))

@@ -328,6 +328,40 @@ fn refused_published_figures() {
     insta::assert_snapshot!(table);
 }
 
+#[test]
+fn claims_are_read_and_refused() {
+    let claim = |text: &str| {
+        let head = "[published]\nsource = \"a page\"\nhardware = \"a drive\"\n";
+        with_tables(&format!(
+            "{head}[[published.claims]]\ntext = \"four times\"\nworkload = \"reads\"\nstack = \"b\"\n{text}"
+        ))
+    };
+    let good = "metric = \"iops\"\nagainst = \"a\"\nprinted = \"4x\"\n";
+    let published = read_text(&claim(good)).unwrap().published.unwrap();
+    assert_eq!(published.counts(), "1 claim");
+    let stored = serde_json::to_string(&published).unwrap();
+    assert_eq!(serde_json::from_str::<Published>(&stored).unwrap(), *published);
+    let one = &published.claims[0];
+    assert_eq!((one.value, one.low, one.high, one.per_guest), (4.0, 3.5, 4.5, false));
+    let core = claim("metric = \"iops per core\"\nprinted = \"~1M\"\n");
+    assert_eq!(read_text(&core).unwrap().published.unwrap().claims[0].high, 1.5e6);
+    let texts = [
+        good.replace("\"a\"", "\"b\""),
+        good.replace("\"a\"", "\"c\""),
+        good.replace("4x", "four"),
+        good.replace("4x", "1M"),
+        good.replace("iops", "cpu"),
+        good.replace("iops", "durable iops"),
+        good.replace("against = \"a\"\n", ""),
+        format!("{good}per_guest = true\n"),
+        format!("{good}per_guset = true\n"),
+        good.replace("\"4x\"", "[\"4x\"]"),
+    ];
+    let mut table = String::new();
+    texts.iter().for_each(|text| report(text, &claim(text), &mut table));
+    insta::assert_snapshot!(table);
+}
+
 /// Returns two stacks and two workloads, with the given text after them.
 fn with_tables(text: &str) -> String {
     format!(
@@ -765,6 +799,7 @@ fn values_of_the_wrong_kind_are_named_in_the_words_of_toml() {
         "tool.t",
         "tool.t.make",
         "published.figures",
+        "published.claims",
         "published.stacks",
         "table.stacks",
         "measure.slice",

@@ -61,6 +61,7 @@ const TOOL: Tool = Tool {
         words.into_iter().map(str::to_owned).collect()
     },
     expected: |asked| Duration::from_secs(asked.seconds() + 6),
+    is_unanswered: |_| false,
     read: read_iperf3,
 };
 

@@ -63,6 +63,7 @@ const TOOL: Tool = Tool {
             .collect()
     },
     expected: |asked| Duration::from_nanos(asked.ns) + Duration::from_secs(1),
+    is_unanswered: |_| false,
     read: read_mbw,
 };
 

@@ -5,6 +5,7 @@
 
 mod iperf3;
 mod mbw;
+mod perftest;
 pub(crate) mod removed;
 #[cfg(test)]
 #[path = "testing/samples.rs"]
@@ -17,22 +18,40 @@ mod visit;
 
 pub use served::ServedTool;
 
-use crate::{Definition, ProbeSpec, ProbeUnit};
+use crate::{Definition, ProbeError, ProbeSpec, ProbeUnit};
 use std::net::SocketAddr;
+use std::path::Path;
 
 pub const ALL: &[&Definition] = &[
     &unixbench::DEFINITION,
     &mbw::DEFINITION,
     &sysbench::DEFINITION,
     &iperf3::DEFINITION,
+    &perftest::DEFINITION,
     &sockperf::DEFINITION,
 ];
 
 /// Function that returns the command of the other end, program first.
 type ServerCommand = fn(&ProbeSpec, SocketAddr) -> Vec<String>;
 
-const SERVERS: &[(&Definition, ServerCommand)] =
-    &[(&iperf3::DEFINITION, iperf3::server), (&sockperf::DEFINITION, sockperf::server)];
+const SERVERS: &[(&Definition, ServerCommand)] = &[
+    (&iperf3::DEFINITION, iperf3::server),
+    (&perftest::DEFINITION, perftest::server),
+    (&sockperf::DEFINITION, sockperf::server),
+];
+
+/// Checks that this place has what the server of a tool needs besides its program.
+fn check_server(spec: &ProbeSpec) -> Result<(), ProbeError> {
+    match spec.name == perftest::DEFINITION.name {
+        true => perftest::check_device(Path::new(perftest::DEVICES)),
+        false => Ok(()),
+    }
+}
+
+/// Returns true if the server of a tool ends after one run, and has to be started again.
+fn serves_once(spec: &ProbeSpec) -> bool {
+    spec.name == perftest::DEFINITION.name
+}
 
 /// Returns the command of a tool's other end, which listens until it is ended; `None` if the tool
 /// has none.
@@ -74,7 +93,7 @@ impl RunSpread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Argument, Probe, ProbeError, prepare};
+    use crate::{Argument, Probe, prepare};
     use iotax_load::{SliceBound, SliceResult, SliceSpec};
     use std::net::{Ipv4Addr, TcpListener};
     use std::process::{Child, Command, Stdio};

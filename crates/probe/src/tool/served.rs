@@ -12,6 +12,9 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Time limit for a server to listen: it usually does at once, on a busy machine a little later.
@@ -19,10 +22,20 @@ const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 /// Interval at which it is checked whether a server listens.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// Pause before a server that serves one run is started again.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Server of a tool, which listens until it is dropped.
 pub struct ServedTool {
-    child: Child,
+    child: Arc<Mutex<Child>>,
     address: SocketAddr,
+    keeper: Option<ServerKeeper>,
+}
+
+/// Thread that starts a server again when it has served its one run.
+struct ServerKeeper {
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
 }
 
 impl ServedTool {
@@ -44,6 +57,7 @@ impl ServedTool {
         let words = super::server(spec, address).ok_or_else(|| {
             ProbeError::Unfit(format!("the probe {spec} has no server of its own"))
         })?;
+        super::check_server(spec)?;
         let (name, arguments) =
             words.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -59,22 +73,31 @@ impl ServedTool {
         let child = ends_with_us(command.process_group(0)).spawn();
         let child = child
             .map_err(|source| ProbeError::System { action: format!("run {shown}"), source })?;
-        let mut served = ServedTool { child, address };
+        let mut served = ServedTool { child: Arc::new(Mutex::new(child)), address, keeper: None };
         served.wait(&shown)?;
+        if super::serves_once(spec) {
+            command.stderr(Stdio::null());
+            served.keeper = Some(ServerKeeper::start(Arc::clone(&served.child), command));
+        }
         Ok(served)
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    fn wait(&mut self, shown: &str) -> Result<(), ProbeError> {
+    fn wait(&self, shown: &str) -> Result<(), ProbeError> {
         let start = Instant::now();
-        while !listens(self.child.id(), self.address.port()) {
+        let mut child = self.child();
+        while !listens(child.id(), self.address.port()) {
             let failed = |why: String| ProbeError::Failed(format!("{shown} {why}"));
-            match ended_within(&mut self.child, LOOK) {
+            match ended_within(&mut child, LOOK) {
                 Ok(Some(status)) => {
-                    return Err(failed(format!("ended ({status}): {}", self.last_words())));
+                    return Err(failed(format!("ended ({status}): {}", words_of(&mut child))));
                 }
                 Ok(None) if start.elapsed() < LISTENS_WITHIN => {}
                 Ok(None) => {
@@ -89,32 +112,70 @@ impl ServedTool {
             }
         }
         // Later complaints are the concern of the measuring end; a full pipe would stop the server.
-        if let Some(mut stderr) = self.child.stderr.take() {
-            std::thread::spawn(move || io::copy(&mut stderr, &mut io::sink()));
+        if let Some(mut stderr) = child.stderr.take() {
+            thread::spawn(move || io::copy(&mut stderr, &mut io::sink()));
         }
         Ok(())
     }
+}
 
-    fn last_words(&mut self) -> String {
-        last_words_of(&self.child.stderr.take().map(last_words).unwrap_or_default(), "")
+fn words_of(child: &mut Child) -> String {
+    last_words_of(&child.stderr.take().map(last_words).unwrap_or_default(), "")
+}
+
+impl ServerKeeper {
+    fn start(child: Arc<Mutex<Child>>, mut command: Command) -> ServerKeeper {
+        let ends = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&ends);
+        // The kernel ends what this thread starts when the thread ends.
+        let thread = thread::spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                thread::sleep(PAUSE);
+                let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+                let has_ended = !matches!(child.try_wait(), Ok(None));
+                if has_ended && !is_over.load(Ordering::Relaxed) {
+                    // If it fails, the next run says that nobody answers.
+                    if let Ok(next) = command.spawn() {
+                        *child = next;
+                    }
+                }
+            }
+        });
+        ServerKeeper { ends, thread }
     }
 }
 
 impl Drop for ServedTool {
     fn drop(&mut self) {
-        // It fails if the program has ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let keeper = self.keeper.take();
+        if let Some(keeper) = &keeper {
+            keeper.ends.store(true, Ordering::Relaxed);
+        }
+        {
+            let mut child = self.child();
+            // It fails if the program has ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        // It only fails if the thread panicked, and then nothing is left to wait for.
+        let _ = keeper.map(|keeper| keeper.thread.join());
     }
 }
 
+/// Device by which a program listens for connections of RDMA, whose ports the kernel does not list.
+const RDMA: &str = "/dev/infiniband/rdma_cm";
+
 /// Returns true if the process has a socket that listens at that port by TCP, or waits for
-/// datagrams there.
+/// datagrams there, or if it is about to listen by RDMA.
 fn listens(pid: u32, port: u16) -> bool {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let links = files
         .filter_map(|file| fs::read_link(file.path()).ok()?.into_os_string().into_string().ok());
-    let own: BTreeSet<String> = links.filter(|link| link.starts_with("socket:[")).collect();
+    let (own, others): (BTreeSet<String>, BTreeSet<String>) =
+        links.partition(|link| link.starts_with("socket:["));
+    if others.contains(RDMA) {
+        return true;
+    }
     ["tcp", "tcp6", "udp", "udp6"].iter().any(|table| {
         let sockets = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
         sockets
@@ -161,7 +222,7 @@ mod tests {
     fn servers_listen_and_end_when_they_are_dropped() {
         for probe in ["iperf3(udp)", "sockperf(udp)", "sockperf(tcp)"] {
             let Some(served) = started(probe) else { continue };
-            let (pid, port) = (served.child.id(), served.address().port());
+            let (pid, port) = (served.child().id(), served.address().port());
             assert!(
                 listens(pid, port) && !listens(pid, port ^ 1) && !listens(std::process::id(), port)
             );
@@ -172,12 +233,13 @@ mod tests {
 
     #[test]
     fn a_server_ends_with_the_thread_that_started_it() {
-        let start =
-            || started("iperf3(tcp)").map(|served| std::mem::ManuallyDrop::new(served).child.id());
-        let Some(pid) = std::thread::spawn(start).join().unwrap() else { return };
+        let start = || {
+            started("iperf3(tcp)").map(|served| std::mem::ManuallyDrop::new(served).child().id())
+        };
+        let Some(pid) = thread::spawn(start).join().unwrap() else { return };
         let since = Instant::now();
         while is_alive(pid) && since.elapsed() < Duration::from_secs(10) {
-            std::thread::sleep(LOOK);
+            thread::sleep(LOOK);
         }
         assert!(!is_alive(pid));
     }
@@ -196,11 +258,34 @@ mod tests {
 
     #[test]
     fn a_server_that_ends_at_once_is_an_error_with_its_words() {
-        let Some(mut served) = started("iperf3(tcp)") else { return };
-        served.child.kill().unwrap();
-        served.child.wait().unwrap();
+        let Some(served) = started("iperf3(tcp)") else { return };
+        served.child().kill().unwrap();
+        served.child().wait().unwrap();
         let why = served.wait("iperf3 -s").err();
         assert!(why.is_some_and(|why| why.to_string().contains("iperf3 -s ended (signal: 9")));
+    }
+
+    #[test]
+    fn a_server_of_one_run_is_started_again_until_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        let script = "echo >>runs; [ $(wc -l <runs) -ge 3 ] && exec sleep 100";
+        command.args(["-c", script]).current_dir(folder.path());
+        let child = Arc::new(Mutex::new(command.spawn().unwrap()));
+        let address = (HERE, 1).into();
+        let keeper = Some(ServerKeeper::start(Arc::clone(&child), command));
+        let served = ServedTool { child, address, keeper };
+        let runs = || fs::read_to_string(folder.path().join("runs")).unwrap_or_default().len();
+        let since = Instant::now();
+        while runs() < 3 && since.elapsed() < Duration::from_secs(10) {
+            thread::sleep(LOOK);
+        }
+        let pid = served.child().id();
+        assert!(runs() == 3 && is_alive(pid));
+        drop(served);
+        assert!(!is_alive(pid));
+        thread::sleep(3 * PAUSE);
+        assert_eq!(runs(), 3, "nothing is started after its end");
     }
 
     #[test]

@@ -46,6 +46,7 @@ const TOOL: Tool = Tool {
     },
     // sockperf measures the clock's rate, and warms up.
     expected: |asked| Duration::from_secs(asked.seconds() + 4),
+    is_unanswered: |_| false,
     read: read_sockperf,
 };
 

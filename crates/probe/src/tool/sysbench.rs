@@ -64,6 +64,7 @@ const TOOL: Tool = Tool {
         words
     },
     expected: |asked| Duration::from_secs(asked.seconds() + 1),
+    is_unanswered: |_| false,
     read: read_sysbench,
 };
 

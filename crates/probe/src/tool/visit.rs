@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,8 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// Time limit of a run: a multiple of the expected time (under emulation all is slower), and a
 /// constant.
 const PATIENCE: (u32, Duration) = (4, Duration::from_secs(60));
+/// Time within which a server that serves one run is back for the next.
+const RETURNS_WITHIN: Duration = Duration::from_secs(10);
 /// Maximum number of characters shown of a line or of a program's last words.
 const SHOWN: usize = 300;
 
@@ -35,6 +37,9 @@ pub(super) struct Tool {
     pub(super) copies: bool,
     pub(super) arguments: fn(&ToolRequest) -> Vec<String>,
     pub(super) expected: fn(&ToolRequest) -> Duration,
+    /// Returns true if a failed run says that nobody listens at the other end. A server that serves
+    /// one run may still be on its way back: the run is repeated for a while.
+    pub(super) is_unanswered: fn(&ToolText) -> bool,
     pub(super) read: fn(&ToolRequest, &ToolText) -> Result<ToolReading, String>,
 }
 
@@ -226,9 +231,42 @@ impl Visit {
         let asked = self.tool_request();
         let expected = (self.tool.expected)(&asked);
         let limit = self.limit.unwrap_or(expected * PATIENCE.0 + PATIENCE.1);
+        let begin = Instant::now();
+        let (printed, cpu) = loop {
+            let (status, printed, cpu) = self.run_once(&asked, limit)?;
+            match status.success() {
+                true => break (printed, cpu),
+                false
+                    if (self.tool.is_unanswered)(&printed) && begin.elapsed() < RETURNS_WITHIN =>
+                {
+                    thread::sleep(RETURNS_WITHIN / 20);
+                }
+                false => {
+                    let words = last_words(&printed);
+                    return Err(self.failed(&format!("failed ({status}): {words}")));
+                }
+            }
+        };
+        let reading = (self.tool.read)(&asked, &printed).and_then(|reading| {
+            let directions = [&reading.read, &reading.write];
+            match directions.iter().all(|one| one.ios == 0 && one.bytes == 0) || reading.ns == 0 {
+                true => Err(format!("it counted nothing; its last line: {}", last_words(&printed))),
+                false => Ok(reading),
+            }
+        });
+        let reading = reading.map_err(|why| self.failed(&format!("gave no figure: {why}")))?;
+        Ok(ToolRun { reading, cpu })
+    }
+
+    /// Runs the program, and returns how it ended, what it printed and its CPU time.
+    fn run_once(
+        &self,
+        asked: &ToolRequest,
+        limit: Duration,
+    ) -> Result<(ExitStatus, ToolText, CpuTime), ProbeError> {
         let mut command = Command::new(&self.program);
         command
-            .args((self.tool.arguments)(&asked))
+            .args((self.tool.arguments)(asked))
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.current_dir(&self.folder);
         let start = Instant::now();
@@ -240,19 +278,7 @@ impl Visit {
             stderr: lossy_text(&output.stderr),
             wall_ns,
         };
-        if !output.status.success() {
-            let words = last_words(&printed);
-            return Err(self.failed(&format!("failed ({}): {words}", output.status)));
-        }
-        let reading = (self.tool.read)(&asked, &printed).and_then(|reading| {
-            let directions = [&reading.read, &reading.write];
-            match directions.iter().all(|one| one.ios == 0 && one.bytes == 0) || reading.ns == 0 {
-                true => Err(format!("it counted nothing; its last line: {}", last_words(&printed))),
-                false => Ok(reading),
-            }
-        });
-        let reading = reading.map_err(|why| self.failed(&format!("gave no figure: {why}")))?;
-        Ok(ToolRun { reading, cpu })
+        Ok((output.status, printed, cpu))
     }
 
     fn failed(&self, why: &str) -> ProbeError {
@@ -445,6 +471,7 @@ mod tests {
         copies: true,
         arguments: |asked| vec![asked.seconds().to_string()],
         expected: |asked| Duration::from_secs(asked.seconds()),
+        is_unanswered: |printed| printed.stderr.contains("nobody"),
         read: |_, printed| {
             let line = after_text(&printed.stdout, "made:")?;
             Ok(ToolReading {
@@ -483,6 +510,16 @@ mod tests {
         let (_folder, mut visit) = scripted(&any(), script);
         assert_eq!(visit.name(), "scripted 3.1-beta");
         assert_eq!(slice(&mut visit, SECOND).unwrap().read.ios, 7);
+    }
+
+    #[test]
+    fn a_run_that_nobody_answers_is_repeated() {
+        let script = "[ -e again ] && echo made: 7 && exit; touch again; echo nobody >&2; exit 1";
+        let (folder, mut visit) = scripted(&any(), script);
+        visit.folder = folder.path().to_owned();
+        assert_eq!(slice(&mut visit, SECOND).unwrap().read.ios, 7);
+        let (_folder, mut visit) = scripted(&any(), "echo somebody >&2; exit 1");
+        assert!(slice(&mut visit, SECOND).unwrap_err().contains("somebody"), "at once");
     }
 
     #[test]

@@ -6,8 +6,8 @@ use super::{Document, DocumentHead, DocumentSection, DocumentTable, SectionAudie
 use crate::sheet;
 use crate::table::capital;
 use crate::{
-    disks, durability, headline, imported, limits, matrix, number, published, ratios, sweep,
-    verdicts, verification,
+    disks, drives, durability, headline, imported, limits, matrix, number, published, ratios,
+    sweep, verdicts, verification,
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::SweepFindings;
@@ -26,6 +26,7 @@ impl Document {
         sections.extend(findings.joint_bills.iter().map(joint_bill));
         sections.extend(findings.sweeps.iter().map(|one| sweep_section(findings, one)));
         sections.extend(loads(findings));
+        sections.extend(drive_section(findings));
         sections.extend(durability_section(findings));
         sections.extend(limit_section(findings));
         sections.extend(imported_sections(findings));
@@ -208,6 +209,20 @@ fn imported_sections(findings: &Findings) -> Vec<DocumentSection> {
     all
 }
 
+/// Returns the outliers among stacks that differ only in their drive.
+fn drive_section(findings: &Findings) -> Option<DocumentSection> {
+    (!findings.drives.is_empty()).then_some(())?;
+    let mut section = DocumentSection::new(drives::TITLE);
+    for group in &findings.drives {
+        let (title, table) = drives::group_table(findings, group);
+        section.heading(title);
+        section.table(DocumentTable::from(table).in_parts());
+        section.lines(group.sentences.iter().cloned());
+    }
+    section.note(drives::LEGEND);
+    Some(section)
+}
+
 fn published_section(findings: &Findings) -> Option<DocumentSection> {
     let found = findings.published.as_ref()?;
     let mut section = DocumentSection::new(published::TITLE);
@@ -218,6 +233,12 @@ fn published_section(findings: &Findings) -> Option<DocumentSection> {
     }
     if let Some(legend) = published::legend(found) {
         section.note(legend);
+    }
+    if !found.claims.is_empty() {
+        section.heading(published::CLAIMS.to_owned());
+        section.table(published::claims_table(&found.claims));
+        section.note(published::CLAIMS_LEGEND);
+        section.lines(published::claim_words(&found.claims));
     }
     section.lines(found.sentences.iter().cloned());
     Some(section)

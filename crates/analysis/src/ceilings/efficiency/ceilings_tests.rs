@@ -369,13 +369,28 @@ fn over_a_network(change: impl FnOnce(&mut RunData)) -> Option<Efficiency> {
         .iter_mut()
         .filter(|one| one.stack == net)
         .for_each(|one| one.workload = "tcp".into());
+    let card = iotax_facts::machine::Network {
+        address: [10, 1, 2, 3].into(),
+        bits: 24,
+        card: "eth1".into(),
+        megabits: Some(10_000),
+        infiniband: false,
+    };
+    run.places[0].facts.networks = vec![card];
     change(&mut run);
     let found = findings(&run).workloads.remove(0);
+    let is_by = |word: &str| found.efficiency.iter().any(|one| one.by.word() == word);
+    let crosses = run.start.scenario.stacks[0].layers[0].far.is_some();
+    assert_eq!(
+        is_by("network"),
+        crosses && !is_by("measured link"),
+        "the card's speed counts if nothing was measured"
+    );
     assert!(
         found.comparisons.is_empty(),
         "the network is no baseline of the load, nor the other way round"
     );
-    found.efficiency.into_iter().find(|one| one.by.word() == "tcp")
+    found.efficiency.into_iter().find(|one| one.by.word() == "measured link")
 }
 
 #[test]
@@ -395,7 +410,11 @@ fn tcp_between_the_same_places_is_a_ceiling_of_what_crosses_it() {
     );
     assert!(found.share.bounds().is_some());
     assert!(found.sentence.contains("network between host and ssh:client: "), "{}", found.sentence);
-    assert!(found.sentence.contains("(tcp, 1 stream); this stack reaches "), "{}", found.sentence);
+    assert!(
+        found.sentence.contains("(tcp(receive), 1 stream); this stack reaches "),
+        "{}",
+        found.sentence
+    );
 }
 
 #[test]
@@ -430,6 +449,30 @@ fn tcp_between_other_places_or_in_the_other_direction_is_none() {
         };
     });
     assert!(turned.is_some());
+}
+
+#[test]
+fn the_tools_of_networks_count_in_their_own_directions() {
+    let with = |probe: &str| {
+        over_a_network(|run| {
+            let spec = iotax_probe::ProbeSpec::parse(probe).unwrap();
+            run.start.scenario.workloads[1].probe = Some(spec);
+        })
+    };
+    // The twin's slices have reads only, and the load reads: data arrives where the probe runs.
+    let found = with("iperf3(reverse)").unwrap();
+    assert!(found.sentence.contains("(iperf3(reverse), 1 stream)"), "{}", found.sentence);
+    assert!(with("perftest(ib_read_bw)").is_some());
+    for other in [
+        "perftest(ib_write_bw)",
+        "iperf3(tcp)",
+        "iperf3(udp)",
+        "iperf3(bidir)",
+        "udp(receive)",
+        "rr(tcp)",
+    ] {
+        assert_eq!(with(other), None, "{other}");
+    }
 }
 
 #[test]

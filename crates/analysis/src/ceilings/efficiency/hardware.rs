@@ -19,6 +19,14 @@ pub(super) struct MatchedDrive<'a> {
     pub(super) device: &'a Device,
 }
 
+/// Returns the only drive of a stack, as its place reports it; `None` if it may be several.
+pub fn drive_below<'a>(run: &'a RunData, stack: &'a Stack) -> Option<&'a Device> {
+    match Hardware::from_run(run, stack)?.drives.as_slice() {
+        [one] => Some(one.device),
+        _ => None,
+    }
+}
+
 impl<'a> Hardware<'a> {
     /// Finds the drives of a stack; `None` unless each member is a drive of its own.
     pub(super) fn from_run(run: &'a RunData, stack: &'a Stack) -> Option<Hardware<'a>> {

@@ -15,6 +15,7 @@ mod rated;
 #[cfg(test)]
 mod tests;
 
+pub use hardware::drive_below;
 pub use layout::{Layout, LayoutSpread, is_joined, joining, stripe_unit};
 pub use network::trips;
 
@@ -64,8 +65,8 @@ pub fn efficiencies(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> 
         };
         [
             case.measured_efficiency(),
-            case.tcp_efficiency(),
-            case.network_efficiency(),
+            // What was measured between the two places says more than the speed of their cards.
+            case.measured_link_efficiency().or_else(|| case.network_efficiency()),
             case.link_efficiency(),
             case.rated_efficiency(),
         ]
@@ -538,13 +539,13 @@ fn separation(pair: [&WorkloadView; 2]) -> f64 {
 
 fn efficiency_words(found: &Efficiency, workload: &Workload) -> String {
     let who = mark_emulated(&found.stack, found.emulated.is_some());
-    if let FigureOrigin::Tcp { between, streams } = &found.by {
-        return network::network_words(&who, between, *streams, found);
+    if let FigureOrigin::MeasuredLink { probe, between, streams } = &found.by {
+        return network::network_words(&who, [probe, between], *streams, found);
     }
     let kind = workload.kind_subject();
     let drives = match (&found.by, found.drives) {
         (FigureOrigin::Link { .. }, 1) => "the link of its drive".to_owned(),
-        (FigureOrigin::Network { .. } | FigureOrigin::Tcp { .. }, _) => {
+        (FigureOrigin::Network { .. } | FigureOrigin::MeasuredLink { .. }, _) => {
             "the network below it".to_owned()
         }
         (FigureOrigin::Link { .. }, many) => format!("the links of {many} drives"),
@@ -555,9 +556,9 @@ fn efficiency_words(found: &Efficiency, workload: &Workload) -> String {
         FigureOrigin::Measured { each } => format!("measured: {each}"),
         FigureOrigin::Rated { source, drive: None } => format!("rated: {source}"),
         FigureOrigin::Rated { source, drive: Some(drive) } => format!("{drive} rated: {source}"),
-        FigureOrigin::Link { .. } | FigureOrigin::Network { .. } | FigureOrigin::Tcp { .. } => {
-            "at the most".to_owned()
-        }
+        FigureOrigin::Link { .. }
+        | FigureOrigin::Network { .. }
+        | FigureOrigin::MeasuredLink { .. } => "at the most".to_owned(),
     };
     let at = format!("{} {kind}", found.layout);
     let at = at.trim_start();
@@ -609,10 +610,12 @@ pub fn excess_reason(found: &Efficiency) -> Option<String> {
         FigureOrigin::Link { link: name } | FigureOrigin::Network { network: name } => {
             format!("what {name} carries")
         }
-        FigureOrigin::Tcp { between, .. } => format!("what TCP carries between {between}"),
+        FigureOrigin::MeasuredLink { probe, between, .. } => {
+            format!("what {probe} carried between {between}")
+        }
     };
     let mut causes = match &found.by {
-        FigureOrigin::Tcp { .. } => {
+        FigureOrigin::MeasuredLink { .. } => {
             vec!["something is cached", "it uses more connections than were measured"]
         }
         FigureOrigin::Link { .. } | FigureOrigin::Network { .. } => {
@@ -624,9 +627,9 @@ pub fn excess_reason(found: &Efficiency) -> Option<String> {
     match &found.by {
         FigureOrigin::Measured { .. } => {}
         FigureOrigin::Rated { .. } => causes.push("the drives are fresh or better than rated"),
-        FigureOrigin::Link { .. } | FigureOrigin::Network { .. } | FigureOrigin::Tcp { .. } => {
-            causes.push("a layer makes less of the data")
-        }
+        FigureOrigin::Link { .. }
+        | FigureOrigin::Network { .. }
+        | FigureOrigin::MeasuredLink { .. } => causes.push("a layer makes less of the data"),
     }
     let last = causes.pop().unwrap_or_default();
     Some(format!("it reaches {words} of {what}: {}, or {last}", causes.join(", ")))

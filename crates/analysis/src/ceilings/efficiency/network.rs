@@ -1,6 +1,6 @@
 //! Bounds by the network between the two ends of a layer. Every I/O crosses it at least once, reads
-//! in one direction, writes in the other. The bounds are what its cards carry, and what TCP carried
-//! in the same run.
+//! in one direction, writes in the other. The bound is what a probe carried between the same places
+//! in the same run, or else what the cards carry.
 
 use super::{Efficiency, EfficiencyCase, FigureOrigin, LoadNeed, ReachedBound, reads_of};
 use crate::compare::rows;
@@ -12,6 +12,7 @@ use iotax_hardware::{HardwareLink, rate_text};
 use iotax_load::Job;
 use iotax_model::record::Place;
 use iotax_model::stack::{LayerSpec, Medium, Stack};
+use iotax_probe::ProbeSpec;
 use iotax_stats::Digits;
 use iotax_stats::round::three_digits;
 use iotax_store::RunData;
@@ -43,28 +44,38 @@ impl EfficiencyCase<'_> {
         found.could.value().is_some().then_some(found)
     }
 
-    /// Compares the stack with what TCP carried between the two ends of its layer; `None` if that
-    /// was not measured in this run.
-    pub(super) fn tcp_efficiency(&self) -> Option<Efficiency> {
+    /// Compares the stack with what a probe carried between the two ends of its layer; `None` if
+    /// that was not measured in this run.
+    pub(super) fn measured_link_efficiency(&self) -> Option<Efficiency> {
         let stacks = &self.reading.run.start.scenario.stacks;
-        let (net, near, far) = network_between(stacks, self.stack())?;
+        let crossed = CrossedNetwork::of_stack(stacks, self.stack())?;
         // Data that is read arrives at the far end.
-        let comes_in = stacks[net].medium.place() == far;
+        let comes_in = stacks[crossed.net].medium.place() == crossed.far;
         let reads = self.reading.workload.jobs.first().is_none_or(|job| reads_of(job) >= 0.5);
-        let (_, streams) = self.tcp(net, reads == comes_in)?;
-        let by = FigureOrigin::Tcp { between: format!("{near} and {far}"), streams };
-        let found = self.finding(by, |case, _, job| case.against_tcp(net, comes_in, job));
+        let (_, probe) = self.carried(&crossed, reads == comes_in)?;
+        let by = FigureOrigin::MeasuredLink {
+            probe: probe.to_string(),
+            between: format!("{} and {}", crossed.near, crossed.far),
+            streams: probe.numjobs,
+        };
+        let found =
+            self.finding(by, |case, _, job| case.against_measured_link(&crossed, comes_in, job));
         found.could.value().is_some().then_some(found)
     }
 
-    fn against_tcp(&self, net: usize, comes_in: bool, job: &Job) -> Result<ReachedBound, String> {
+    fn against_measured_link(
+        &self,
+        crossed: &CrossedNetwork,
+        comes_in: bool,
+        job: &Job,
+    ) -> Result<ReachedBound, String> {
         let reads = reads_of(job);
         let ways = [(reads, comes_in), (1.0 - reads, !comes_in)]
             .into_iter()
             .filter(|(share, _)| *share > 0.0);
         let bounds = ways.map(|(share, receives)| {
-            let (carried, _) =
-                self.tcp(net, receives).ok_or("tcp was measured in the other direction only")?;
+            let carried = self.carried(crossed, receives);
+            let (carried, _) = carried.ok_or("it was measured in the other direction only")?;
             Ok(carried.map("1/s", |bytes| bytes / (share * job.bs as f64)))
         });
         let bounds = bounds.collect::<Result<Vec<MeasuredFigure>, String>>()?;
@@ -82,19 +93,43 @@ impl EfficiencyCase<'_> {
         })
     }
 
-    /// Returns the most bytes per second that TCP carried to the place where the probe runs if it
-    /// `receives`, else from there, and the number of streams. `None` if this was not measured.
-    fn tcp(&self, net: usize, receives: bool) -> Option<(MeasuredFigure, u32)> {
-        let way = if receives { IoDirection::Read } else { IoDirection::Write };
-        let of = |reading: &WorkloadView| {
-            let probe = reading.workload.probe.as_ref().filter(|probe| probe.name == "tcp")?;
-            let rate = rows::stack_rate(reading, net, "B/s", Quantity::Acknowledged, Some(way));
-            rate.value().map(|_| (rate, probe.numjobs))
+    /// Returns the most bytes per second that a probe carried to the place where it runs if it
+    /// `receives`, else from there. `None` if this was not measured.
+    fn carried(
+        &self,
+        crossed: &CrossedNetwork,
+        receives: bool,
+    ) -> Option<(MeasuredFigure, ProbeSpec)> {
+        let of = |reading: &'_ WorkloadView<'_>| {
+            let probe = reading.workload.probe.clone()?;
+            let way = way_of_data(&probe, receives)?;
+            let quantity = Quantity::Acknowledged;
+            let rate = rows::stack_rate(reading, crossed.net, "B/s", quantity, way);
+            rate.value().map(|_| (rate, probe))
         };
         let all = self.readings.iter().filter_map(of);
         all.max_by(|(one, _), (other, _)| {
             one.value().unwrap_or(0.0).total_cmp(&other.value().unwrap_or(0.0))
         })
+    }
+}
+
+/// Returns the direction in which a probe of the network counts data that arrives here, or there;
+/// `Some(None)` if all that it counts is of that direction. `None` if it counts none of that
+/// direction, or does not measure what the network carries.
+fn way_of_data(probe: &ProbeSpec, receives: bool) -> Option<Option<IoDirection>> {
+    let test = probe.argument.as_deref().unwrap_or_default();
+    match (probe.name.as_str(), test) {
+        ("tcp", _) if receives => Some(Some(IoDirection::Read)),
+        ("tcp", _) => Some(Some(IoDirection::Write)),
+        // Tools count one direction as reads, whichever it is, and the way back as writes.
+        ("iperf3", "reverse") => receives.then_some(None),
+        ("iperf3", "tcp") => (!receives).then_some(None),
+        ("perftest", "ib_read_bw") => receives.then_some(None),
+        ("perftest", "ib_write_bw") => (!receives).then_some(None),
+        ("iperf3", "bidir") if receives => Some(Some(IoDirection::Write)),
+        ("iperf3", "bidir") => Some(Some(IoDirection::Read)),
+        _ => None,
     }
 }
 
@@ -108,7 +143,8 @@ pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<S
     }
     let of_one = |one: &Charges| {
         let named = |name: &String| scenario.stacks.iter().find(|stack| stack.name == *name);
-        let (net, near, far) = network_between(&scenario.stacks, named(&one.stack)?)?;
+        let CrossedNetwork { net, near, far } =
+            CrossedNetwork::of_stack(&scenario.stacks, named(&one.stack)?)?;
         // A stack that crosses a network itself does not measure it.
         crossed_layers(named(&one.against)?).next().is_none().then_some(())?;
         let is_rr = |reading: &&WorkloadView| {
@@ -133,14 +169,24 @@ pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<S
     charges.iter().filter(|_| is_shallow).filter_map(of_one).collect()
 }
 
-/// Returns the index of the network that a stack crosses, measured as a stack of its own, and the
-/// places of its ends: where the drive is, and where it is used. `None` unless exactly one layer of
-/// the stack crosses a network.
-fn network_between(stacks: &[Stack], stack: &Stack) -> Option<(usize, Place, Place)> {
-    let mut crossed = crossed_layers(stack);
-    let (layer, near, far) = crossed.next().filter(|_| crossed.next().is_none())?;
-    let net = stacks.iter().position(|one| is_between(&one.medium, [&near, &far], layer))?;
-    Some((net, near, far))
+/// The network that a stack crosses, measured as a stack of its own.
+struct CrossedNetwork {
+    /// Index of the network among the stacks.
+    net: usize,
+    /// Place where the drive is.
+    near: Place,
+    /// Place where it is used.
+    far: Place,
+}
+
+impl CrossedNetwork {
+    /// Returns the network that a stack crosses; `None` unless exactly one layer of it does.
+    fn of_stack(stacks: &[Stack], stack: &Stack) -> Option<CrossedNetwork> {
+        let mut crossed = crossed_layers(stack);
+        let (layer, near, far) = crossed.next().filter(|_| crossed.next().is_none())?;
+        let net = stacks.iter().position(|one| is_between(&one.medium, [&near, &far], layer))?;
+        Some(CrossedNetwork { net, near, far })
+    }
 }
 
 /// Returns the ratio of figures whose rounds are not paired: its bounds are as far apart as the
@@ -161,7 +207,12 @@ fn unpaired_share(one: MeasuredFigure, bound: &MeasuredFigure) -> MeasuredFigure
 
 /// Returns the sentence: `file | nvmf: network between host and ssh:b: 1.10 GiB/s (tcp, 4 streams);
 /// this stack reaches 93.1 %`
-pub(super) fn network_words(who: &str, between: &str, streams: u32, found: &Efficiency) -> String {
+pub(super) fn network_words(
+    who: &str,
+    [probe, between]: [&str; 2],
+    streams: u32,
+    found: &Efficiency,
+) -> String {
     let MeasuredFigure::Known { value, unit, .. } = &found.could else { return String::new() };
     let could = Digits::for_value(*value, found.could.bounds(), unit).to_words();
     let counted = if *unit == "1/s" { " I/Os a second" } else { "" };
@@ -172,7 +223,7 @@ pub(super) fn network_words(who: &str, between: &str, streams: u32, found: &Effi
         .map(|share| Digits::format_share(share, found.share.bounds()).to_words());
     let share = share.unwrap_or_else(|| "an unknown share".to_owned());
     format!(
-        "{who}: network between {between}: {could}{counted} (tcp, {streams}); this stack reaches {share}"
+        "{who}: network between {between}: {could}{counted} ({probe}, {streams}); this stack reaches {share}"
     )
 }
 

@@ -308,6 +308,7 @@ fn what_was_published_stands_beside_as_a_share_of_the_same_rating() {
         note: None,
         baseline: "each".into(),
         figures: vec![figure("lvm", "3345k"), figure("raid5", "<25%")],
+        claims: Vec::new(),
     }));
     let found = findings(&run);
     let lvm = of(&found, "randread", "lvm", "rated");

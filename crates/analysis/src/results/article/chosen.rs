@@ -126,10 +126,7 @@ fn of_stack(
             }),
         },
         TableMetric::CpuPerIo => found.rows[stack].cpu.clone(),
-        TableMetric::IopsPerCore => found.rows[stack].serving.as_ref().map_or_else(
-            || MeasuredFigure::missing("the threads that serve the I/O are not known"),
-            |serving| serving.iops_per_core.clone(),
-        ),
+        TableMetric::IopsPerCore => rows::iops_per_core(&found.rows[stack]),
     }
 }
 
