@@ -8,7 +8,7 @@ use iotax_facts::place::Place;
 use iotax_model::record::{Better, ON_WIRE, SampleValue, SliceSample};
 use iotax_probe::{Exchange, ExchangeDirection, ProbeSpec};
 use iotax_units::exit::Failed;
-use iotax_wire::message::Prepared;
+use iotax_wire::message::{Listening, Prepared};
 use iotax_wire::peer::{Peer, WireError};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -68,7 +68,18 @@ fn listening_at(
     end: &FarEnd,
 ) -> Result<Vec<ProbeSpec>> {
     let peer = &mut places.get(&end.place)?.peer;
-    let listening = peer.listen_for(worker, probe, end.address, end.port, PREPARE_LIMIT);
+    let listening = match peer.listen_for(worker, probe, end.address, end.port, PREPARE_LIMIT) {
+        // A cloud's public address is translated on the way: no card of the place has it. A tool
+        // listens at no other address, since it does not check who connects.
+        Err(error) => match end.address.filter(|_| !probe.is_tool()) {
+            Some(address) => peer
+                .listen_for(worker, probe, None, end.port, PREPARE_LIMIT)
+                .map(|listening| Listening { addresses: vec![address], ..listening })
+                .map_err(|_| error),
+            None => Err(error),
+        },
+        listening => listening,
+    };
     let listening = listening.map_err(Failed::from)?;
     let is_reachable = |one: &&IpAddr| end.address.is_some() || !one.is_loopback();
     let spec = |address: &IpAddr| ProbeSpec {

@@ -1,6 +1,5 @@
 //! Tests of complete requests to run and plan.
 
-use super::super::LayerSpec;
 use super::*;
 use crate::layer;
 use crate::scenario::Regime;
@@ -1370,4 +1369,15 @@ fn what_the_kernel_makes_up_is_no_medium() {
         assert!(error.hint.is_some_and(|hint| hint.contains("a drive in /dev")), "{text}");
     }
     assert!(stacks(&["file:/process/x,size=1GiB"]).is_ok());
+}
+
+#[test]
+fn read_ahead_under_direct_loads_alone_is_noted() {
+    let noted = |direct: &str| {
+        let words = vec![("direct".to_owned(), direct.to_owned())];
+        let request = ScenarioRequest { words, ..ScenarioRequest::default() };
+        let scenario = from_stacks(&["/dev/sda | readahead(4MiB)".to_owned()], &request).unwrap();
+        scenario.notes.iter().any(|note| note.starts_with("readahead changes only reads"))
+    };
+    assert_eq!((noted("1"), noted("0")), (true, false));
 }

@@ -16,6 +16,7 @@ mod unixbench;
 mod visit;
 
 pub use served::ServedTool;
+pub use unixbench::with_named_folder;
 
 use crate::{Definition, ProbeSpec, ProbeUnit};
 use std::net::SocketAddr;
