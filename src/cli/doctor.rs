@@ -621,6 +621,7 @@ mod tests {
                 // Nothing can be loaded on what no kernel has, and one device is joined to nothing.
                 _ if foreign(layer.gives) || foreign(layer.below) => vec![layer.example.to_owned()],
                 Some(OptionKind::Word(words)) => words.iter().map(|word| stack(word)).collect(),
+                Some(OptionKind::Size) => vec![stack("1MiB")],
                 _ if layer.one_of.is_empty() => vec![format!("{base} | {}", layer.name)],
                 _ => vec![stack("1")],
             };
