@@ -12,6 +12,7 @@ use iotax_host::facts::{self, Facts};
 use iotax_host::guard::found::{InspectedKind, Inspection, InspectionCheck};
 use iotax_host::guard::inspect::{Depth, inspect_as};
 use iotax_host::guard::judge::consent_word;
+use iotax_host::pci;
 use iotax_host::probe::{GuestProbe, Probe};
 use iotax_layers::needs;
 use iotax_model::layer::{self as catalog, Capability};
@@ -119,6 +120,8 @@ struct DeviceLine {
     /// Names of the signatures on the device, such as of file systems; `None` if it could not be
     /// read.
     carries: Option<Vec<String>>,
+    /// IOMMU group of a drive that may be given to a guest, in words.
+    isolation: Option<String>,
 }
 
 /// Prints the diagnosis. Returns the exit code, 3 if a file cannot be measured or a required
@@ -205,9 +208,17 @@ fn diagnose(probe: &Probe, inspections: Vec<(PathBuf, Result<Inspection>)>) -> D
         .collect();
     let unseen = unseen(&inspections);
     let paths: Vec<PathBuf> = inspections.iter().map(|(path, _)| path.clone()).collect();
+    let drives = pci::drives(probe);
+    let isolation = |path: &PathBuf| {
+        let drive = drives.iter().find(|drive| drive.paths.contains(path))?;
+        drive.isolation.clone().filter(|_| drive.driver.as_deref() == Some("nvme"))
+    };
     let devices = inspections
         .into_iter()
-        .filter_map(|(path, found)| Some(device_line(path, found.ok()?)))
+        .filter_map(|(path, found)| {
+            let isolation = isolation(&path);
+            Some(DeviceLine { isolation, ..device_line(path, found.ok()?) })
+        })
         .collect();
     Diagnosis {
         facts: facts::gather_from(probe, &paths, &catalog::programs()),
@@ -256,6 +267,7 @@ fn device_line(path: PathBuf, found: Inspection) -> DeviceLine {
         model: found.identity.model.filter(|_| found.kind == InspectedKind::Disk),
         occupied: found.occupied.into_iter().map(|finding| finding.text).collect(),
         carries: (!unread || !names.is_empty()).then_some(names),
+        isolation: None,
     }
 }
 
@@ -429,6 +441,7 @@ fn device_lines(device: &DeviceLine) -> String {
             text.push_str(&wrapped_line("    ", &format!("carries {}", names.join(", "))))
         }
     }
+    device.isolation.iter().for_each(|group| text.push_str(&wrapped_line("    ", group)));
     device.occupied.iter().for_each(|what| text.push_str(&wrapped_line("    in use: ", what)));
     text
 }
@@ -608,6 +621,7 @@ mod tests {
                 // Nothing can be loaded on what no kernel has, and one device is joined to nothing.
                 _ if foreign(layer.gives) || foreign(layer.below) => vec![layer.example.to_owned()],
                 Some(OptionKind::Word(words)) => words.iter().map(|word| stack(word)).collect(),
+                Some(OptionKind::Size) => vec![stack("1MiB")],
                 _ if layer.one_of.is_empty() => vec![format!("{base} | {}", layer.name)],
                 _ => vec![stack("1")],
             };

@@ -28,6 +28,18 @@ fn when_quiet_a_known_delay_is_found_on_a_file() {
     assert!(!rig.path("x.img").exists());
 }
 
+#[test]
+fn the_read_ahead_of_a_loop_device_is_set_and_read_back() {
+    if !can_loop() {
+        return;
+    }
+    let rig = Rig::new();
+    let stack = format!("{} | loop | readahead(4MiB)", rig.file("x.img", 64));
+    rig.json(&[&["run", &stack, "--rw", "read", "--direct", "0"], QUICKER].concat());
+    let text = rig.expect(0, &["report", &rig.last_id(), "-v"]);
+    says(&text, &["readahead of host: read_ahead_kb 4096"]);
+}
+
 const MIB: u64 = 1 << 20;
 
 #[test]

@@ -87,7 +87,8 @@ pub(super) fn printed_text(
     quote: &str,
 ) -> Option<String> {
     let units = match unit {
-        NumberUnit::Bare | NumberUnit::PerSecond | NumberUnit::Mwips => PLAIN,
+        NumberUnit::Bare | NumberUnit::PerSecond => PLAIN,
+        NumberUnit::Mwips => &[("MWIPS", 1.0)],
         NumberUnit::BytesPerSecond => RATES,
         NumberUnit::BitsPerSecond => BITS,
         NumberUnit::Nanoseconds => TIMES,
@@ -159,6 +160,7 @@ mod tests {
             ("0.5 ms", "0.5ms"),
             ("1000k IOPS", "1000k"),
             ("34839728.4 lps", "34839728.4"),
+            ("4368.3 MWIPS", "4368.3MWIPS"),
             ("1825548.4 KBps", "1825548.4kB/s"),
         ] {
             let read = quantity(0, printed).unwrap();

@@ -155,7 +155,7 @@ impl PageLoad {
     /// Returns a name made of what the load says: `randread-4k-qd32-x4`.
     pub fn name(&self) -> String {
         if let Some(probe) = self.probe {
-            return probe.split('(').next().unwrap_or(probe).to_owned();
+            return probe.trim_end_matches(')').replace('(', "-");
         }
         let bs = self.bs.map(|bs| match bs {
             _ if bs % (1 << 20) == 0 => format!("-{}M", bs >> 20),

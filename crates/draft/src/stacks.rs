@@ -47,13 +47,13 @@ pub(super) fn guess_stack(text: &str, kind: DraftKind) -> StackGuess {
     let lines = match (kind, is_guest) {
         (DraftKind::Network, _) => vec!["text = \"net:HOST @HOST\"".to_owned()],
         (DraftKind::Machine, false) => vec!["text = \"cpu\"".to_owned()],
-        (DraftKind::Machine, true) => vec!["text = \"cpu | vm(vcpus=4,memory=4GiB)\"".to_owned()],
+        (DraftKind::Machine, true) => vec!["text = \"cpu @ssh:GUEST\"".to_owned()],
         (DraftKind::Storage, false) => vec!["on = \"disk\"".to_owned()],
         (DraftKind::Storage, true) => {
             vec!["on = \"disk\"".to_owned(), format!("layers = [\"vm{options}\"]")]
         }
     };
-    // What processors and memory do depends on the size of the guest.
+    // Tools run in a guest that is there, and the page does not name it.
     let is_whole =
         is_clear && (kind == DraftKind::Storage || kind == DraftKind::Machine && is_host);
     StackGuess { lines, is_whole, is_guest, is_host }
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(storage("mdadm"), ("on = \"disk\"".to_owned(), false));
         assert_eq!(storage("cache=evil\"]"), ("on = \"disk\"".to_owned(), false));
         assert_eq!(guess("host", DraftKind::Machine), ("text = \"cpu\"".to_owned(), true));
-        assert!(!guess("guest", DraftKind::Machine).1, "its size is not said");
+        assert!(!guess("guest", DraftKind::Machine).1, "its name is not said");
         assert!(!guess("host to guest", DraftKind::Network).1);
     }
 }

@@ -6,7 +6,7 @@ use super::labels::{LabelMeaning, PageMetric, read_label};
 use super::loads::{LoadList, PageLoad};
 use super::{MOST_UNUSED, PageLimits};
 use iotax_audit::audit::Audited;
-use iotax_audit::number::{NumberUnit, Quantity};
+use iotax_audit::number::{NumberUnit, PrintedNumber, Quantity};
 use iotax_audit::page::AuditedPage;
 use iotax_audit::table::PageTable;
 
@@ -119,6 +119,14 @@ impl TableReader<'_> {
         let line = self.page.line_number(quantity.figure.spot.index());
         let quote = self.page.quote(quantity.figure.spot).trim();
         let (load, metric) = self.load_and_metric(label, head, quantity);
+        let is_unixbench = load
+            .as_ref()
+            .and_then(|load| load.probe)
+            .is_some_and(|probe| probe.starts_with("unixbench"));
+        let quantity = &match is_unixbench && quote.ends_with("KBps") {
+            true => in_kib(quantity),
+            false => *quantity,
+        };
         let is_network = load.is_none() && quantity.unit == NumberUnit::BitsPerSecond;
         let load = if is_network { Some(PageLoad { line, ..network_load() }) } else { load };
         let Some(metric) = metric else {
@@ -150,7 +158,6 @@ impl TableReader<'_> {
             None => DraftKind::Storage,
         };
         let arrow = if is_network { " to " } else { " " };
-        let note = (quantity.unit == NumberUnit::Mwips).then_some("in MWIPS");
         self.read.figures.push(PageFigure {
             system: self.system_name(label, head, arrow),
             load,
@@ -163,7 +170,7 @@ impl TableReader<'_> {
             high: quantity.figure.high,
             line,
             spot: Some(quantity.figure.spot),
-            note,
+            note: None,
         });
     }
 
@@ -223,6 +230,14 @@ impl TableReader<'_> {
             self.read.unused.push(format!("line {line}: {quote}: {why}"));
         }
     }
+}
+
+/// Returns a rate that was read as kB/s, and is in KiB/s: UnixBench's programs print these as KBps.
+fn in_kib(quantity: &Quantity) -> Quantity {
+    let mut rate = *quantity;
+    let PrintedNumber { value, low, high, .. } = &mut rate.figure;
+    [value, low, high].into_iter().for_each(|end| *end *= 1.024);
+    rate
 }
 
 /// Returns the load of a network test: one stream.

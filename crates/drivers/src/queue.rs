@@ -2,6 +2,7 @@
 //! nr_requests, read_ahead_kb, ...), because a driver that gets a disk back starts with its own.
 //! The settings of a scheduler (iosched/) are not saved.
 
+use anyhow::{Context, Result, ensure};
 use iotax_host::block::sys_block;
 use iotax_host::probe::Probe;
 use std::collections::BTreeMap;
@@ -32,6 +33,32 @@ pub fn queue_settings(probe: &Probe, disk: &str) -> QueueSettings {
 pub fn chosen(text: &str) -> String {
     let word = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     word.unwrap_or(text).to_owned()
+}
+
+const READ_AHEAD: &str = "read_ahead_kb";
+
+/// Returns how far the kernel reads ahead on a disk, in KiB; `None` for a device without a queue of
+/// its own, such as a partition.
+pub fn read_ahead_kib(probe: &Probe, disk: &str) -> Option<u64> {
+    probe.read_trimmed(sys_block(disk).join("queue").join(READ_AHEAD))?.parse().ok()
+}
+
+/// Sets how far the kernel reads ahead on a disk, in KiB.
+///
+/// # Errors
+/// The kernel refuses the value, or keeps another.
+pub fn set_read_ahead(probe: &Probe, disk: &str, kib: u64) -> Result<()> {
+    let file = sys_block(disk).join("queue").join(READ_AHEAD);
+    fs::write(probe.path_below(&file), kib.to_string())
+        .with_context(|| format!("cannot write {kib} to {}", file.display()))?;
+    let kept = read_ahead_kib(probe, disk);
+    ensure!(
+        kept == Some(kib),
+        "{} keeps {} KiB, not {kib}; hint: a multiple of 4KiB",
+        file.display(),
+        kept.unwrap_or(0)
+    );
+    Ok(())
 }
 
 /// How often settings are checked and restored again. The kernel shows a disk that it adds before
@@ -126,6 +153,18 @@ mod tests {
         });
         assert_eq!((notes, pauses), (Vec::new(), LOOKS));
         assert_eq!(fs::read_to_string(machine.probe.path_below(file)).unwrap(), "64");
+    }
+
+    #[test]
+    fn read_ahead_is_set_where_there_is_a_queue() {
+        let machine = server();
+        machine.put(&[("/sys/block/nvme0n1/queue/read_ahead_kb", "128\n")]);
+        let read = |disk: &str| read_ahead_kib(&machine.probe, disk);
+        assert_eq!((read("nvme0n1"), read("nvme9n1")), (Some(128), None));
+        set_read_ahead(&machine.probe, "nvme0n1", 4096).unwrap();
+        assert_eq!(read("nvme0n1"), Some(4096));
+        let why = set_read_ahead(&machine.probe, "nvme9n1", 4096).unwrap_err().to_string();
+        assert_eq!(why, "cannot write 4096 to /sys/block/nvme9n1/queue/read_ahead_kb");
     }
 
     #[test]

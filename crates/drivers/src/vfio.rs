@@ -29,6 +29,9 @@ pub struct PassThrough {
     pub driver: String,
     /// Disk as the stack names it.
     pub disk: PathBuf,
+    /// IOMMU group and ACS, in words, for those who read the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
     /// Settings of its queue, observed before it is taken.
     #[serde(default, skip_serializing_if = "QueueSettings::is_empty")]
     pub queue: QueueSettings,
@@ -264,7 +267,7 @@ mod tests {
 
     fn drive() -> PassThrough {
         let (address, driver, disk) = (ADDRESS.into(), "nvme".into(), "/dev/nvme0n1".into());
-        PassThrough { address, driver, disk, queue: ThingSettings::new() }
+        PassThrough { address, driver, disk, isolation: None, queue: ThingSettings::new() }
     }
 
     fn wish(machine: &MadeUpMachine, driver: &str) {

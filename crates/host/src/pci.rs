@@ -4,6 +4,8 @@
 
 use super::probe::Probe;
 use super::{block, facts};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Folder in which the kernel lists IOMMU groups.
@@ -54,8 +56,9 @@ pub struct PciDrive {
     pub bytes: Option<u64>,
     /// Other disks of the same function: namespaces of the drive, or disks of the controller.
     pub siblings: Vec<String>,
-    /// IOMMU group; `None` if there is no IOMMU, or it is off.
-    pub group: Option<String>,
+    /// The drive's IOMMU group, what else is in it, and whether the ports above isolate it (ACS), in
+    /// words; `None` if there is no IOMMU, or it is off.
+    pub isolation: Option<String>,
     /// Reasons why the group cannot be given away, one clause each.
     pub obstacles: Vec<String>,
     /// NUMA node of the slot.
@@ -99,6 +102,78 @@ pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
     let others = members.iter().filter(|member| *member != address);
     let others = others.filter_map(|member| function(probe, member));
     others.filter(|other| !other.is_bridge()).filter_map(|other| in_use(&other, &group)).collect()
+}
+
+/// Returns the IOMMU group of a function, with its other members and ACS at the ports above, in
+/// words: `IOMMU group 14, alone; ACS at 0000:00:01.0: on`. `None` without a group.
+fn isolation(probe: &Probe, address: &str) -> Option<String> {
+    let group = group_number(probe, address)?;
+    let members = probe.folder_names(Path::new(GROUPS).join(&group).join("devices"));
+    let others = members.into_iter().filter(|member| member != address);
+    let others: Vec<String> = others
+        .map(|other| match function(probe, &other) {
+            Some(known) => format!("{other} ({})", known.kind_name()),
+            None => other,
+        })
+        .collect();
+    let company = match others.is_empty() {
+        true => ", alone".to_owned(),
+        false => format!(" with {}", others.join(", ")),
+    };
+    let ports = ports_above(probe, address);
+    let ports = ports.iter().map(|port| format!("; ACS at {port}: {}", acs_word(probe, port)));
+    Some(format!("IOMMU group {group}{company}{}", ports.collect::<String>()))
+}
+
+/// Returns the addresses of the PCI ports between the root and a function, from the root.
+fn ports_above(probe: &Probe, address: &str) -> Vec<String> {
+    let Ok(folder) = probe.path_below(function_folder(address)).canonicalize() else {
+        return Vec::new();
+    };
+    let names = folder.iter().filter_map(|name| name.to_str());
+    let ports = names.filter(|name| *name != address);
+    ports
+        .filter(|name| function(probe, name).is_some_and(|port| port.is_bridge()))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Returns whether a port keeps what is below it from reaching other devices past the IOMMU (PCIe's
+/// Access Control Services): `on`, `off`, `none`, or `unknown`.
+fn acs_word(probe: &Probe, port: &str) -> &'static str {
+    let file = File::open(probe.path_below(function_folder(port).join("config")));
+    let mut config = Vec::new();
+    match file.and_then(|file| file.take(CONFIG_BYTES).read_to_end(&mut config)) {
+        Ok(length) if length > EXTENDED => acs_of_config(&config),
+        // Only root is shown more than the first bytes.
+        _ => "unknown",
+    }
+}
+
+const CONFIG_BYTES: u64 = 4096;
+/// Offset of the first extended capability in a function's configuration space.
+const EXTENDED: usize = 0x100;
+/// Id of the extended capability ACS (PCI Express Base Specification, 7.7.11).
+const ACS: u32 = 0x000d;
+/// Source validation, and redirection of requests, completions and upstream traffic to the root.
+const ISOLATES: u16 = 0x1d;
+
+fn acs_of_config(config: &[u8]) -> &'static str {
+    let bytes_at = |at: usize| config.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
+    let (mut at, most) = (EXTENDED, config.len() / 4);
+    for _ in 0..most {
+        let Some(head) = bytes_at(at) else { break };
+        if head & 0xffff == ACS {
+            // Capabilities in the low half, control in the high one.
+            let control = bytes_at(at + 4).unwrap_or(0) >> 16;
+            return if control as u16 & ISOLATES == ISOLATES { "on" } else { "off" };
+        }
+        at = (head >> 20) as usize;
+        if at < EXTENDED {
+            break;
+        }
+    }
+    "none"
 }
 
 /// Describes another function of the group that is bound to a driver of this host. `None` if it has
@@ -209,7 +284,7 @@ fn read_drive(
         logical_block: device.queue.get("logical_block_size").and_then(|bytes| bytes.parse().ok()),
         bytes: device.bytes,
         siblings: beside.map(|(_, disk)| disk.clone()).collect(),
-        group: group_number(probe, address),
+        isolation: isolation(probe, address),
         obstacles: obstacles(probe, address),
         numa_node: device.numa_node,
     })
@@ -235,6 +310,7 @@ mod tests {
     fn the_drive_of_a_server_with_all_that_names_it() {
         let machine = server();
         machine.link("/dev/disk/by-id/nvme-Made-up_S4EVNF0M", "/dev/nvme0n1");
+        machine.put(&[("/sys/bus/pci/devices/0000:00:01.0/class", "0x060400")]);
         let drives = drives(&machine.probe);
         let nvme = drives.iter().find(|drive| drive.address == "0000:01:00.0").unwrap();
         assert_eq!(
@@ -246,7 +322,8 @@ mod tests {
             (Some("nvme"), Some("S4EVNF0M"))
         );
         assert_eq!((nvme.firmware.as_deref(), nvme.logical_block), (Some("2B2QEXM7"), Some(512)));
-        assert_eq!((nvme.group.as_deref(), nvme.numa_node), (Some("14"), Some(1)));
+        let alone = "IOMMU group 14, alone; ACS at 0000:00:01.0: unknown";
+        assert_eq!((nvme.isolation.as_deref(), nvme.numa_node), (Some(alone), Some(1)));
         assert_eq!((nvme.obstacles.len(), nvme.siblings.len()), (0, 0));
         assert!(has_iommu(&machine.probe));
     }
@@ -280,6 +357,25 @@ mod tests {
             obstacles(&machine.probe, "0000:01:00.0"),
             ["IOMMU group 14 also holds 0000:02:00.0, a network card bound to ixgbe"]
         );
+    }
+
+    #[test]
+    fn acs_is_read_from_the_list_of_extended_capabilities() {
+        let mut config = vec![0; 4096];
+        let mut put =
+            |at: usize, word: u32| config[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        // Error reporting, then ACS with all that it offers, of which only one bit is set.
+        put(0x100, 0x1482_0001);
+        put(0x148, 0x0001_000d);
+        put(0x14c, 0x0001_001f);
+        assert_eq!(acs_of_config(&config), "off");
+        config[0x14e] = 0x1d;
+        assert_eq!(acs_of_config(&config), "on");
+        config[0x148] = 0x0b;
+        assert_eq!(acs_of_config(&config), "none");
+        // A list that leads back to its start ends all the same.
+        config[0x14a..0x14c].copy_from_slice(&[0x01, 0x10]);
+        assert_eq!(acs_of_config(&config), "none");
     }
 
     #[test]

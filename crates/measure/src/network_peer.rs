@@ -8,7 +8,7 @@ use iotax_facts::place::Place;
 use iotax_model::record::{Better, ON_WIRE, SampleValue, SliceSample};
 use iotax_probe::{Exchange, ExchangeDirection, ProbeSpec};
 use iotax_units::exit::Failed;
-use iotax_wire::message::Prepared;
+use iotax_wire::message::{Listening, Prepared};
 use iotax_wire::peer::{Peer, WireError};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -24,14 +24,15 @@ pub(super) fn listen_at_far_end(
     probe: &ProbeSpec,
 ) -> Result<Vec<ProbeSpec>> {
     let mut end = FarEnd::of_ready(ready);
-    if ready.is_in(&end.place) {
+    let is_apart = !ready.is_in(&end.place);
+    if !is_apart {
         // Nobody from outside has to reach what is measured within a place.
         end.address.get_or_insert(Ipv4Addr::LOCALHOST.into());
     }
     if end.address.is_none() {
         end.address = Some(reached_at(places, ready, worker, &end)?);
     }
-    listening_at(places, worker, probe, &end)
+    listening_at(places, worker, probe, &end, is_apart && !probe.is_tool())
 }
 
 /// Finds, with iotax's own pair of programs, the address at which the other end can be reached.
@@ -45,7 +46,7 @@ fn reached_at(
     let pair = ProbeSpec::parse("rr").map_err(Failed::input)?;
     let near = ready.members.first().map_or(Place::Host, |member| member.place.clone());
     let mut found = Err(Failed::measurement(format!("{} has no address", end.place)));
-    for spec in listening_at(places, worker, &pair, end)? {
+    for spec in listening_at(places, worker, &pair, end, false)? {
         let peer = &mut places.get(&near)?.peer;
         match (peer.prepare_probe(worker, &spec, PREPARE_LIMIT), spec.peer) {
             (Ok(_), Some(at)) => {
@@ -61,14 +62,27 @@ fn reached_at(
     Ok(found?)
 }
 
+/// `may_translate`: an address that the place does not have may be translated on the way, as a
+/// cloud's public one is. Then it listens at all addresses. A tool does not, since it does not check
+/// who connects.
 fn listening_at(
     places: &mut Places,
     worker: u32,
     probe: &ProbeSpec,
     end: &FarEnd,
+    may_translate: bool,
 ) -> Result<Vec<ProbeSpec>> {
     let peer = &mut places.get(&end.place)?.peer;
-    let listening = peer.listen_for(worker, probe, end.address, end.port, PREPARE_LIMIT);
+    let listening = match peer.listen_for(worker, probe, end.address, end.port, PREPARE_LIMIT) {
+        Err(error) => match end.address.filter(|_| may_translate) {
+            Some(address) => peer
+                .listen_for(worker, probe, None, end.port, PREPARE_LIMIT)
+                .map(|listening| Listening { addresses: vec![address], ..listening })
+                .map_err(|_| error),
+            None => Err(error),
+        },
+        listening => listening,
+    };
     let listening = listening.map_err(Failed::from)?;
     let is_reachable = |one: &&IpAddr| end.address.is_some() || !one.is_loopback();
     let spec = |address: &IpAddr| ProbeSpec {

@@ -16,6 +16,7 @@ use iotax_load::{Job, SliceBound, Transient};
 use iotax_model::record::{ClockReading, Clocks, RunRecord, WorkerUp};
 use iotax_model::scenario::{Engine, Workload};
 use iotax_probe::ProbeSpec;
+use iotax_probe::tool::with_named_folder;
 use iotax_store::Writer;
 use iotax_units::exit::Failed;
 use iotax_wire::stops::ProcessStop;
@@ -184,7 +185,7 @@ impl Bench<'_> {
                 worker as u32,
                 probe,
             ),
-            false => Ok(vec![probe.clone()]),
+            false => Ok(vec![with_named_folder(probe)]),
         }
     }
 

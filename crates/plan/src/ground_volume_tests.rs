@@ -36,7 +36,7 @@ fn a_scenario_with_a_described_engine_plans_its_commands() {
             ..PciDrive::default()
         };
         let parts = guest::GuestParts {
-            drives: (0..5).map(drive).collect(),
+            drives: (0..10).map(drive).collect(),
             ..guest::GuestParts::made_up()
         };
         with_guests(&scenario, Some(parts), |ground| {

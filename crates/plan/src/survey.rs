@@ -116,9 +116,21 @@ pub fn tools_lacking(scenario: &Scenario) -> Vec<anyhow::Error> {
     let tools = scenario.workloads.iter().filter(|workload| !workload.needs_peer()).filter(is_here);
     let tools =
         tools.filter_map(|workload| workload.probe.as_ref()).filter(|probe| probe.is_tool());
-    let lacking =
-        tools.filter_map(|probe| Some(format!("{probe}: {}", iotax_probe::prepare(probe).err()?)));
-    distinct(lacking).into_iter().map(|why| Failed::need(why).into()).collect()
+    // One thing that is missing is one message, however many probes need it.
+    let mut lacking: Vec<(String, Vec<String>)> = Vec::new();
+    for probe in tools {
+        let Some(why) = iotax_probe::prepare(probe).err().map(|why| why.to_string()) else {
+            continue;
+        };
+        match lacking.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, probes)) => probes.push(probe.to_string()),
+            None => lacking.push((why, vec![probe.to_string()])),
+        }
+    }
+    let message = |(why, probes): (String, Vec<String>)| {
+        Failed::need(format!("{}: {why}", distinct(probes.into_iter()).join(", "))).into()
+    };
+    lacking.into_iter().map(message).collect()
 }
 
 /// Returns the ids of the needs that this host must meet for a scenario's layers, media, guests and

@@ -92,6 +92,7 @@ impl ProbeSpec {
             token: None,
             rate: None,
             course_ns: None,
+            folder: None,
         })
     }
 

@@ -7,6 +7,7 @@ use iotax_units as units;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// Probe and the parameters that it works with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +38,10 @@ pub struct ProbeSpec {
     /// `None` means that only their sum is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course_ns: Option<u64>,
+    /// Folder of the tool on the host of the run ([`crate::tool::with_named_folder`]), for a place whose
+    /// own environment names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
 }
 
 fn default_one() -> u32 {

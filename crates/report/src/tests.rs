@@ -593,6 +593,10 @@ fn runs_of_a_tool_and_losses_of_a_network_stand_in_every_form() {
         assert!(!render(fixture("bill"), name, 400).contains("single runs"), "{name}");
     }
     assert!(super::brief(found, &ELSEWHERE, &PageContext::of_width(120)).contains("(12.5 % lost)"));
+    let mut alone = found.clone();
+    alone.workloads.truncate(1);
+    let short = super::brief(&alone, &ELSEWHERE, &PageContext::of_width(120));
+    assert!(short.contains("throughput") && short.contains("iB/s"), "bytes, not blocks: {short}");
     let csv = render(found, "csv", 80);
     for line in [
         "best of single runs",

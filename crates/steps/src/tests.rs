@@ -9,8 +9,8 @@ use super::op::{
     ConnectNbd, ExportIscsi, ExportLibrbd, ExportNbd, FailMember, FillFile, ForgetFill, LimitArc,
     LvmVolume, MakeBcache, MakeBridge, MakeByTool, MakeDirectory, MakeFile, MakeFileAfar,
     MakeFilesystem, MakeFioTarget, MakeLvm, MakeRbdImage, MakeTap, MakeZpool, MapRbd, Mount,
-    NbdServer, Op, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, StartIscsid, ToolChange, Vdev,
-    WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
+    NbdServer, Op, RdmaOn, Rebuild, RemoteAgent, SetReadAhead, SoftRdma, Spawn, StartIscsid,
+    ToolChange, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::place_executor::{Lacking, PlaceExecutor, PlaceExecutors};
 use super::simulated::SimulatedSystem;
@@ -196,6 +196,7 @@ fn plan() -> Vec<Step> {
             address: "0000:01:00.0".into(),
             driver: "nvme".into(),
             disk: "/dev/nvme1n1".into(),
+            isolation: None,
             queue: ThingSettings::new(),
         }),
         Op::ExportVhostScsi(ExportVhostScsi {
@@ -405,6 +406,7 @@ fn plan() -> Vec<Step> {
         }),
         Op::MakeByTool(by_tool()),
         Op::ChangeByTool(ChangeByTool { of: by_tool(), change: ToolChange::Fails(1), bytes: 0 }),
+        Op::SetReadAhead(SetReadAhead { device: path("/dev/nvme8n1"), kib: 4096, was_kib: None }),
         Op::MakeBridge(MakeBridge {
             name: "ixn-r".into(),
             address: "198.18.0.1".parse().unwrap(),
@@ -738,12 +740,15 @@ fn what_cannot_be_undone_is_named_with_the_command_left_to_run() {
 
 #[test]
 fn a_drive_gets_the_settings_of_its_queue_back() {
+    gets_its_queue_back(|op| matches!(op, Op::PassThrough(_)), ("scheduler", "mq-deadline"));
+    gets_its_queue_back(|op| matches!(op, Op::SetReadAhead(_)), ("read_ahead_kb", "641"));
+}
+
+fn gets_its_queue_back(is_it: fn(&Op) -> bool, (name, value): (&str, &str)) {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
-    machine.0.lock().unwrap().settings.insert("scheduler".into(), "mq-deadline".into());
+    machine.0.lock().unwrap().settings.insert(name.into(), value.into());
     let before = state(&machine);
-    let take = || {
-        plan().into_iter().filter(|step| matches!(step.op, Op::PassThrough(_))).collect::<Vec<_>>()
-    };
+    let take = || plan().into_iter().filter(|step| is_it(&step.op)).collect::<Vec<_>>();
     let journal = Journal::open(folder.path()).unwrap();
     let mut executor = Executor::new(
         PlaceExecutors::with_host(Box::new(machine.clone())),
@@ -757,7 +762,7 @@ fn a_drive_gets_the_settings_of_its_queue_back() {
     let file = folder.path().join(journal::FILE);
     let text = std::fs::read_to_string(&file).unwrap();
     let intent = text.lines().next().unwrap();
-    assert!(intent.contains("mq-deadline"), "{intent}");
+    assert!(intent.contains(value), "{intent}");
     std::fs::write(&file, format!("{intent}\n")).unwrap();
     assert!(clean_in(folder.path(), &mut here(&machine)).unwrap().left.is_empty());
     assert_eq!(state(&machine), before);
@@ -1051,12 +1056,14 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
             address: "/etc".into(),
             driver: "nvme".into(),
             disk: "/dev/nvme1n1".into(),
+            isolation: None,
             queue: ThingSettings::new(),
         }),
         Op::PassThrough(PassThrough {
             address: "0000:01:00.0".into(),
             driver: "nvme".into(),
             disk: "/dev/nvme1n1".into(),
+            isolation: None,
             queue: [("/etc/passwd".to_owned(), "x".to_owned())].into(),
         }),
     ];

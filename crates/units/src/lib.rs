@@ -140,7 +140,8 @@ pub enum Counted {
     Time,
 }
 
-const RATE_UNITS: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6)];
+const RATE_UNITS: &[(&str, f64)] =
+    &[("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6), ("lps", 1.0), ("MWIPS", 1e6)];
 
 /// Units of network rates, each with its number of bytes per second.
 const BIT_UNITS: &[(&str, f64)] =

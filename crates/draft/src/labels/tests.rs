@@ -36,7 +36,7 @@ fn a_label_is_taken_apart_into_name_load_and_metric() {
         ("NVMe-oF ZFS (dedup)", "NVMe-oF ZFS (dedup)|"),
         ("МБ/с", "| Throughput"),
         ("性能 (Gbps)", "| Throughput"),
-        ("MEMCPY AVG", "|copy"),
+        ("MEMCPY AVG", "|mbw-memcpy"),
         ("带宽 (Bandwidth)", "| Throughput"),
         ("PM9A3 (0369)", "PM9A3 (0369)|"),
         ("cache=writeback", "cache=writeback|"),

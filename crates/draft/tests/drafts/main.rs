@@ -34,7 +34,7 @@ pub fn completed(draft: &ScenarioDraft) -> Scenario {
                     _ = writeln!(places, "\n[place.peer-{name}]\nssh = \"{name}\"");
                     _ = writeln!(text, "text = \"net:peer-{name} @host\"");
                 }
-                DraftKind::Machine => text += "text = \"cpu | vm(memory=4GiB)\"\n",
+                DraftKind::Machine => text += "text = \"cpu @ssh:guest\"\n",
                 DraftKind::Storage => {
                     _ = writeln!(text, "text = \"file:/srv/{name}.img,size=1GiB\"");
                 }

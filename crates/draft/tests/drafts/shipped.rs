@@ -20,7 +20,7 @@ const PAGES: [(&str, &str, &[&str]); 5] = [
     (
         "002",
         "private-cloud.md",
-        &["e2-cache-queues", "e2-ceph", "e2-windows", "e2-machine", "e2-network", "e2-vpc"],
+        &["e2-cache-queues", "e2-ceph", "e2-windows", "e2-unixbench", "e2-network", "e2-vpc"],
     ),
     ("003", "many-guests.md", &["e3-many-guests"]),
     (

@@ -14,6 +14,7 @@ mod loopdev;
 pub mod lvm;
 mod mdraid;
 mod partition;
+mod readahead;
 mod spdk;
 mod tool;
 pub mod zfs;
@@ -30,6 +31,7 @@ pub use loopdev::Loop;
 pub use lvm::Lvm;
 pub use mdraid::MdRaid;
 pub use partition::Partition;
+pub use readahead::ReadAhead;
 pub use spdk::SpdkBdev;
 pub use tool::ByTool;
 pub use zfs::Zfs;
@@ -44,6 +46,7 @@ pub const ALL: &[&dyn Layer] = &[
     &Loop,
     &Lvm,
     &Bcache,
+    &ReadAhead,
     &Zfs,
     &FileSystem,
     &Partition,

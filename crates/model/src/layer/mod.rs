@@ -26,6 +26,7 @@ pub mod nvmf;
 mod option;
 pub mod partition;
 pub mod rados;
+pub mod readahead;
 pub mod spdk;
 pub mod split;
 pub mod tool;
@@ -48,6 +49,7 @@ pub const ALL: &[LayerHelp] = &[
     mdraid::HELP,
     lvm::HELP,
     bcache::HELP,
+    readahead::HELP,
     zfs::HELP,
     fs::HELP,
     spdk::HELP,
@@ -115,6 +117,8 @@ pub struct LayerHelp {
     pub memory_cache: Option<MemoryCache>,
     /// Name of the layer's read cache, for messages; `None`: it has no read cache of its own.
     pub caches_reads: Option<&'static str>,
+    /// True if the layer changes only what goes through a page cache.
+    pub only_buffered: bool,
     /// I/O that the layer adds to the I/O it is given, for messages; `None` if it only passes I/O
     /// on.
     pub adds_io: Option<&'static str>,
@@ -207,6 +211,7 @@ impl LayerHelp {
         block: None,
         memory_cache: None,
         caches_reads: None,
+        only_buffered: false,
         adds_io: None,
         in_flight: None,
         comparable: &[],

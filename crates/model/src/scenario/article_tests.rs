@@ -31,7 +31,7 @@ fn figures_are_written_as_the_articles_print_them() {
         (1.256_4, "1", &[("digits", "0")], "126 %"),
         (202_450.0, "ns", &[("digits", "2"), ("unit", "us")], "202.45 us"),
         (629_400.0, "1/s", &[("unit", "k"), ("digits", "0"), ("bare", "true")], "629k"),
-        (4_368.3, "1/s", &[("unit", "MWIPS"), ("digits", "1")], "4368.3 MWIPS"),
+        (4_368.3e6, "1/s", &[("unit", "MWIPS"), ("digits", "1")], "4368.3 MWIPS"),
     ] {
         let choice = choice(keys);
         assert_eq!(choice.figure_text(value, &choice.unit_of(base)), printed);

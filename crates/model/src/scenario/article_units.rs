@@ -41,7 +41,7 @@ impl TableUnit {
 
 /// Units of counts per second that are not of I/O in particular.
 const COUNTS: [(&str, f64); 6] =
-    [("IOPS", 1.0), ("kIOPS", 1e3), ("k", 1e3), ("MIOPS", 1e6), ("M", 1e6), ("MWIPS", 1.0)];
+    [("IOPS", 1.0), ("kIOPS", 1e3), ("k", 1e3), ("MIOPS", 1e6), ("M", 1e6), ("MWIPS", 1e6)];
 
 impl ChoiceWord for TableUnit {
     fn parse_word(word: &str) -> Result<TableUnit, Fault> {

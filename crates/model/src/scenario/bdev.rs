@@ -153,7 +153,11 @@ pub(super) fn settle_layer(
         };
         return Err(Fault::hint(format!("aio= does not apply to {what}"), hint));
     }
-    if *face == Face::VhostUser && layer.copies > 1 && super::stacks::split_parts(below).is_none() {
+    let sockets = medium.list_count() as u64;
+    if *face == Face::VhostUser
+        && u64::from(layer.copies) > sockets
+        && super::stacks::split_parts(below).is_none()
+    {
         return Err(Fault::hint(
             format!(
                 "a socket serves one guest, but there are {} of \"{}\"",

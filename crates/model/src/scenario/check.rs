@@ -21,12 +21,11 @@ use super::{
     measure, names, operator, probes, profile, published, remote, slo, states, sweep, table_wires,
     toml,
 };
-use crate::stack::LayerRole;
-use crate::stack::{Medium, Stack};
+use crate::stack::{LayerRole, LayerSpec, Medium, Stack};
 use crate::state::AskedState;
 use iotax_load::{EngineName, Job};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Iodepths at which a bill is measured if no load is named.
@@ -564,6 +563,7 @@ impl ScenarioParts {
         self.note_choices();
         self.note_depth();
         self.note_data(&workloads);
+        self.note_direct(&workloads);
         let labs = place::labs_of(&self.scenario.stacks, &self.names);
         Ok(Scenario {
             labs,
@@ -898,6 +898,25 @@ impl ScenarioParts {
                 first.name, kind.buffer_compress_percentage, kind.dedupe_percentage, other.name
             ));
         }
+    }
+
+    /// Notes layers that only matter to buffered loads, if there are none.
+    fn note_direct(&mut self, workloads: &[Workload]) {
+        let mut jobs = workloads.iter().flat_map(|workload| &workload.jobs);
+        if jobs.any(|job| !job.direct) {
+            return;
+        }
+        let layers = self.scenario.stacks.iter().flat_map(|stack| &stack.layers);
+        let only_buffered =
+            |layer: &&LayerSpec| layer.catalog_entry().is_some_and(|help| help.only_buffered);
+        let names: BTreeSet<&str> =
+            layers.filter(only_buffered).map(|layer| layer.name.as_str()).collect();
+        self.scenario.notes.extend(names.into_iter().map(|name| {
+            format!(
+                "{name} changes only reads through a page cache, and every load is direct; \
+                 hint: direct = false"
+            )
+        }));
     }
 
     /// Notes the effects of a stack's settings on its figures.

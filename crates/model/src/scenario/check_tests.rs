@@ -1,6 +1,5 @@
 //! Tests of complete requests to run and plan.
 
-use super::super::LayerSpec;
 use super::*;
 use crate::layer;
 use crate::scenario::Regime;
@@ -1387,4 +1386,15 @@ fn a_stack_for_fewer_clients_differs_from_one_for_more_in_nothing_else() {
     let loaded: Vec<(u32, u64)> =
         stacks.iter().map(|stack| (stack.clients(), stack.target_count())).collect();
     assert_eq!(loaded, [(1, 4), (2, 4), (2, 4)]);
+}
+
+#[test]
+fn read_ahead_under_direct_loads_alone_is_noted() {
+    let noted = |direct: &str| {
+        let words = vec![("direct".to_owned(), direct.to_owned())];
+        let request = ScenarioRequest { words, ..ScenarioRequest::default() };
+        let scenario = from_stacks(&["/dev/sda | readahead(4MiB)".to_owned()], &request).unwrap();
+        scenario.notes.iter().any(|note| note.starts_with("readahead changes only reads"))
+    };
+    assert_eq!((noted("1"), noted("0")), (true, false));
 }

@@ -70,6 +70,41 @@ fn published_figures_of_ready_scenarios_do_not_contradict_each_other() {
     assert!(shipped.len() >= 4 && shipped.iter().sum::<usize>() >= 105, "{shipped:?}");
 }
 
+/// Counts of iotax's own probes have units of their own, which nobody else has published.
+#[test]
+fn published_counts_are_those_of_the_tools_that_counted_them() {
+    let mut of_tools = 0;
+    for (scenario, published) in ready_with_figures() {
+        for figure in &published.figures {
+            let load = scenario.workloads.iter().find(|load| load.name == figure.workload).unwrap();
+            let Some(probe) = &load.probe else { continue };
+            let is_counted = matches!(figure.metric, Metric::Rate { bytes: false, .. });
+            assert!(probe.is_tool() || !is_counted, "{:?}: {figure:?}", scenario.name);
+            of_tools += usize::from(probe.is_tool());
+        }
+    }
+    assert!(of_tools >= 8, "{of_tools}");
+}
+
+#[test]
+fn the_private_cloud_in_one_run_has_what_its_parts_have() {
+    let whole = shipped("e2-storage.toml");
+    let all = whole.published.unwrap().figures;
+    assert_eq!((whole.stacks.len(), all.len()), (9 + 4, 59 + 48 + 48));
+    for part in ["e2-cache-queues.toml", "e2-windows.toml", "e2-ceph.toml"] {
+        for figure in shipped(part).published.unwrap().figures {
+            let stack = match part {
+                "e2-ceph.toml" => figure.stack.replace("guest", "ceph"),
+                _ => figure.stack.clone(),
+            };
+            let same = all.iter().find(|one| {
+                (&one.workload, one.metric, &one.stack) == (&figure.workload, figure.metric, &stack)
+            });
+            assert_eq!(same.map(|one| &one.printed), Some(&figure.printed), "{figure:?}");
+        }
+    }
+}
+
 fn shipped(name: &str) -> Scenario {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios"));
     from_path(&folder.join(name), &ScenarioRequest::default())
@@ -194,6 +229,22 @@ fn the_guests_of_two_raids_are_as_large_as_on_their_page_and_eight_on_each() {
     ]
     .map(|one| rating.rated_value(one));
     assert_eq!(rated, [Some(2.7e6), Some(0.7e6), Some(14e9), Some(6.75e9)]);
+}
+
+#[test]
+fn the_arrays_of_two_engines_are_alike_and_two_of_each() {
+    let scenario = shipped("e3-xiraid.toml");
+    assert_eq!(options_of(&scenario, "vm", "memory"), [Some("16GiB")].into());
+    assert_eq!(options_of(&scenario, "vm", "hugepages"), [Some("1GiB")].into());
+    assert_eq!(options_of(&scenario, "vm", "cpus"), [Some("auto")].into());
+    assert_eq!(options_of(&scenario, "mdraid", "bitmap"), [Some("internal")].into());
+    for engine in ["mdraid", "xiraid-opus"] {
+        assert_eq!(options_of(&scenario, engine, "chunk"), [Some("64KiB")].into());
+        let stacks = scenario.stacks.iter();
+        let stacks = stacks.filter(|stack| stack.layers.iter().any(|layer| layer.name == engine));
+        let arrays: BTreeSet<usize> = stacks.map(|stack| stack.medium.list_count()).collect();
+        assert_eq!(arrays, [1, 2].into(), "{engine}");
+    }
 }
 
 #[test]

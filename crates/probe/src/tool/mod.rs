@@ -17,6 +17,7 @@ mod unixbench;
 mod visit;
 
 pub use served::ServedTool;
+pub use unixbench::with_named_folder;
 
 use crate::{Definition, ProbeError, ProbeSpec, ProbeUnit};
 use std::net::SocketAddr;

@@ -7,7 +7,6 @@ use super::visit::{
 };
 use crate::{Argument, Definition, Probe, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::Direction;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -53,7 +52,10 @@ pub(super) const DEFINITION: Definition = Definition {
     program: None,
     shortest_slice_ns: 2_000_000_000,
     needs_peer: false,
-    prepare: |spec| Ok(Box::new(ready(spec, std::env::var_os(VARIABLE))?) as Box<dyn Probe>),
+    prepare: |spec| {
+        let named = named_folder().or_else(|| spec.folder.clone());
+        Ok(Box::new(ready(spec, named)?) as Box<dyn Probe>)
+    },
 };
 
 const TOOL: Tool = Tool {
@@ -94,18 +96,33 @@ fn program_of(test: &str) -> &str {
     }
 }
 
-fn ready(spec: &ProbeSpec, named: Option<OsString>) -> Result<Visit, ProbeError> {
-    let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
-    let what = "a UnixBench checkout with built programs (no Debian package has it)";
+/// Returns the checkout that the environment names: `UNIXBENCH=/opt/byte-unixbench`.
+fn named_folder() -> Option<PathBuf> {
+    std::env::var_os(VARIABLE).filter(|named| !named.is_empty()).map(PathBuf::from)
+}
+
+/// Returns the probe with the checkout that the environment of this process names, for a place
+/// whose own environment names none. Other probes stay as they are.
+pub fn with_named_folder(spec: &ProbeSpec) -> ProbeSpec {
+    let folder = (spec.name == DEFINITION.name).then(named_folder).flatten();
+    ProbeSpec { folder, ..spec.clone() }
+}
+
+/// What to do in a place without UnixBench.
+const SUPPLY: &str = "no package has UnixBench: clone https://github.com/kdlucas/byte-unixbench in \
+                      that place, run make in its folder UnixBench, and set UNIXBENCH to the clone";
+
+fn ready(spec: &ProbeSpec, named: Option<PathBuf>) -> Result<Visit, ProbeError> {
     let Some(named) = named else {
-        let why = format!("{VARIABLE} is not set in this place; set it to the folder of {what}");
+        let why = format!("{VARIABLE} is not set in this place; hint: {SUPPLY}");
         return Err(ProbeError::Unfit(why));
     };
     let folders = [named.clone(), named.join("UnixBench")];
     let found = folders.iter().find(|folder| folder.join("pgms").is_dir());
     let (true, Some(folder)) = (named.is_absolute(), found) else {
         let why = format!(
-            "{VARIABLE}={} has no folder pgms, or is not an absolute path; set it to the folder of {what}",
+            "{VARIABLE}={} has no folder pgms in this place, or is not an absolute path; hint: \
+             {SUPPLY}",
             named.display()
         );
         return Err(ProbeError::Unfit(why));
@@ -116,10 +133,8 @@ fn ready(spec: &ProbeSpec, named: Option<OsString>) -> Result<Visit, ProbeError>
         .filter(|program| program.starts_with(&programs))
     else {
         let missing = programs.join(program_of(test));
-        let why = format!(
-            "{} is not a program; hint: build UnixBench's programs there",
-            missing.display()
-        );
+        let why =
+            format!("{} is not a program; hint: run make in that UnixBench", missing.display());
         return Err(ProbeError::Unfit(why));
     };
     let mut visit = Visit::new(spec, &TOOL, program)?;
@@ -280,10 +295,10 @@ mod tests {
         let spec = ProbeSpec::parse("unixbench(pipe)").unwrap();
         let why =
             |named: Option<&Path>| ready(&spec, named.map(Into::into)).err().unwrap().to_string();
-        assert!(why(None).contains("UNIXBENCH is not set in this place; set it to the folder"));
+        assert!(why(None).contains("UNIXBENCH is not set in this place; hint: no package has"));
         assert!(why(Some(Path::new("/proc"))).contains("UNIXBENCH=/proc has no folder pgms"));
         let unbuilt = checkout(&[]);
-        assert!(why(Some(unbuilt.path())).contains("pgms/pipe is not a program; hint: build"));
+        assert!(why(Some(unbuilt.path())).contains("pgms/pipe is not a program; hint: run make"));
     }
 
     #[test]

@@ -51,6 +51,7 @@ impl AttachWay for Vfio {
             address: drive.address.clone(),
             driver: drive.driver.clone()?,
             disk: path.clone(),
+            isolation: drive.isolation.clone(),
             queue: Default::default(),
         });
         Some(Beforehand { why: "take the drive for the guest", act, server: disk.server.clone() })

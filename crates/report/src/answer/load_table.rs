@@ -84,10 +84,7 @@ fn rate_columns<'a>(workload: &'a WorkloadFindings) -> Vec<(String, PickRate<'a>
     };
     let quoted: PickRate = Box::new(|row| match row.direction {
         Some(one) => Some(sheet::rate_of(workload, one)),
-        None => Some(match &workload.probe {
-            Some(_) => &row.whole.iops,
-            None => sheet::quoted_rate(workload, row.whole),
-        }),
+        None => Some(sheet::quoted_rate(workload, row.whole)),
     });
     let durable: PickRate = Box::new(|row| match row.direction {
         Some(one) => one.durable_bytes_per_s.as_ref(),

@@ -26,6 +26,7 @@ mod network;
 mod partition;
 mod passthrough;
 mod process;
+mod readahead;
 mod rebuild;
 mod scratch;
 mod spdk;
@@ -56,6 +57,7 @@ pub use lvm::{EXTENT, LvmVolume, MakeLvm, Stripes};
 pub use machine::ChangeMachine;
 pub use network::{MOST_TAPS, MakeBridge, MakeTap, bridge_name, tap_name};
 pub use process::{RemoteAgent, Spawn, with_belows};
+pub use readahead::SetReadAhead;
 pub use rebuild::Rebuild;
 pub use scratch::{BuildInitramfs, BuildSeed};
 pub use tool::{ChangeByTool, MakeByTool, ToolChange};
@@ -148,6 +150,7 @@ operations! {
         Mount,
         MakeLvm,
         MakeBcache,
+        SetReadAhead,
         MakeZpool,
         LimitArc,
         MakePartition,

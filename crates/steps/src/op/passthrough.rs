@@ -17,7 +17,9 @@ use std::time::Duration;
 
 impl Operation for PassThrough {
     fn describe(&self) -> String {
-        format!("bind {} to {} in place of {}", self.address, vfio::DRIVER, self.driver)
+        let (address, driver) = (&self.address, &self.driver);
+        let bound = format!("bind {address} to {} in place of {driver}", vfio::DRIVER);
+        self.isolation.iter().fold(bound, |bound, isolation| format!("{bound}; {isolation}"))
     }
 
     fn commands_by_hand(&self, _: &str) -> Vec<String> {

@@ -112,6 +112,10 @@ impl Model {
         };
         let puts_back = match op {
             Op::PassThrough(drive) => drive.queue.clone(),
+            Op::SetReadAhead(it) => {
+                let was = it.was_kib.map(|kib| ("read_ahead_kb".to_owned(), kib.to_string()));
+                was.into_iter().collect()
+            }
             Op::LimitArc(limit) => [(PARAMETER.to_owned(), limit.was.parameter.to_string())].into(),
             _ => QueueSettings::new(),
         };
@@ -139,6 +143,10 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         }
         Op::MakeLvm(it) => (format!("lvm {}", it.name), known(&it.members)),
         Op::MakeBcache(it) => (format!("bcache {}", it.name), known([&it.slow, &it.fast])),
+        Op::SetReadAhead(it) => {
+            let device = it.device.to_string();
+            (format!("read-ahead {}", device.trim_start_matches('/')), known([&it.device]))
+        }
         // The limit of the cache is put back when no pool uses it.
         Op::MakeZpool(it) => {
             (format!("zpool {}", it.name), with(known(&it.members), Path::new(PARAMETER)))
