@@ -380,7 +380,7 @@ fn over_a_network(change: impl FnOnce(&mut RunData)) -> Option<Efficiency> {
     change(&mut run);
     let found = findings(&run).workloads.remove(0);
     let is_by = |word: &str| found.efficiency.iter().any(|one| one.by.word() == word);
-    let crosses = run.start.scenario.stacks[0].layers[0].far.is_some();
+    let crosses = !run.start.scenario.stacks[0].layers[0].far.is_empty();
     assert_eq!(
         is_by("network"),
         crosses && !is_by("measured link"),
