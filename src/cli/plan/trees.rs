@@ -108,14 +108,29 @@ struct TreeLines<'a> {
 }
 
 impl TreeLines<'_> {
-    fn add(&mut self, node: &TreeNode, depth: usize) {
+    /// Returns the layer; its options only the first time if they are long.
+    fn node_text(&mut self, node: &TreeNode) -> String {
         let is_known = !self.shown.insert(node.text.clone());
-        let text = match node.text.split_once('(') {
+        match node.text.split_once('(') {
             Some((name, rest)) if is_known && rest.chars().count() > LONG => {
                 format!("{name}(as above)")
             }
             _ => node.text.clone(),
-        };
+        }
+    }
+
+    fn add(&mut self, node: &TreeNode, depth: usize) {
+        let (mut node, mut text) = (node, self.node_text(node));
+        // Layers that nothing branches off from share a line, if they fit.
+        while let ([], [above]) = (node.stacks.as_slice(), node.above.as_slice()) {
+            let longer = format!("{text} | {}", above.text);
+            let room = self.view.width.saturating_sub(self.column + 4 + 2 * depth);
+            if longer.chars().count() > room {
+                break;
+            }
+            text = format!("{text} | {}", self.node_text(above));
+            node = above;
+        }
         let names = escape_line(&node.stacks.join(", "));
         // A longer name gets a line of its own.
         let fits = names.chars().count() <= self.column;
@@ -171,5 +186,25 @@ mod tests {
         let text = broken_after_commas("  ", "name(a=1,b=2,c=3)", 14);
         assert_eq!(text, "  name(a=1,\n    b=2,c=3)\n");
         assert_eq!(broken_after_commas("x ", "/srv/a, b.img", 80), "x /srv/a, b.img\n");
+    }
+
+    #[test]
+    fn media_that_count_up_in_one_number_are_a_range() {
+        let same = |text: &str| ranged(text).unwrap_or_else(|| "as it is".to_owned());
+        assert_eq!(same("[nvme0n1,nvme1n1,nvme2n1,nvme3n1] @st"), "[nvme0n1,...,nvme3n1] @st");
+        assert_eq!(
+            same("[vm98:/dev/b,vm99:/dev/b,vm100:/dev/b,vm101:/dev/b]"),
+            "[vm98:/dev/b,...,vm101:/dev/b]"
+        );
+        for other in [
+            "[nvme0n1,nvme1n1,nvme2n1]",
+            "[nvme0n1,nvme0n2,nvme2n1,nvme3n1]",
+            "[nvme0n1,nvme2n1,nvme3n1,nvme4n1]",
+            "[x4294967295,x1,x2,x3]",
+            "each([[a0,a1,a2,a3],[b0,b1,b2,b3]])",
+            "[a,b,c,d]",
+        ] {
+            assert_eq!(same(other), "as it is", "{other}");
+        }
     }
 }
