@@ -145,6 +145,21 @@ until grep -q 'take the disk away' /run/out || ! kill -0 $run; do sleep 1; done
 echo $disk > /sys/bus/pci/drivers/nvme/unbind
 nvme disconnect -n "$nqn" > /dev/null
 wait $run && echo "HOSTS handed $(grep -l '"stack":"handed"' /run/runs/*/index.jsonl | xargs grep -o '"place":"ssh:c2"' | sort -u | wc -l)" || { echo "HOSTS FAILED: person"; tail -n 30 /run/out; }
+# A drive that the person moves, with layers on it: without a terminal the run ends, and goes on when it is there.
+cat > /run/moved.toml <<END
+[stack.moved]
+text = "${by}d2 @ssh:c2 | lvm | fs(ext4)"
+operator = { text = "give c2 the drive", serial = "d2", size = "200MiB" }
+[[workload]]
+rw = "randrw"
+size = "8MiB"
+[measure]
+min_time = "1s"
+budget = "3s"
+END
+$tool --runs /run/runs run /run/moved.toml $consent > /run/out 2>&1; [ $? -eq 3 ] && grep -q 'give c2 the drive' /run/out && echo "HOSTS asked"
+echo $disk > /sys/bus/pci/drivers/nvme/bind; udevadm settle
+$tool --runs /run/runs resume last > /run/out 2>&1 && echo "HOSTS moved $(grep -c 'IOPS' /run/out)" || { echo "HOSTS FAILED: moved"; tail -n 30 /run/out; }
 ls /sys/kernel/config/nvmet/subsystems /sys/kernel/config/nvmet/hosts; vgs --noheadings
 echo "HOSTS end"
 "#;
@@ -159,5 +174,6 @@ fn hosts_over_ssh_share_an_export_and_a_person_connects_another() {
         told.lines().filter_map(|line| line.trim().strip_prefix("HOSTS ")).collect();
     println!("{}", facts.join("\n"));
     assert!(facts[0].contains("ssh:c1") && facts[0].contains("ssh:c2"), "{told}");
-    assert_eq!(facts[1..4], ["connected", "waits", "handed 1"], "{told}");
+    assert_eq!(facts[1..5], ["connected", "waits", "handed 1", "asked"], "{told}");
+    assert!(facts[5].starts_with("moved ") && facts[5] != "moved 0", "{told}");
 }

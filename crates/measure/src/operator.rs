@@ -20,6 +20,7 @@ use iotax_plan::survey::{self, moved_by_operator};
 use iotax_remote::agentless;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Returns the most times that a person may have to move a drive in a run.
@@ -51,7 +52,7 @@ impl Session<'_> {
         before: usize,
         most: usize,
     ) -> Result<bool> {
-        let mut number = before;
+        let (mut number, mut hands) = (before, BTreeSet::new());
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
             let Some(operator) = moved_by_operator(self.scenario, stack) else { continue };
@@ -89,6 +90,9 @@ impl Session<'_> {
                     operator.serial
                 );
                 self.observer.notify(RunEvent::Note { text });
+            }
+            if hands.insert(stack.medium.place()) {
+                self.reach_hand_for(*index)?;
             }
             if stack.medium.place().is_host() && places.is_reached(&Place::Host) {
                 self.record_place(places, &Place::Host)?;

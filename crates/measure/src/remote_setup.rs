@@ -12,6 +12,7 @@ use iotax_host::needs::AskedNeed;
 use iotax_layers::{NamedProgram, needs};
 use iotax_model::stack::in_guest;
 use iotax_plan::layer_needs::{hosts_with_steps, needs_of, programs_of};
+use iotax_plan::prefixes::is_set_up;
 use iotax_plan::set_plan::{LabPlan, SetPlan};
 use iotax_plan::sets::SetLayout;
 use iotax_plan::survey;
@@ -20,6 +21,9 @@ use iotax_steps::step::Step;
 use iotax_units::count_noun;
 use iotax_units::exit::Failed;
 use std::collections::BTreeSet;
+
+/// Number from which hosts are numbered that are reached when a person has given them a drive.
+const MOST_HOSTS: usize = 1 << 20;
 
 fn all_met(lacking: &[String]) -> Result<()> {
     match lacking.is_empty() {
@@ -34,27 +38,58 @@ impl Session<'_> {
         let mut hosts = hosts_with_steps(self.scenario);
         let media = self.ground(layout).media()?;
         hosts.extend(media.into_iter().map(|step| step.place).filter(Place::is_ssh));
-        for (number, place) in hosts.into_iter().enumerate() {
-            let host = place.ssh_host().unwrap_or_default().to_owned();
-            let agent = RemoteAgent { host: host.clone(), for_steps: true };
-            let id = agent.id(self.executor.tag());
-            // Numbers of plans begin at 0; those of the agents for load go down from the end.
-            let id_of_step = StepId::MAX / 2 - number as StepId;
-            let why = format!("reach {host} to set up there");
-            self.perform(&Step {
-                id: id_of_step,
-                place: Place::Host,
-                why,
-                op: Op::RemoteAgent(agent),
-            })?;
-            match places::executor_over_ssh(&place, &id) {
-                Ok(executor) => self.executor.add_place(&place, executor),
-                Err(error) => {
-                    if is_unreachable(&error) {
-                        self.executor.forget_last()?;
-                    }
-                    return Err(with_its_code(error));
+        let hosts = hosts.into_iter().filter(|place| !self.is_only_of_operators(place));
+        for (number, place) in hosts.collect::<Vec<_>>().into_iter().enumerate() {
+            self.reach_hand(&place, number)?;
+        }
+        Ok(())
+    }
+
+    /// Starts the agent for steps on a host that a person has given a drive, for the layers of a
+    /// stack on it, and checks that the host lacks nothing.
+    ///
+    /// # Errors
+    /// As any step; an unmet need: what is lacking there.
+    pub(super) fn reach_hand_for(&mut self, index: usize) -> Result<()> {
+        let stack = &self.scenario.stacks[index];
+        let place = stack.medium.place();
+        if !place.is_ssh() || !stack.layers.iter().any(is_set_up) {
+            return Ok(());
+        }
+        // The numbers of hosts that are reached at the start are lower.
+        self.reach_hand(&place, MOST_HOSTS + index)?;
+        let ids = needs_of(self.scenario).remove(&place).unwrap_or_default();
+        let programs = programs_of(self.scenario).remove(&place).unwrap_or_default();
+        all_met(&self.lacking_in(&place, &ids, &programs)?.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Returns true for a place that only stacks have to which a person brings the drive first.
+    fn is_only_of_operators(&self, place: &Place) -> bool {
+        let on_it = || self.scenario.stacks.iter().filter(|stack| stack.places().contains(place));
+        let is_moved = |stack| survey::moved_by_operator(self.scenario, stack).is_some();
+        on_it().next().is_some() && on_it().all(is_moved)
+    }
+
+    fn reach_hand(&mut self, place: &Place, number: usize) -> Result<()> {
+        let host = place.ssh_host().unwrap_or_default().to_owned();
+        let agent = RemoteAgent { host: host.clone(), for_steps: true };
+        let id = agent.id(self.executor.tag());
+        // Numbers of plans begin at 0; those of the agents for load go down from the end.
+        let id_of_step = StepId::MAX / 2 - number as StepId;
+        let why = format!("reach {host} to set up there");
+        self.perform(&Step {
+            id: id_of_step,
+            place: Place::Host,
+            why,
+            op: Op::RemoteAgent(agent),
+        })?;
+        match places::executor_over_ssh(place, &id) {
+            Ok(executor) => self.executor.add_place(place, executor),
+            Err(error) => {
+                if is_unreachable(&error) {
+                    self.executor.forget_last()?;
                 }
+                return Err(with_its_code(error));
             }
         }
         Ok(())
@@ -90,7 +125,8 @@ impl Session<'_> {
         let mut lacking = Vec::new();
         let mut programs = programs_of(self.scenario);
         for (place, ids) in needs_of(self.scenario) {
-            if !place.is_host() && place != in_guest() {
+            let is_here = place.is_host() || place == in_guest();
+            if !is_here && !self.is_only_of_operators(&place) {
                 let programs = programs.remove(&place).unwrap_or_default();
                 lacking.extend(self.lacking_in(&place, &ids, &programs)?);
             }

@@ -152,8 +152,10 @@ impl OtherWork {
         let first = unwritten_of_set(&plan.targets, region, scenario);
         let first: u64 =
             first.iter().map(UnwrittenStack::total_written).fold(0, u64::saturating_add);
-        let below =
-            plan.steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add);
+        let all = |bytes: fn(&Op) -> u64| {
+            plan.steps.iter().map(|step| bytes(&step.op)).fold(0, u64::saturating_add)
+        };
+        let (filled, below) = (all(Op::bytes_filled), all(Op::bytes_below));
         for step in &plan.steps {
             if let Op::ChangeMachine(change) = &step.op {
                 // One restart with its settings, and one with those from before.
@@ -162,6 +164,7 @@ impl OtherWork {
         }
         self.boots += visits * plan.guests.len() as u64;
         self.first = self.first.saturating_add(first.saturating_mul(written));
+        self.filled = self.filled.saturating_add(filled.saturating_mul(visits));
         self.below = self.below.saturating_add(below.saturating_mul(written));
     }
 

@@ -215,15 +215,15 @@ fn fits(stack: &Stack, operator: &Operator, alone: Option<&str>) -> Result<(), F
     }
     let is_drive = match &stack.medium {
         Medium::Device { .. } => true,
-        Medium::Remote { path, .. } => stack.layers.is_empty() && path.starts_with("/dev"),
+        Medium::Remote { path, .. } => path.starts_with("/dev"),
         _ => false,
     };
     match is_drive {
         true => Ok(()),
         false => Err(Fault::hint(
-            "an operator with a serial moves one drive, and the stack must be that drive alone",
-            "write a device of this host, or ssh:HOST:/dev/NAME without layers; for several disks, \
-             or for disks made of what the stack shows, write disks",
+            "an operator with a serial moves one drive, which must be the stack's only medium",
+            "write a device of this host, or /dev/NAME @ssh:HOST; for several disks, or for disks \
+             made of what the stack shows, write disks",
         )),
     }
 }
