@@ -2,7 +2,7 @@
 //! nr_requests, read_ahead_kb, ...), because a driver that gets a disk back starts with its own.
 //! The settings of a scheduler (iosched/) are not saved.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use iotax_host::block::sys_block;
 use iotax_host::probe::Probe;
 use std::collections::BTreeMap;
@@ -48,16 +48,20 @@ pub fn read_ahead_kib(probe: &Probe, disk: &str) -> Option<u64> {
 /// # Errors
 /// The kernel refuses the value, or keeps another.
 pub fn set_read_ahead(probe: &Probe, disk: &str, kib: u64) -> Result<()> {
-    let file = sys_block(disk).join("queue").join(READ_AHEAD);
+    let (file, was) = (sys_block(disk).join("queue").join(READ_AHEAD), read_ahead_kib(probe, disk));
     fs::write(probe.path_below(&file), kib.to_string())
         .with_context(|| format!("cannot write {kib} to {}", file.display()))?;
     let kept = read_ahead_kib(probe, disk);
-    ensure!(
-        kept == Some(kib),
-        "{} keeps {} KiB, not {kib}; hint: a multiple of 4KiB",
-        file.display(),
-        kept.unwrap_or(0)
-    );
+    if kept != Some(kib) {
+        // What the kernel made of it must not stay.
+        let back = was.map(|was| fs::write(probe.path_below(&file), was.to_string()));
+        bail!(
+            "{} keeps {} KiB, not {kib}{}; hint: a multiple of the kernel's page",
+            file.display(),
+            kept.unwrap_or(0),
+            if matches!(back, Some(Ok(()))) { ", and was restored" } else { "" }
+        );
+    }
     Ok(())
 }
 

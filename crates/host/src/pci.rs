@@ -164,9 +164,11 @@ fn acs_of_config(config: &[u8]) -> &'static str {
     for _ in 0..most {
         let Some(head) = bytes_at(at) else { break };
         if head & 0xffff == ACS {
-            // Capabilities in the low half, control in the high one.
-            let control = bytes_at(at + 4).unwrap_or(0) >> 16;
-            return if control as u16 & ISOLATES == ISOLATES { "on" } else { "off" };
+            // Capabilities in the low half, control in the high one. What a port does not offer, it
+            // need not switch on, as in Linux's pci_acs_flags_enabled.
+            let word = bytes_at(at + 4).unwrap_or(0);
+            let (offered, control) = (word as u16, (word >> 16) as u16);
+            return if !control & ISOLATES & offered == 0 { "on" } else { "off" };
         }
         at = (head >> 20) as usize;
         if at < EXTENDED {

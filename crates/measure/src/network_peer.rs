@@ -74,7 +74,7 @@ fn listening_at(
 ) -> Result<Vec<ProbeSpec>> {
     let peer = &mut places.get(&end.place)?.peer;
     let listening = match peer.listen_for(worker, probe, end.address, end.port, PREPARE_LIMIT) {
-        Err(error) => match end.address.filter(|_| may_translate) {
+        Err(error) => match end.address.filter(|_| may_translate && has_no_such_address(&error)) {
             Some(address) => peer
                 .listen_for(worker, probe, None, end.port, PREPARE_LIMIT)
                 .map(|listening| Listening { addresses: vec![address], ..listening })
@@ -130,4 +130,10 @@ pub(super) fn samples(exchange: &Exchange) -> Vec<SliceSample> {
     let peer = SliceSample::new("net.peer_cpu", "ns", Better::Lower, SampleValue::Value(peer_ns));
     let on_wire = exchange.on_wire().map(|share| one((ON_WIRE, share)));
     counted.into_iter().map(one).chain([peer]).chain(on_wire).collect()
+}
+
+/// Returns true if a place refused to listen because none of its cards has the address.
+fn has_no_such_address(error: &WireError) -> bool {
+    // The agent sends the system's own words for EADDRNOTAVAIL.
+    error.to_string().contains("os error 99")
 }

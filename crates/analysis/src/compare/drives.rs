@@ -19,8 +19,24 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Fewest drives in which one can be an outlier.
 const LEAST: usize = 4;
 
-/// Median absolute deviations that make three standard deviations of a normal distribution.
-const ORDINARY: f64 = 3.0 * 1.4826;
+/// Median absolute deviations (scaled to standard deviations) within which 99 of 100 ordinary drives
+/// lie, by the least number of others: of a normal distribution, by simulation. The deviation of
+/// few drives is a poor estimate, so that three deviations would hold only from forty on.
+const ORDINARY: &[(usize, f64)] = &[
+    (3, 110.0),
+    (4, 15.8),
+    (5, 14.5),
+    (6, 8.2),
+    (7, 7.8),
+    (8, 6.0),
+    (10, 5.0),
+    (14, 4.1),
+    (20, 3.5),
+    (40, 3.0),
+];
+
+/// Standard deviations of a normal distribution in a median absolute deviation.
+const SCALE: f64 = 1.4826;
 
 /// Returns the stacks that differ only in their drive, by their indices; groups of fewer than four
 /// drives are left out.
@@ -148,7 +164,9 @@ fn against_median(
         others.iter().map(|other| (other.iter().sum::<f64>() / other.len() as f64).ln()).collect();
     let middle = median(levels.iter().copied());
     let spread = median(levels.iter().map(|level| (level - middle).abs()));
-    Ok((found, (ORDINARY * spread).exp_m1().max(reading.zone())))
+    let factor = ORDINARY.iter().rfind(|(least, _)| *least <= levels.len());
+    let factor = factor.map_or(f64::INFINITY, |(_, factor)| *factor);
+    Ok((found, (factor * SCALE * spread).exp_m1().max(reading.zone())))
 }
 
 /// Returns the rounds or visits that both have; none if one has rounds and the other visits.

@@ -141,20 +141,25 @@ fn sentences(drives: &[DriveFacts], workloads: &[WorkloadFindings]) -> Vec<Strin
 }
 
 /// Returns the words of an outlier: `4k random reads: 49.3 % +- 0.4 % slower than the median of the
-/// 5 others, of which up to 2 % is ordinary`.
+/// 5 others, where up to 2 % is ordinary`.
 fn outlier_words(subject: &str, one: &DriveFigure) -> Option<String> {
     let outlier = one.outlier?;
     let (value, bounds) = (one.of_median.value()?, one.of_median.bounds()?);
     let (low, high) = (bounds.0 - 1.0, bounds.1 - 1.0);
-    let (size, word) = match outlier {
-        DriveOutlier::Slower => (Digits::size(1.0 - value, (-high, -low), true), "slower"),
-        DriveOutlier::Faster => (Digits::size(value - 1.0, (low, high), false), "faster"),
+    let (size, word, bound) = match outlier {
+        DriveOutlier::Slower => {
+            let bound = 1.0 - 1.0 / (1.0 + one.ordinary);
+            (Digits::size(1.0 - value, (-high, -low), true), "slower", bound)
+        }
+        DriveOutlier::Faster => {
+            (Digits::size(value - 1.0, (low, high), false), "faster", one.ordinary)
+        }
     };
     Some(format!(
-        "{subject}: {} {word} than the median of {} others, where {:.1} % is ordinary",
+        "{subject}: {} {word} than the median of {} others, where up to {:.1} % is ordinary",
         size.to_words(),
         one.others,
-        100.0 * one.ordinary
+        100.0 * bound
     ))
 }
 

@@ -40,6 +40,7 @@ impl Agreement {
         };
         match () {
             () if high < least || low > most => Agreement::Differs,
+            () if low >= least && high <= most => Agreement::Agrees,
             () if least == 0.0 && high > most => {
                 Agreement::unresolved("the measured interval reaches over the printed bound")
             }

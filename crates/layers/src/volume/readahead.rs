@@ -21,7 +21,7 @@ impl Layer for ReadAhead {
 
     fn claim(&self, _: &LayerSpec) -> Claim {
         // The setting is the device's: every other stack on it would have it, too.
-        Claim::Takes
+        Claim::Caches
     }
 
     fn reads_back(&self, op: &Op) -> Option<&'static str> {

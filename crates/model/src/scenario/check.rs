@@ -902,8 +902,11 @@ impl ScenarioParts {
 
     /// Notes layers that only matter to buffered loads, if there are none.
     fn note_direct(&mut self, workloads: &[Workload]) {
-        let mut jobs = workloads.iter().flat_map(|workload| &workload.jobs);
-        if jobs.any(|job| !job.direct) {
+        let jobs = || workloads.iter().flat_map(|workload| &workload.jobs);
+        let is_guest = |layer: &LayerSpec| layer.has_role(LayerRole::Guest);
+        let in_guest = self.scenario.stacks.iter().any(|stack| stack.layers.iter().any(is_guest));
+        // A guest's disk may go through the host's page cache, whatever the load in it does.
+        if in_guest || jobs().next().is_none() || jobs().any(|job| !job.direct) {
             return;
         }
         let layers = self.scenario.stacks.iter().flat_map(|stack| &stack.layers);
