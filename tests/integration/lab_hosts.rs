@@ -148,7 +148,7 @@ wait $run && echo "HOSTS handed $(grep -l '"stack":"handed"' /run/runs/*/index.j
 # A drive that the person moves, with layers on it: without a terminal the run ends, and goes on when it is there.
 cat > /run/moved.toml <<END
 [stack.moved]
-text = "${by}d2 @ssh:c2 | lvm | fs(ext4)"
+text = "${by}d2 @ssh:c2 | lvm"
 operator = { text = "give c2 the drive", serial = "d2", size = "200MiB" }
 [[workload]]
 rw = "randrw"

@@ -46,11 +46,16 @@ impl ClaimCell<'_> {
         let unit = self.against.map_or(claim.metric.base_unit(), |_| "1");
         let emulated = self.reading.emulated_pair(self.against.unwrap_or(self.stack), self.stack);
         let (measured, masked, spoilt) = self.measured();
+        let rounding = [claim.low, claim.high];
+        let is_number = |value: &f64| value.is_finite() && *value >= 0.0;
         let spoilt = match emulated {
             Some(_) => Some("figures of an emulated CPU are not representative".to_owned()),
+            // A record that somebody edited may hold anything.
+            None if !(rounding.iter().all(is_number) && claim.value > 0.0) => {
+                Some("what was printed is no positive number".to_owned())
+            }
             None => spoilt,
         };
-        let rounding = [claim.low, claim.high];
         let agreement = match spoilt {
             Some(reason) => Agreement::Unresolved { reason },
             // A figure per core is held against the claimed one in shares of that.
@@ -109,7 +114,7 @@ impl ClaimCell<'_> {
             false => share,
             true => {
                 let stacks = &self.reading.run.start.scenario.stacks;
-                let [base, ours] = pair.map(|at| f64::from(stacks[at].guests()));
+                let [base, ours] = pair.map(|at| f64::from(stacks[at].guests().max(1)));
                 share.map("1", |ratio| ratio * base / ours)
             }
         };

@@ -22,6 +22,9 @@ const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 /// Interval at which it is checked whether a server listens.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// Least time from one start of a server that serves once to the next.
+const AGAIN_AFTER: Duration = Duration::from_millis(500);
+
 /// Pause before a server that serves one run is started again.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -129,8 +132,13 @@ impl ServerKeeper {
         let is_over = Arc::clone(&ends);
         // The kernel ends what this thread starts when the thread ends.
         let thread = thread::spawn(move || {
+            let mut begun = Instant::now();
             while !is_over.load(Ordering::Relaxed) {
                 thread::sleep(PAUSE);
+                // A server that cannot stay is not started again and again.
+                if begun.elapsed() < AGAIN_AFTER {
+                    continue;
+                }
                 let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
                 let has_ended = !matches!(child.try_wait(), Ok(None));
                 if has_ended && !is_over.load(Ordering::Relaxed) {
@@ -138,6 +146,7 @@ impl ServerKeeper {
                     if let Ok(next) = command.spawn() {
                         *child = next;
                     }
+                    begun = Instant::now();
                 }
             }
         });
