@@ -13,7 +13,7 @@ pub struct TargetSpec {
     /// Path of the file or block device.
     pub path: PathBuf,
     /// First byte that may be touched.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: u64,
     /// Bytes from there that may be touched (a file may carry our marker after them); `None` means
     /// all.
@@ -23,6 +23,10 @@ pub struct TargetSpec {
     /// Delay added to each completion (the delay layer).
     #[serde(default)]
     pub hold: Hold,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Condition that ends a slice.
