@@ -75,7 +75,7 @@ fn clients_of_one_storage_host_are_loaded_together_and_cleaned_from_any_tenth_re
             break;
         }
         rig.expect(0, &["clean"]);
-        assert_eq!(left(&rig), [""; 0], "behind record {record}");
+        assert_eq!(left(&rig), [""; 0], "after record {record}");
     }
 }
 
@@ -132,6 +132,8 @@ size = "8MiB"
 min_time = "1s"
 budget = "3s"
 END
+# The storage host may have the initiator for exports of its own.
+mkdir -p /sys/kernel/config/nvmet/hosts/$theirs
 $tool --runs /run/runs run /run/person.toml $consent --format json > /run/report.json 2> /run/out &
 run=$!
 until grep -q 'esxcli nvme fabrics connect' /run/out || ! kill -0 $run; do sleep 1; done
@@ -145,6 +147,7 @@ until grep -q 'take the disk away' /run/out || ! kill -0 $run; do sleep 1; done
 echo $disk > /sys/bus/pci/drivers/nvme/unbind
 nvme disconnect -n "$nqn" > /dev/null
 wait $run && echo "HOSTS handed $(grep -l '"stack":"handed"' /run/runs/*/index.jsonl | xargs grep -o '"place":"ssh:c2"' | sort -u | wc -l)" || { echo "HOSTS FAILED: person"; tail -n 30 /run/out; }
+rmdir /sys/kernel/config/nvmet/hosts/$theirs || echo "HOSTS FAILED: the entry of another's host is gone"
 # A drive that the person moves, with layers on it: without a terminal the run ends, and goes on when it is there.
 cat > /run/moved.toml <<END
 [stack.moved]

@@ -24,9 +24,9 @@ pub struct ExportNvmf {
     /// NQNs of the hosts that may connect.
     #[serde(alias = "host_nqn", with = "one_or_more")]
     pub host_nqns: Vec<String>,
-    /// True if the hosts are others', whose entries may be there and be used by other exports.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub hosts_of_others: bool,
+    /// NQNs of those whose entries the machine had before, which stay; seen before the change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts_before: Vec<String>,
     /// Number of the port in configfs.
     pub port_id: u16,
     /// Transport: `tcp`, `rdma` or `loop`.
@@ -39,9 +39,14 @@ pub struct ExportNvmf {
     pub inline_data_size: Option<u64>,
 }
 
-/// Iterates over the hosts whose entries are the export's own.
-fn own_hosts(subsystem: &ExportNvmf) -> impl Iterator<Item = &String> {
-    subsystem.host_nqns.iter().filter(|_| !subsystem.hosts_of_others)
+/// Iterates over the NQNs of the hosts whose entries the export makes.
+pub fn own_hosts(subsystem: &ExportNvmf) -> impl Iterator<Item = &String> {
+    subsystem.host_nqns.iter().filter(|nqn| !subsystem.hosts_before.contains(nqn))
+}
+
+/// Returns the hosts of an export whose entries are there.
+pub fn hosts_there(subsystem: &ExportNvmf) -> Vec<String> {
+    subsystem.host_nqns.iter().filter(|nqn| host(nqn).exists()).cloned().collect()
 }
 
 fn root() -> PathBuf {
@@ -88,11 +93,8 @@ pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
     }
     export::make_new(&folder)?;
     write_sysfs(&folder.join("attr_allow_any_host"), "0")?;
+    own_hosts(subsystem).try_for_each(|nqn| export::make_new(&host(nqn)))?;
     for nqn in &subsystem.host_nqns {
-        match subsystem.hosts_of_others {
-            true => _ = export::make_folder(&host(nqn))?,
-            false => export::make_new(&host(nqn))?,
-        }
         export::link(&host(nqn), &folder.join("allowed_hosts").join(nqn))?;
     }
     show(subsystem, &folder.join("namespaces/1"))?;
@@ -169,7 +171,8 @@ fn listen(subsystem: &ExportNvmf, port: &Path) -> Result<()> {
         })
 }
 
-/// Returns true if the subsystem or one of its hosts exists. The port is made after both and removed first.
+/// Returns true if the subsystem or one of its own hosts exists. The port is made after both and
+/// removed first.
 pub fn is_exported(subsystem: &ExportNvmf) -> bool {
     folder(&subsystem.nqn).exists() || own_hosts(subsystem).any(|nqn| host(nqn).exists())
 }
@@ -191,7 +194,7 @@ pub fn settings_of(probe: &Probe, subsystem: &ExportNvmf) -> ThingSettings {
     all
 }
 
-/// Removes the port, the namespace, the subsystem and its hosts, as far as they exist.
+/// Removes the port, the namespace, the subsystem and its own hosts, as far as they exist.
 ///
 /// # Errors
 /// When a part is still in use.
@@ -207,12 +210,7 @@ pub fn unexport(subsystem: &ExportNvmf) -> Result<()> {
     for nqn in &subsystem.host_nqns {
         export::unlink(&folder.join("allowed_hosts").join(nqn))?;
     }
-    let was_there = folder.exists();
     export::remove(&folder)?;
-    if subsystem.hosts_of_others && was_there {
-        // An entry that another export uses is busy, and stays.
-        subsystem.host_nqns.iter().for_each(|nqn| drop(export::remove(&host(nqn))));
-    }
     own_hosts(subsystem).try_for_each(|nqn| export::remove(&host(nqn)))
 }
 
@@ -227,11 +225,35 @@ pub fn unexport_by_hand(subsystem: &ExportNvmf) -> String {
         format!("subsystems/{nqn}"),
     ];
     let folders =
-        folders.into_iter().chain(subsystem.host_nqns.iter().map(|host| format!("hosts/{host}")));
+        folders.into_iter().chain(own_hosts(subsystem).map(|host| format!("hosts/{host}")));
     format!(
         "cd {}; rm {}; rmdir {}",
         shell::path(root()),
         shell::quote_line(links),
         shell::quote_line(folders)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_hosts_that_were_there_before_stay() {
+        let subsystem = ExportNvmf {
+            device: PathRef::Path("/dev/nvme1n1".into()),
+            nqn: "nqn.x:r".into(),
+            host_nqns: vec!["nqn.x:theirs".into(), "nqn.x:new".into()],
+            hosts_before: vec!["nqn.x:theirs".into()],
+            port_id: 10_001,
+            transport: "tcp".into(),
+            at: None,
+            inline_data_size: None,
+        };
+        assert_eq!(own_hosts(&subsystem).collect::<Vec<_>>(), ["nqn.x:new"]);
+        let undo = unexport_by_hand(&subsystem);
+        let (links, folders) = undo.split_once("; rmdir ").unwrap();
+        assert!(links.contains("allowed_hosts/nqn.x:theirs"), "{undo}");
+        assert!(folders.contains("hosts/nqn.x:new") && !folders.contains("theirs"), "{undo}");
+    }
 }

@@ -56,8 +56,8 @@ pub struct PciDrive {
     pub bytes: Option<u64>,
     /// Other disks of the same function: namespaces of the drive, or disks of the controller.
     pub siblings: Vec<String>,
-    /// The drive's IOMMU group, what else is in it, and whether the ports above isolate it (ACS), in
-    /// words; `None` if there is no IOMMU, or it is off.
+    /// The drive's IOMMU group, what else is in it, and whether the ports above isolate it (ACS),
+    /// in words; `None` if there is no IOMMU, or it is off.
     pub isolation: Option<String>,
     /// Reasons why the group cannot be given away, one clause each.
     pub obstacles: Vec<String>,

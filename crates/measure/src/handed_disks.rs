@@ -10,7 +10,7 @@ use super::session::Session;
 use anyhow::{Context, Result};
 use iotax_host::guard::inspect::identity_of;
 use iotax_layers::fabric::{ConnectionByHand, connection_by_hand};
-use iotax_model::scenario::{Operator, Scenario};
+use iotax_model::scenario::Operator;
 use iotax_model::stack::{HandedDisk, Stack};
 use iotax_plan::set_plan::SetPlan;
 use iotax_plan::sets::StackSet;
@@ -35,6 +35,7 @@ enum AwaitedDisks {
 
 impl<'a> Session<'a> {
     /// Waits until the disks that a person makes of the stacks of a set are there; `false`: Ctrl-C.
+    /// Messages call it `step`.
     ///
     /// # Errors
     /// An unmet need: nobody makes them. The guard refuses a disk, or it is too small.
@@ -42,10 +43,12 @@ impl<'a> Session<'a> {
         &mut self,
         places: &mut Places,
         set: &StackSet,
+        step: &str,
         up: &SetPlan,
     ) -> Result<bool> {
-        let connections = connections_of(self.scenario, set, up);
-        let are_there = self.wait_for_disks(places, set, &connections, AwaitedDisks::There)?;
+        let connections = self.connections_of(set, up);
+        let are_there =
+            self.wait_for_disks(places, set, step, &connections, AwaitedDisks::There)?;
         if are_there {
             self.undo_by_hand = self
                 .made_by_hand(set)
@@ -63,10 +66,11 @@ impl<'a> Session<'a> {
         &mut self,
         places: &mut Places,
         set: &StackSet,
+        step: &str,
         up: Option<&SetPlan>,
     ) -> Result<bool> {
-        let connections = up.map_or_else(Vec::new, |up| connections_of(self.scenario, set, up));
-        let are_gone = self.wait_for_disks(places, set, &connections, AwaitedDisks::Gone)?;
+        let connections = up.map_or_else(Vec::new, |up| self.connections_of(set, up));
+        let are_gone = self.wait_for_disks(places, set, step, &connections, AwaitedDisks::Gone)?;
         if are_gone {
             self.undo_by_hand = None;
         }
@@ -102,21 +106,31 @@ impl<'a> Session<'a> {
         Some((index, stack, operator))
     }
 
+    /// Returns the connections that a person makes to the exports of a set, with their commands.
+    fn connections_of(&self, set: &StackSet, up: &SetPlan) -> Vec<ConnectionByHand> {
+        let operator = self.made_by_hand(set).map(|(_, _, operator)| operator);
+        let operator = operator.filter(|operator| !operator.initiators.is_empty());
+        let Some(operator) = operator else { return Vec::new() };
+        let of_step = |op| connection_by_hand(op, operator.adapter.as_deref());
+        up.steps.iter().filter_map(|step| of_step(&step.op)).collect()
+    }
+
     fn wait_for_disks(
         &mut self,
         places: &mut Places,
         set: &StackSet,
+        step: &str,
         connections: &[ConnectionByHand],
         awaited: AwaitedDisks,
     ) -> Result<bool> {
         let Some((index, stack, operator)) = self.made_by_hand(set) else { return Ok(true) };
         let request = request_text(operator, connections, awaited);
-        let (begun, mut told) = (Instant::now(), false);
+        let (begun, mut asked) = (Instant::now(), false);
         while let Some(lacking) = self.disks_lacking(places, index, operator, awaited)? {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
-            let begin = if told { "not done yet" } else { "manual step" };
+            let begin = if asked { "not done yet" } else { step };
             let text = format!("{begin}: {request}\n({}: {lacking})", stack.name);
             match self.observer.ask_operator(&text, self.stop) {
                 OperatorAnswer::Done => {}
@@ -125,13 +139,13 @@ impl<'a> Session<'a> {
                     return Err(Failed::need(text).into());
                 }
                 OperatorAnswer::Nobody => {
-                    if !told {
+                    if !asked {
                         self.observer.notify(RunEvent::Note { text });
                     }
                     std::thread::sleep(LOOK_EVERY);
                 }
             }
-            told = true;
+            asked = true;
         }
         Ok(true)
     }
@@ -215,16 +229,6 @@ fn disk_left(disk: &HandedDisk) -> Option<String> {
         None => not_here(&disk.path, Some(&identity_of(&disk.path).ok()?), &disk.serial).is_none(),
     };
     is_there.then(|| format!("{disk} is still there"))
-}
-
-/// Returns the connections that a person makes to the exports of a set, with their commands.
-fn connections_of(scenario: &Scenario, set: &StackSet, up: &SetPlan) -> Vec<ConnectionByHand> {
-    let stacks = set.stacks.iter().map(|index| &scenario.stacks[*index]);
-    let operator = stacks.filter_map(|stack| scenario.operator_of(stack)).next();
-    let operator = operator.filter(|operator| !operator.initiators.is_empty());
-    let Some(operator) = operator else { return Vec::new() };
-    let of_step = |op| connection_by_hand(op, operator.adapter.as_deref());
-    up.steps.iter().filter_map(|step| of_step(&step.op)).collect()
 }
 
 /// Returns what is asked of a person: the scenario's text, and the targets with the commands that

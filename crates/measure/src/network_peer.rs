@@ -63,8 +63,8 @@ fn reached_at(
 }
 
 /// `may_translate`: an address that the place does not have may be translated on the way, as a
-/// cloud's public one is. Then it listens at all addresses. A tool does not, since it does not check
-/// who connects.
+/// cloud's public one is. Then it listens at all addresses. A tool does not, since it does not
+/// check who connects.
 fn listening_at(
     places: &mut Places,
     worker: u32,

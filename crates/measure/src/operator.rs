@@ -23,7 +23,7 @@ use iotax_units::show_bytes;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Returns the most times that a person may have to move a drive in a run.
+/// Returns the most times that a person may have to act in a run.
 pub fn most_steps(scenario: &Scenario, layout: &SetLayout) -> usize {
     let first = layout.sets.iter().filter(|set| set.after.is_none());
     let of_a_round: usize = first.map(|set| steps_of(scenario, set)).sum();
@@ -35,6 +35,11 @@ pub(super) fn steps_of(scenario: &Scenario, set: &StackSet) -> usize {
         .iter()
         .filter(|index| scenario.operator_of(&scenario.stacks[**index]).is_some())
         .count()
+}
+
+/// Names a manual step: `manual step 2 of at most 6`.
+pub(super) fn step_words(number: usize, most: usize) -> String {
+    format!("manual step {number} of at most {most}")
 }
 
 impl Session<'_> {
@@ -57,7 +62,7 @@ impl Session<'_> {
             let stack = &self.scenario.stacks[*index];
             let Some(operator) = moved_by_operator(self.scenario, stack) else { continue };
             number += 1;
-            let step = format!("manual step {number} of at most {most}");
+            let step = step_words(number, most);
             let mut asked = false;
             while let Some(lacking) = self.pending_manual_step(places, *index, operator)? {
                 let begin = if asked { "not done yet" } else { &step };

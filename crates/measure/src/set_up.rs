@@ -68,7 +68,7 @@ impl Session<'_> {
                 self.executor.undo_to(mark)?;
             }
             let kept = self.kept.steps.len();
-            for step in self.ground(layout).restored_media(set, planned.number) {
+            for step in self.ground(layout).restored_media(set, planned.number)? {
                 // What is below a back end that is up is in use.
                 if kept == 0 && !is_whole(&step) {
                     self.perform(&step)?;

@@ -177,13 +177,14 @@ impl Session<'_> {
         if !self.await_operator(places, set, turn.manual_steps, most)? {
             return Ok(VisitOutcome::Interrupted);
         }
-        if !self.await_disks_gone(places, set, None)? {
+        let step = operator::step_words(turn.manual_steps + 1, most);
+        if !self.await_disks_gone(places, set, &step, None)? {
             return Ok(VisitOutcome::Interrupted);
         }
         let mark = self.executor.mark() - self.kept.steps.len();
         let up = self.bring_up(layout, places, planned)?;
         let brought_up = self.executor.mark();
-        if !self.await_disks(places, set, &up)? {
+        if !self.await_disks(places, set, &step, &up)? {
             self.leave_set(places, &up, mark, Vec::new())?;
             return Ok(VisitOutcome::Interrupted);
         }
@@ -215,7 +216,7 @@ impl Session<'_> {
             _ => Vec::new(),
         };
         self.leave_disk_hosts(places, set, brought_up)?;
-        self.await_disks_gone(places, set, Some(&up))?;
+        self.await_disks_gone(places, set, &step, Some(&up))?;
         self.leave_set(places, &up, mark, kept)?;
         self.leave_operators_places(places, set);
         if self.kept.steps.is_empty() {

@@ -2,9 +2,9 @@
 //! run. Then each set of stacks has the steps that bring it up and remove it with every visit. An
 //! identical prefix is one instance. Nothing is performed here.
 
-use super::kept::{LayerEnd, leads_away};
+use super::kept::leads_away;
 use super::prefixes::must_write;
-use super::set_plan::{LabPlan, PlanBounds, PlanGround, SetPlan};
+use super::set_plan::{BackEnd, LabPlan, PlanBounds, PlanGround, SetPlan};
 use super::sets::StackSet;
 use super::unwritten::{UnwrittenStack, unwritten_of_set};
 use super::{passes, transitions, trial_room, write_unit};
@@ -13,7 +13,8 @@ use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::run_tag::RunTag;
 use iotax_facts::place::Place;
 use iotax_host::guard::marker;
-use iotax_layers::guest::lab::{LabDrive, LabNetwork, LabWish};
+use iotax_layers::guest::lab::{LabDrive, LabWish};
+use iotax_layers::guest::network::{GuestNetwork, lab_addresses};
 use iotax_layers::{
     ExistingMachine, ExposedDevice, FirstWrites, PlanContext, guest, layer_of, medium,
     readback_owner,
@@ -36,7 +37,7 @@ use std::path::{Path, PathBuf};
 struct PlannedParts {
     /// What each medium with the layers on it shows, by their text.
     exposed: BTreeMap<String, ExposedDevice>,
-    layer_ends: Vec<LayerEnd>,
+    back_end: Option<BackEnd>,
 }
 
 /// Up to which layer a stack is planned.
@@ -54,7 +55,7 @@ impl PlanGround<'_> {
     /// # Errors
     /// When a list of media has a list in it.
     pub fn media(&self) -> Result<Vec<Step>> {
-        let mut context = self.context();
+        let mut context = self.context()?;
         let mut seen = HashSet::new();
         for (index, stack) in self.scenario.stacks.iter().enumerate() {
             let all = stack.medium.members().iter().zip(&self.found[index]);
@@ -78,11 +79,13 @@ impl PlanGround<'_> {
     /// # Errors
     /// Bad input: QEMU would not accept a lab. An unmet need: there is no image of a lab.
     pub fn labs(&self) -> Result<LabPlan> {
-        let mut context = self.context();
+        let mut context = self.context()?;
         let mut plan = LabPlan::default();
+        // The labs make the network in which everything else has them.
+        let addresses = std::mem::take(&mut context.lab_addresses);
         let mut network = match &self.guest_parts {
-            Some(parts) if !networked_labs(self.scenario).is_empty() => {
-                Some(LabNetwork::plan_network(parts, &mut context)?)
+            Some(parts) if !addresses.is_empty() => {
+                Some(GuestNetwork::plan_network(&parts.routes, "the labs", &mut context)?)
             }
             _ => None,
         };
@@ -91,7 +94,7 @@ impl PlanGround<'_> {
                 .guest_parts
                 .as_ref()
                 .with_context(|| format!("@{place}: no parts for a lab"))?;
-            let network = network.as_mut().filter(|_| context.lab_addresses.contains_key(place));
+            let network = network.as_mut().filter(|_| addresses.contains_key(place));
             let wish = lab_wish(place, spec, parts, &self.tag)?;
             plan.guests.push(guest::lab::plan_lab(&mut context, parts, &wish, network)?);
         }
@@ -104,13 +107,12 @@ impl PlanGround<'_> {
     /// # Errors
     /// Bad input when a layer cannot be set up on what is below it.
     pub fn plan_set(&self, set: &StackSet, visit: u32) -> Result<SetPlan> {
-        let mut context = self.context();
+        let mut context = self.context()?;
         let mut made = PlannedParts::default();
         for index in &set.stacks {
             self.stack(*index, visit, PlanDepth::Guests, &mut context, &mut made)?;
         }
-        let layer_ends =
-            if self.may_stay_up(set) { std::mem::take(&mut made.layer_ends) } else { Vec::new() };
+        let back_end = made.back_end.take().filter(|_| self.may_stay_up(set));
         let below_guests = context.steps.len();
         guest::finish(&mut context)?;
         let in_guests = context.steps.len();
@@ -132,7 +134,7 @@ impl PlanGround<'_> {
             targets,
             media,
             consents_lacking,
-            layer_ends,
+            back_end,
         })
     }
 
@@ -140,10 +142,13 @@ impl PlanGround<'_> {
     /// run have zeroed or discarded in iotax's own files below the stacks of the set. There are
     /// none for durability trials, nor if the load trims or writes data of a special kind: such
     /// files are filled completely when they are made.
-    pub fn restored_media(&self, set: &StackSet, visit: u32) -> Vec<Step> {
-        let mut context = self.context();
+    ///
+    /// # Errors
+    /// An unmet need: no network is left for labs.
+    pub fn restored_media(&self, set: &StackSet, visit: u32) -> Result<Vec<Step>> {
+        let mut context = self.context()?;
         if self.scenario.durability.is_some() || context.trims || !context.data.is_unique() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let mut seen = HashSet::new();
         for index in &set.stacks {
@@ -161,7 +166,7 @@ impl PlanGround<'_> {
                 }
             }
         }
-        context.steps
+        Ok(context.steps)
     }
 
     /// Returns the changes that the run would make to others' devices without their consent, one
@@ -448,7 +453,7 @@ impl PlanGround<'_> {
             }
             stays_up &= !leads_away(spec);
             if stays_up && upto == PlanDepth::Guests {
-                made.layer_ends.push(LayerEnd {
+                made.back_end = Some(BackEnd {
                     key: key.clone(),
                     steps: context.steps.len(),
                     unwritten: lots.iter().any(|lot| lot.unwritten.is_some()),
@@ -555,7 +560,7 @@ impl PlanGround<'_> {
         machines
     }
 
-    fn context(&self) -> PlanContext {
+    fn context(&self) -> Result<PlanContext> {
         let seed = self.scenario.measure.seed;
         let mut context = PlanContext::new(self.tag.clone(), self.guest_parts.clone(), seed);
         context.data = self.scenario.data();
@@ -563,11 +568,10 @@ impl PlanGround<'_> {
         context.machines = self.machines();
         context.names = self.scenario.guests.keys().map(Place::to_string).collect();
         if let Some(parts) = &self.guest_parts {
-            let labs = networked_labs(self.scenario);
-            context.lab_addresses =
-                guest::lab_addresses(labs.into_iter(), parts, &self.tag.run_id).unwrap_or_default();
+            let labs = networked_labs(self.scenario).into_iter();
+            context.lab_addresses = lab_addresses(labs, &parts.routes, &self.tag.run_id)?;
         }
-        context
+        Ok(context)
     }
 }
 

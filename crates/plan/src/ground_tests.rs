@@ -176,7 +176,7 @@ fn a_layer_that_joins_nothing_stands_on_one() {
             tool: None,
             origin: "here".into(),
         };
-        let error = Loop.plan(&spec, &below, &mut ground.context()).unwrap_err();
+        let error = Loop.plan(&spec, &below, &mut ground.context().unwrap()).unwrap_err();
         assert_eq!(
             error.to_string(),
             "here: loop takes one device, and there are 2 below it; hint: name one medium"
@@ -190,7 +190,8 @@ fn what_was_not_looked_at_is_not_planned() {
     with_ground(&scenario, |ground| {
         let stack = &scenario.stacks[0];
         let known = &ground.found[0][..1];
-        let error = medium::plan_bottom(&stack.medium, known, None, &ground.context()).unwrap_err();
+        let error = medium::plan_bottom(&stack.medium, known, None, &ground.context().unwrap())
+            .unwrap_err();
         assert!(error.to_string().contains("was not looked at as a whole"), "{error}");
     });
 }
@@ -245,8 +246,14 @@ fn guests_with_a_card_are_ports_of_one_bridge() {
     insta::assert_snapshot!(shown.lines().filter(ours).map(brief).collect::<Vec<_>>().join("\n"));
     let taken = vec![("tun0".to_owned(), Subnet::from_address([198, 18, 0, 0].into(), 15))];
     let full = guest::GuestParts { routes: taken, ..guest::GuestParts::made_up() };
-    let refused = with_guests(&scenario, Some(full), |ground| ground.bounds().unwrap_err());
-    assert!(format!("{refused:#}").contains("routes to all of 198.18.0.0/15"), "{refused:#}");
+    let why = |scenario: &Scenario| {
+        with_guests(scenario, Some(full.clone()), |ground| {
+            format!("{:#}", ground.bounds().unwrap_err())
+        })
+    };
+    assert!(why(&scenario).contains("routes to all of 198.18.0.0/15"), "{}", why(&scenario));
+    let lab = self::scenario(&["nvme0 @lab | nvmf @lab>@host"], "randread");
+    assert!(why(&lab).starts_with("@lab: no network is left"), "{}", why(&lab));
 }
 
 #[test]

@@ -7,26 +7,14 @@ use anyhow::Result;
 use iotax_layers::layer_of;
 use iotax_model::stack::{LayerRole, LayerSpec};
 
-/// Where the steps of a layer end, in the plan of a set of one stack.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LayerEnd {
-    /// Text of the medium with the layers up to this one.
-    pub key: String,
-    /// Number of the set's steps up to here.
-    pub steps: usize,
-    /// True if what the layer shows must be written before it is measured.
-    pub unwritten: bool,
-}
-
 impl PlanGround<'_> {
     /// Returns the number of steps that make the back end of both sets, if that is written first;
     /// 0 if nothing stays up for `next`. All layers below the export, or whatever else is made
     /// anew, must be the same in both.
     pub fn kept_steps(&self, up: &SetPlan, next: &SetPlan) -> usize {
-        let top = up.layer_ends.last().filter(|top| top.unwritten);
-        let steps = top.map_or(0, |top| top.steps);
+        let steps = up.back_end.as_ref().filter(|top| top.unwritten).map_or(0, |top| top.steps);
         let is_same =
-            up.layer_ends == next.layer_ends && up.steps.get(..steps) == next.steps.get(..steps);
+            up.back_end == next.back_end && up.steps.get(..steps) == next.steps.get(..steps);
         if is_same { steps } else { 0 }
     }
 

@@ -1,7 +1,6 @@
 //! What planning starts from and what it results in: the steps of a set, and the devices that its
 //! stacks give to the load.
 
-use super::kept::LayerEnd;
 use super::sets::SetLayout;
 use iotax_drivers::path_ref::{PathRef, StepId};
 use iotax_drivers::run_tag::RunTag;
@@ -36,9 +35,19 @@ pub struct SetPlan {
     pub targets: Vec<(usize, ExposedDevice)>,
     pub(super) media: BTreeMap<usize, ExposedDevice>,
     pub(super) consents_lacking: Vec<String>,
-    /// Where the layers of the set's only stack end, from the bottom, as far as they can stay up
-    /// for another set; empty if none can.
-    pub layer_ends: Vec<LayerEnd>,
+    /// The part of the set's only stack that can stay up for another set; `None` if none can.
+    pub back_end: Option<BackEnd>,
+}
+
+/// Layers at the bottom of a stack, up to an export or whatever else each visit makes anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackEnd {
+    /// Text of the medium with these layers.
+    pub key: String,
+    /// Number of the set's first steps, which make them.
+    pub steps: usize,
+    /// True if what they show must be written before it is measured.
+    pub unwritten: bool,
 }
 
 impl SetPlan {

@@ -38,8 +38,8 @@ pub struct ProbeSpec {
     /// `None` means that only their sum is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course_ns: Option<u64>,
-    /// Folder of the tool on the host of the run ([`crate::tool::with_named_folder`]), for a place whose
-    /// own environment names none.
+    /// Folder of the tool on the host of the run ([`crate::tool::with_named_folder`]), for a place
+    /// whose own environment names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
 }

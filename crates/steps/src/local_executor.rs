@@ -14,7 +14,7 @@ use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::{RealSystem, boot_id, host_probe};
 use iotax_drivers::threads::ServingThread;
 use iotax_drivers::zfs::ArcLimit;
-use iotax_drivers::{queue, spdk};
+use iotax_drivers::{nvmet, queue, spdk};
 use iotax_facts::array::ArrayState;
 use iotax_host::guard::inspect::identity_of;
 use iotax_host::needs::AskedNeed;
@@ -43,6 +43,9 @@ impl Observer for RealSystem {
             // A target that does not answer refuses what follows in its own words.
             MachineQuestion::SpdkTransport(export) => {
                 MachineAnswer::SpdkTransport(spdk::nvmf::has_transport(export).ok()?)
+            }
+            MachineQuestion::NvmetHosts(export) => {
+                MachineAnswer::NvmetHosts(nvmet::hosts_there(export))
             }
             // For a manager that cannot be asked, the change itself is refused.
             MachineQuestion::Vm(vm, disk) => {

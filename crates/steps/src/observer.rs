@@ -3,6 +3,7 @@
 
 use iotax_drivers::ceph::Before;
 use iotax_drivers::loops::FileId;
+use iotax_drivers::nvmet::ExportNvmf;
 use iotax_drivers::queue::QueueSettings;
 use iotax_drivers::spdk::nvmf::ExportSpdkNvmf;
 use iotax_drivers::zfs::ArcLimit;
@@ -21,6 +22,8 @@ pub enum MachineQuestion<'a> {
     Arc,
     /// Asks whether an SPDK target has the transport already.
     SpdkTransport(&'a ExportSpdkNvmf),
+    /// Asks which hosts of an export the kernel's NVMe target has entries of already.
+    NvmetHosts(&'a ExportNvmf),
     /// Asks for the settings of a virtual machine and this disk of it as of its next start, as the
     /// hypervisor's management (libvirt, Proxmox VE or ESXi) reports them.
     Vm(&'a Vm, &'a str),
@@ -40,6 +43,7 @@ pub enum MachineAnswer {
     Queue(QueueSettings),
     Arc(ArcLimit),
     SpdkTransport(bool),
+    NvmetHosts(Vec<String>),
     Vm(String),
     CephImage(Before),
 }

@@ -93,7 +93,7 @@ fn fabrics() -> Vec<Op> {
             device: PathRef::Yield(2),
             nqn: nqn.clone(),
             host_nqns: vec![host_nqn.clone()],
-            hosts_of_others: false,
+            hosts_before: Vec::new(),
             port_id: 10_001,
             transport: "rdma".into(),
             at: Some((address, 4420)),

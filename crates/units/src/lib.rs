@@ -201,7 +201,8 @@ pub fn parse_printed_share(text: &str) -> Result<PrintedValue, String> {
 /// `30% more`, each also with a leading `~`.
 ///
 /// # Errors
-/// Says what is wrong: no number, the value 0, no ratio, a bound with `less` or `more`, or 100 % less.
+/// Says what is wrong: no number, the value 0, no ratio, a bound with `less` or `more`, or 100 %
+/// less.
 pub fn parse_printed_ratio(text: &str) -> Result<PrintedValue, String> {
     let (body, digits, unit) = split_printed(text)?;
     let words: Vec<&str> = unit.split_whitespace().collect();

@@ -14,7 +14,7 @@ use crate::gather::rounds::{IoDirection, RoundTotal, StackSide};
 use crate::gather::subject;
 use crate::gather::subject::Quantity;
 use iotax_model::scenario::Metric;
-use iotax_model::scenario::published::PublishedDirection as PublishedWay;
+use iotax_model::scenario::metric::PublishedDirection as PublishedWay;
 use iotax_stats::family::Family;
 use iotax_stats::ratio::Total;
 use iotax_stats::{Concludes, Refusal, Verdict};

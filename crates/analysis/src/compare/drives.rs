@@ -19,9 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Fewest drives in which one can be an outlier.
 const LEAST: usize = 4;
 
-/// Median absolute deviations (scaled to standard deviations) within which 99 of 100 ordinary drives
-/// lie, by the least number of others: of a normal distribution, by simulation. The deviation of
-/// few drives is a poor estimate, so that three deviations would hold only from forty on.
+/// Median absolute deviations (scaled to standard deviations) within which 99 of 100 ordinary
+/// drives lie, by the least number of others: of a normal distribution, by simulation. The
+/// deviation of few drives is a poor estimate, so that three deviations would hold only from forty
+/// on.
 const ORDINARY: &[(usize, f64)] = &[
     (3, 110.0),
     (4, 15.8),

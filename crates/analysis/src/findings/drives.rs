@@ -32,9 +32,9 @@ pub struct DriveFigure {
     pub of_median: MeasuredFigure,
     /// Number of the other drives: those of the same model, if there are three, otherwise all.
     pub others: usize,
-    /// Relative distance from the median that is still ordinary: as far as 99 of 100 drives lie, by the spread of the
-    /// others (median absolute deviation, scaled to a standard deviation), and at least what the
-    /// run calls no difference.
+    /// Relative distance from the median that is still ordinary: as far as 99 of 100 drives lie, by
+    /// the spread of the others (median absolute deviation, scaled to a standard deviation), and at
+    /// least what the run calls no difference.
     pub ordinary: f64,
     pub outlier: Option<DriveOutlier>,
     #[serde(skip_serializing_if = "Option::is_none")]

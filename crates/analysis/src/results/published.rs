@@ -32,8 +32,8 @@ impl Agreement {
         Agreement::Unresolved { reason: reason.to_string() }
     }
 
-    /// Compares a figure with the range of a printed one, both as multiples of what was printed. The
-    /// result is unresolved for an interval that reaches further than a tenth.
+    /// Compares a figure with the range of a printed one, both as multiples of what was printed.
+    /// The result is unresolved for an interval that reaches further than a tenth.
     pub(super) fn with_figure(measured: &MeasuredFigure, [least, most]: [f64; 2]) -> Agreement {
         let Some((value, (low, high))) = measured.value().zip(measured.bounds()) else {
             return without_interval(measured);

@@ -137,8 +137,8 @@ pub fn published() -> RunData {
     run
 }
 
-/// Returns claims about [`published`]: two that agree, two that do not, and one of a figure that the
-/// run does not have.
+/// Returns claims about [`published`]: two that agree, two that do not, and one of a figure that
+/// the run does not have.
 fn invented_claims(workload: &str) -> Vec<PublishedClaim> {
     let claim =
         |text: &str, metric: &str, against: Option<&str>, printed: &str, range: [f64; 3]| {

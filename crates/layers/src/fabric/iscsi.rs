@@ -90,10 +90,7 @@ fn plan_target(
     let instance = export_name("iscsi", context);
     let name = format!("iotax-{}-{instance}", context.tag.run_id);
     let iqn = qualified("iqn", &instance, context);
-    let named = |number: usize| match number {
-        0 => qualified("iqn", &format!("{instance}-initiator"), context),
-        _ => qualified("iqn", &format!("{instance}-initiator{number}"), context),
-    };
+    let named = |number: usize| qualified("iqn", &format!("{instance}-initiator{number}"), context);
     let initiators: Vec<String> = match context.initiators.as_slice() {
         [] => (0..ends.clients.len()).map(named).collect(),
         theirs => theirs.to_vec(),

@@ -61,8 +61,9 @@ struct FabricWire {
 
 /// Plans an export for each device below, with the steps for the RDMA devices that they need.
 /// Several devices are shared out evenly among the clients; one alone is exported once, and each
-/// client uses an equal part of it. `export` adds the steps of one, and returns those that connect
-/// its clients.
+/// client uses an equal part of it. If a person connects initiators, nothing connects, and what is
+/// returned has no paths: the person says where the disks are. `export` adds the steps of one, and
+/// returns those that connect its clients.
 ///
 /// # Errors
 /// The address or port is invalid, taken, or does not suit the transport or the ends; the ends are
@@ -81,19 +82,21 @@ fn plan_exports(
         spec.name
     );
     let near = below.place.clone();
-    let clients = if spec.far.is_empty() { vec![near.clone()] } else { spec.far.clone() };
-    if !context.initiators.is_empty() {
-        return exported_by_hand(spec, below, wire, context, export);
-    }
-    let addresses = target_addresses(spec, below, &clients, wire.transport, context)?;
-    let share = below.paths.len() / clients.len();
+    let clients = match spec.far.as_slice() {
+        _ if !context.initiators.is_empty() => Vec::new(),
+        [] => vec![near.clone()],
+        far => far.to_vec(),
+    };
+    // Whoever connects by hand may connect to each export from another machine.
+    let taker_count = if clients.is_empty() { below.paths.len() } else { clients.len() };
+    let addresses = target_addresses(spec, below, &clients, taker_count, wire.transport, context)?;
     let mut connected = Vec::new();
     for (number, device) in below.paths.iter().enumerate() {
-        let client = (number / share.max(1)).min(clients.len() - 1);
-        let address = addresses[client % addresses.len()];
+        let taker = number * taker_count / below.paths.len();
+        let address = addresses[taker % addresses.len()];
         let clients = match below.paths.len() {
             1 => clients.clone(),
-            _ => vec![clients[client].clone()],
+            _ => clients.get(taker).cloned().into_iter().collect(),
         };
         let port = |address| port_at(spec, address, wire.first_port, number, &near, context);
         let at = address.map(|address| Ok::<_, Error>((address, port(address)?))).transpose()?;
@@ -102,44 +105,6 @@ fn plan_exports(
         connected.extend(ends.clients.into_iter().zip(steps));
     }
     Ok(shared_out(below, connected, context.writable))
-}
-
-/// Plans an export for each device below that a person connects to. Returns a device without
-/// paths: the person says where its disks are.
-///
-/// # Errors
-/// As [`plan_exports`].
-fn exported_by_hand(
-    spec: &LayerSpec,
-    below: &ExposedDevice,
-    wire: FabricWire,
-    context: &mut PlanContext,
-    mut export: impl FnMut(&FabricEnds, &mut PlanContext) -> Result<Vec<StepId>>,
-) -> Result<ExposedDevice> {
-    let near = below.place.clone();
-    let word = spec.option("address").with_context(|| {
-        format!(
-            "{}: initiators connect by an address; hint: {}(address=IP)",
-            spec.origin, spec.name
-        )
-    })?;
-    ensure!(
-        !word.contains(','),
-        "{}: an export that a person connects has one address; hint: address={}",
-        spec.origin,
-        word.split(',').next().unwrap_or_default()
-    );
-    let elsewhere = Place::Guest("initiator".into());
-    let address = named_address(spec, word, &near, Some(&elsewhere), wire.transport)?;
-    if wire.transport == FabricTransport::Rdma {
-        rdma(RdmaOn::At(address), &near, context);
-    }
-    for (number, device) in below.paths.iter().enumerate() {
-        let port = port_at(spec, address, wire.first_port, number, &near, context)?;
-        let (device, clients, at) = (device.clone(), Vec::new(), Some((address, port)));
-        export(&FabricEnds { device, near: near.clone(), clients, at }, context)?;
-    }
-    Ok(ExposedDevice { paths: Vec::new(), ..below.clone() })
 }
 
 /// Returns what a person needs to connect an initiator to an export: where the target is and, for
@@ -193,7 +158,7 @@ fn shared_out(
     writable: bool,
 ) -> ExposedDevice {
     let is_shared = below.paths.len() < connected.len();
-    let first = connected.first().map_or(Place::Host, |(place, _)| place.clone());
+    let first = connected.first().map_or(&below.place, |(place, _)| place).clone();
     let (here, elsewhere): (Vec<_>, Vec<_>) =
         connected.into_iter().partition(|(place, _)| *place == first);
     let clients = if is_shared { elsewhere.len() as u64 + 1 } else { 1 };
@@ -211,11 +176,11 @@ fn shared_out(
     }
 }
 
-fn refuse_inside(spec: &LayerSpec, near: &Place, clients: &[Place]) -> Result<()> {
+fn refuse_inside(spec: &LayerSpec, near: &Place, far: Option<&str>) -> Result<()> {
     let transport = spec.option("transport").unwrap_or_default();
-    if let Some(far) = clients.iter().find(|client| *client != near) {
+    if let Some(far) = far {
         bail!(
-            "{}: {}(transport={transport}) does not leave the machine, and it leads from @{near} to @{far}; hint: transport=tcp",
+            "{}: {}(transport={transport}) does not leave the machine, and it leads from @{near} to {far}; hint: transport=tcp",
             spec.origin,
             spec.name
         );
@@ -232,15 +197,17 @@ fn refuse_inside(spec: &LayerSpec, near: &Place, clients: &[Place]) -> Result<()
     }
 }
 
-/// Returns the addresses where the targets listen, of which the clients have the next one in turn.
+/// Returns the addresses where the targets listen, of which the takers have the next one in turn:
+/// the clients, or each export if a person connects.
 ///
 /// # Errors
-/// As [`target_address`]; several addresses for one device, or for clients that do not share them
+/// As [`target_address`]; several addresses for one device, or for takers that do not share them
 /// out evenly.
 fn target_addresses(
     spec: &LayerSpec,
     below: &ExposedDevice,
     clients: &[Place],
+    taker_count: usize,
     wire: FabricTransport,
     context: &mut PlanContext,
 ) -> Result<Vec<Option<IpAddr>>> {
@@ -249,13 +216,13 @@ fn target_addresses(
         None => vec![None],
     };
     ensure!(
-        words.len() == 1 || (below.paths.len() > 1 && clients.len() % words.len() == 0),
+        words.len() == 1 || (below.paths.len() > 1 && taker_count % words.len() == 0),
         "{}: {} addresses for {} exported to {}; hint: split(N) below, so that each client has its own exports, \
          and a number of addresses that divides the clients",
         spec.origin,
         words.len(),
         count_noun(below.paths.len() as u64, "device", "devices"),
-        count_noun(clients.len() as u64, "client", "clients")
+        count_noun(taker_count as u64, "client", "clients")
     );
     let mut addresses = Vec::new();
     for (at, word) in words.iter().enumerate() {
@@ -267,7 +234,7 @@ fn target_addresses(
 
 /// Returns the address where the targets listen, and adds the steps that provide RDMA at all ends.
 /// `None`: the transport does not leave the machine. A lab with a network listens at its own
-/// address unless the stack names one.
+/// address unless the stack names one. Without clients, a person connects initiators.
 fn target_address(
     spec: &LayerSpec,
     word: Option<&str>,
@@ -276,18 +243,22 @@ fn target_address(
     wire: FabricTransport,
     context: &mut PlanContext,
 ) -> Result<Option<IpAddr>> {
+    let far = match clients {
+        [] => Some("the initiators".to_owned()),
+        _ => clients.iter().find(|client| *client != near).map(|far| format!("@{far}")),
+    };
+    let far = far.as_deref();
     if wire == FabricTransport::Inside {
-        refuse_inside(spec, near, clients)?;
+        refuse_inside(spec, near, far)?;
         return Ok(None);
     }
-    let far = clients.iter().find(|client| *client != near);
     let known = far.and_then(|_| context.lab_addresses.get(near)).copied();
     let address = match (word, known, far) {
         (Some(word), _, far) => named_address(spec, word, near, far, wire)?,
         (None, Some(address), _) => IpAddr::V4(address),
         (None, None, Some(far)) => bail!(
-            "{}: {} leads from @{near} to @{far}, and at which address of @{near} is not said; \
-             hint: {}(address=IP), by which @{far} reaches @{near}",
+            "{}: {} leads from @{near} to {far}, and no address of @{near} is named; \
+             hint: {}(address=IP), where @{near} is reached from there",
             spec.origin,
             spec.name,
             spec.name
@@ -312,7 +283,7 @@ fn named_address(
     spec: &LayerSpec,
     word: &str,
     near: &Place,
-    far: Option<&Place>,
+    far: Option<&str>,
     wire: FabricTransport,
 ) -> Result<IpAddr> {
     let address: IpAddr = word
@@ -322,7 +293,7 @@ fn named_address(
     if let Some(far) = far {
         ensure!(
             !address.is_loopback(),
-            "{}: {address} does not leave @{near}, and @{far} is to reach it; hint: an address of a network card of @{near}",
+            "{}: {address} does not leave @{near}, and {far} must reach it; hint: an address of a network card of @{near}",
             spec.origin
         );
     }

@@ -88,10 +88,8 @@ impl Layer for Nvmf {
             "{}: nvmf needs a block device below it; hint: put loop between",
             spec.origin
         );
-        let (transport, options) = (wire(spec), options(spec)?);
-        below.paths.iter().try_for_each(|device| check_target(spec, device, transport))?;
-        inline_data_size(spec, transport)?;
-        let wire = FabricWire { transport, first_port: PORT };
+        let (wire, options) =
+            (FabricWire { transport: wire(spec), first_port: PORT }, options(spec)?);
         plan_exports(spec, below, wire, context, |ends, context| {
             plan_subsystem(spec, ends, &options, context)
         })
@@ -106,13 +104,11 @@ fn plan_subsystem(
     options: &[String],
     context: &mut PlanContext,
 ) -> Result<Vec<StepId>> {
+    check_target(spec, &ends.device, wire(spec))?;
     check_initiators(spec, context, &["nqn."])?;
     let name = export_name("nvmf", context);
     let nqn = qualified("nqn", &name, context);
-    let host_id = |number: usize| match number {
-        0 => uuid(context, &name),
-        _ => uuid(context, &format!("{name} {number}")),
-    };
+    let host_id = |number: usize| uuid(context, &format!("{name} {number}"));
     let host_ids: Vec<String> = (0..ends.clients.len()).map(host_id).collect();
     let ours = host_ids.iter().map(|id| format!("nqn.2014-08.org.nvmexpress:uuid:{id}"));
     let hosts: Vec<String> = match context.initiators.as_slice() {
@@ -134,7 +130,7 @@ fn plan_subsystem(
             device: ends.device.clone(),
             nqn: nqn.clone(),
             host_nqns: hosts.clone(),
-            hosts_of_others: !context.initiators.is_empty(),
+            hosts_before: Vec::new(),
             port_id: port_id(&nqn),
             transport: transport.clone(),
             at: ends.at,

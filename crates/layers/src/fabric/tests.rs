@@ -124,11 +124,33 @@ fn clients_share_out_the_parts_of_a_device_or_the_device_itself() {
 }
 
 #[test]
+fn a_person_connects_to_each_export_at_an_address_that_leads_there() {
+    let plan = |layers: &str| {
+        let mut context = context(true);
+        context.initiators = vec!["nqn.2014-08.com.vmware:esx1".into()];
+        let stack = format!("/dev/nvme1n1 @ssh:st | {layers} @ssh:st");
+        let exposed = planned(&scenario(&stack).stacks[0], &mut context);
+        exposed.map(|exposed| show(&context.steps, &exposed))
+    };
+    insta::assert_snapshot!(plan("split(4) | nvmf(address=\"10.0.0.1,10.0.1.1\")").unwrap());
+    for (layers, why) in [
+        ("nvmf", "leads from @ssh:st to the initiators, and no address of @ssh:st is named"),
+        ("nvmf(loop)", "leads from @ssh:st to the initiators; hint: transport=tcp"),
+        ("nvmf(address=127.0.0.1)", "does not leave @ssh:st, and the initiators must reach it"),
+        ("nvmf(address=\"10.0.0.1,10.0.1.1\")", "2 addresses for 1 device exported to 1 client"),
+        ("iscsi(address=10.0.0.1)", "nqn.2014-08.com.vmware:esx1 is no initiator of iscsi"),
+    ] {
+        let refused = plan(layers).unwrap_err();
+        assert!(refused.contains(why), "{layers}: {refused}");
+    }
+}
+
+#[test]
 fn what_cannot_lead_anywhere_is_refused_with_what_would_do() {
     for (stack, why) in [
         (
             "/dev/nvme1n1 @ssh:storage | nvmf @ssh:storage>@host",
-            "at which address of @ssh:storage is not said; hint: nvmf(address=IP)",
+            "no address of @ssh:storage is named; hint: nvmf(address=IP), where",
         ),
         ("/dev/nvme1n1 @ssh:storage | nvmf(loop) @ssh:storage>@host", "hint: transport=tcp"),
         (

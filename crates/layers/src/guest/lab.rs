@@ -3,7 +3,8 @@
 //! loads and one for steps. Its figures are never headline: the drives are files, and their
 //! controller is emulated.
 
-use super::vm::{CardWish, GuestNetwork, GuestParts, GuestPlan, spawn};
+use super::network::{CardWish, GuestNetwork};
+use super::vm::{GuestParts, GuestPlan, spawn};
 use crate::PlanContext;
 use anyhow::{Context, Result};
 use iotax_drivers::path_ref::{PathRef, StepId};
@@ -55,19 +56,6 @@ pub struct LabWish {
     pub root_image: PathBuf,
 }
 
-/// Network of the labs of a run, by which fabrics lead from one to the other.
-pub struct LabNetwork(GuestNetwork);
-
-impl LabNetwork {
-    /// Plans the network, and adds the step that makes its bridge.
-    ///
-    /// # Errors
-    /// An unmet need: no network is left.
-    pub fn plan_network(parts: &GuestParts, context: &mut PlanContext) -> Result<LabNetwork> {
-        GuestNetwork::plan_for_labs(parts, context).map(LabNetwork)
-    }
-}
-
 /// Card of a lab: served by QEMU, with one pair of queues.
 const PLAIN_CARD: CardWish = CardWish { vhost: false, queues: 1 };
 
@@ -83,10 +71,10 @@ pub fn plan_lab(
     context: &mut PlanContext,
     parts: &GuestParts,
     wish: &LabWish,
-    network: Option<&mut LabNetwork>,
+    network: Option<&mut GuestNetwork>,
 ) -> Result<GuestPlan> {
     let card = network
-        .map(|network| network.0.card(PLAIN_CARD, &wish.place.to_string(), &wish.origin, context));
+        .map(|network| network.card(PLAIN_CARD, &wish.place.to_string(), &wish.origin, context));
     let (tap, card, address) = match card.transpose()? {
         Some((tap, card, address)) => (Some(tap), Some(card), Some(address)),
         None => (None, None, None),

@@ -3,6 +3,7 @@
 //! what is measured.
 
 pub mod lab;
+pub mod network;
 mod outline;
 pub mod room;
 pub mod system_image;
@@ -14,6 +15,6 @@ pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
 
 pub use vm::{
     FINDINGS, GuestDraft, GuestParts, GuestPlan, NETWORK_NEEDS, VirtualMachine, below_placeholder,
-    draft_named_guest, finish, gives_drive_to_stranger, is_dead_kvm, lab_addresses,
-    put_on_processors, reach, requested,
+    draft_named_guest, finish, gives_drive_to_stranger, is_dead_kvm, put_on_processors, reach,
+    requested,
 };

@@ -3,7 +3,7 @@
 
 pub use super::article_units::{CellDigits, TableUnit};
 use super::error::Fault;
-use super::published::Metric;
+use super::metric::Metric;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -641,7 +641,8 @@ impl Stack {
         })
     }
 
-    /// Returns the number of targets that the load has at the same time, over all guests or clients.
+    /// Returns the number of targets that the load has at the same time, over all guests or
+    /// clients.
     pub fn target_count(&self) -> u64 {
         u64::from(self.guests() * self.far_clients()) * self.loaded_at_once().unwrap_or(1) as u64
     }

@@ -6,7 +6,7 @@
 use super::Workload;
 use super::article::{ArticleTable, TableHead, TableMetric};
 use super::error::{Fault, InputError, Located};
-use super::published::{Metric, PublishedDirection};
+use super::metric::{Metric, PublishedDirection};
 use super::table_wires::{ONLY_TABLE, OutputTable};
 use super::toml::Word;
 use crate::stack::Stack;

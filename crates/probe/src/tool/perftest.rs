@@ -120,8 +120,8 @@ fn read_perftest(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading,
         return Err(format!("no transfer ended within {seconds} s; hint: take a longer --slice"));
     }
     let seconds = moved as f64 * 8.0 / (parse_positive(average, row)? * 1e9);
-    // perftest leaves out a quarter of the run, in whole seconds, at each end. Another time is another
-    // rule of computing the rate.
+    // perftest leaves out a quarter of the run, in whole seconds, at each end. Another time is
+    // another rule of computing the rate.
     let asked_s = asked.seconds() as f64;
     let counted_s = (asked.seconds() - 2 * (asked.seconds() / 4)) as f64;
     if !(counted_s / 2.0..=asked_s * 2.0).contains(&seconds) {

@@ -365,6 +365,7 @@ impl Observer for SimulatedSystem {
                 MachineAnswer::Arc(ArcLimit { parameter: parameter.unwrap_or(0), limit: 0 })
             }
             MachineQuestion::SpdkTransport(_) => MachineAnswer::SpdkTransport(false),
+            MachineQuestion::NvmetHosts(_) => MachineAnswer::NvmetHosts(Vec::new()),
             MachineQuestion::Vm(vm, _) => MachineAnswer::Vm(format!("{vm} as it was")),
             MachineQuestion::CephImage { .. } => {
                 MachineAnswer::CephImage(Before { fsid: "0a1b2c".into(), mapped: Vec::new() })

@@ -4,14 +4,10 @@
 //! each.
 
 mod image;
-mod network;
 mod options;
 mod parts;
 mod seats;
 
-pub(super) use network::GuestNetwork;
-pub use network::lab_addresses;
-pub(super) use options::CardWish;
 pub use options::{NETWORK_NEEDS, gives_drive_to_stranger};
 pub use parts::{FINDINGS, GuestParts, is_dead_kvm, requested};
 pub(super) use seats::spawn;

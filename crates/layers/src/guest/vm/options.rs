@@ -2,6 +2,7 @@
 //! the installed QEMU is too old for, with the option and the version that has it.
 
 use super::parts::GuestParts;
+use crate::guest::network::CardWish;
 use crate::guest::system_image::{self, SystemImage};
 use crate::{ExposedDevice, flag, required_number, required_word};
 use anyhow::{Context, Result, anyhow};
@@ -39,14 +40,6 @@ pub struct GuestWish {
     pub root: Option<PathBuf>,
     pub card: Option<CardWish>,
     pub name: Option<String>,
-}
-
-/// A network card on a tap device of this host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CardWish {
-    /// True if this host's kernel serves the card (vhost).
-    pub vhost: bool,
-    pub queues: u16,
 }
 
 /// Returns the guest that a stack asks for. `own` is the stack's index if it wants a guest of its

@@ -2,11 +2,11 @@
 //! many variants cost one boot. When all disks have their seats, the steps are added: first those
 //! that serve disks outside QEMU, then the initramfs, then QEMU itself.
 
-use super::network::GuestNetwork;
 use super::options::{self, GuestWish};
 use super::parts::GuestParts;
 use crate::PlanContext;
 use crate::guest::lab;
+use crate::guest::network::GuestNetwork;
 use anyhow::{Context, Result, anyhow};
 use iotax_drivers::path_ref::{PathRef, StepId};
 use iotax_drivers::process::{ProcessId, started_process};
@@ -222,7 +222,9 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
     let crowd = drafts.len().div_ceil(processors.max(1)) as u32;
     let carded = drafts.iter().find(|draft| draft.wish.card.is_some());
     let mut network = match carded {
-        Some(draft) => Some(GuestNetwork::plan_network(&draft.parts, &draft.origin, context)?),
+        Some(draft) => {
+            Some(GuestNetwork::plan_network(&draft.parts.routes, &draft.origin, context)?)
+        }
         None => None,
     };
     for draft in drafts {

@@ -1,6 +1,7 @@
 //! Exports a device by NVMe over fabrics with a subsystem of the kernel's target, and connects to
 //! it. Both are known by the subsystem's NQN, which carries the run's id.
 
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
 use anyhow::Result;
@@ -38,8 +39,16 @@ impl Operation for ExportNvmf {
         vec![&mut self.device]
     }
 
+    fn observe(&mut self, machine: &dyn Observer) {
+        if let Some(MachineAnswer::NvmetHosts(there)) =
+            machine.ask_machine(MachineQuestion::NvmetHosts(self))
+        {
+            self.hosts_before = there;
+        }
+    }
+
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
-        let hosts = self.host_nqns.iter().map(|host| Own::Part(host));
+        let hosts = nvmet::own_hosts(self).map(|host| Own::Part(host));
         std::iter::once(Own::Named(&self.nqn)).chain(hosts).collect()
     }
 

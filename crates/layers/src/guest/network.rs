@@ -1,7 +1,5 @@
 //! The network of a run's guests and labs: a bridge of this host with a tap device for each card.
 
-use super::options::CardWish;
-use super::parts::GuestParts;
 use crate::PlanContext;
 use anyhow::Result;
 use iotax_drivers::path_ref::StepId;
@@ -14,6 +12,14 @@ use iotax_wire::message::CardAddress;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+/// A network card on a tap device of this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CardWish {
+    /// True if this host's kernel serves the card (vhost).
+    pub vhost: bool,
+    pub queues: u16,
+}
+
 /// Network that guests and labs share, with the number of cards that have an address in it.
 pub struct GuestNetwork {
     bridge: String,
@@ -22,53 +28,30 @@ pub struct GuestNetwork {
 }
 
 impl GuestNetwork {
-    /// Plans the network, and adds the step that makes its bridge, unless the run's labs have made
-    /// it. `origin` says who wants a card.
+    /// Plans the network, and adds the step that makes its bridge, unless labs of the run have
+    /// addresses in it already. `routes` are this host's, and `origin` says who wants a card.
     ///
     /// # Errors
     /// An unmet need: no network is left.
     pub fn plan_network(
-        parts: &GuestParts,
+        routes: &[(String, Subnet)],
         origin: &str,
         context: &mut PlanContext,
     ) -> Result<GuestNetwork> {
-        let network = GuestNetwork {
-            bridge: bridge_name(&context.tag.run_id),
-            subnet: subnet_of_run(parts, origin, &context.tag.run_id)?,
-            taken: context.lab_addresses.len(),
-        };
-        if network.taken == 0 {
-            network.make_bridge(context);
+        let name = bridge_name(&context.tag.run_id);
+        let subnet = subnet_of_run(routes, origin, &context.tag.run_id)?;
+        let taken = context.lab_addresses.len();
+        if taken == 0 {
+            let (address, prefix) = (subnet.address(1), subnet.prefix());
+            let make = MakeBridge { name: name.clone(), address, prefix };
+            context.add_step("make the network of the guests", Op::MakeBridge(make));
         }
-        Ok(network)
-    }
-
-    /// Plans the network of the labs that have an address in it.
-    ///
-    /// # Errors
-    /// As [`GuestNetwork::plan_network`].
-    pub(crate) fn plan_for_labs(
-        parts: &GuestParts,
-        context: &mut PlanContext,
-    ) -> Result<GuestNetwork> {
-        let subnet = subnet_of_run(parts, "the labs", &context.tag.run_id)?;
-        let network = GuestNetwork { bridge: bridge_name(&context.tag.run_id), subnet, taken: 0 };
-        network.make_bridge(context);
-        Ok(network)
-    }
-
-    fn make_bridge(&self, context: &mut PlanContext) {
-        let make = MakeBridge {
-            name: self.bridge.clone(),
-            address: self.subnet.address(1),
-            prefix: self.subnet.prefix(),
-        };
-        context.add_step("make the network of the guests", Op::MakeBridge(make));
+        Ok(GuestNetwork { bridge: name, subnet, taken })
     }
 
     /// Adds the step that makes the tap device of a guest's card. Returns the step, the card and
     /// the card's address.
-    pub(crate) fn card(
+    pub fn card(
         &mut self,
         wish: CardWish,
         name: &str,
@@ -105,12 +88,12 @@ impl GuestNetwork {
 /// As [`GuestNetwork::plan_network`].
 pub fn lab_addresses<'a>(
     labs: impl Iterator<Item = &'a Place>,
-    parts: &GuestParts,
+    routes: &[(String, Subnet)],
     run_id: &str,
 ) -> Result<BTreeMap<Place, Ipv4Addr>> {
     let mut addresses = BTreeMap::new();
     for (number, place) in labs.enumerate() {
-        let subnet = subnet_of_run(parts, &format!("@{place}"), run_id)?;
+        let subnet = subnet_of_run(routes, &format!("@{place}"), run_id)?;
         addresses.insert(place.clone(), address_of_card(&subnet, number));
     }
     Ok(addresses)
@@ -123,9 +106,9 @@ fn address_of_card(subnet: &Subnet, number: usize) -> Ipv4Addr {
 
 /// Returns the network of a run. The run's id determines it, so that parallel runs have different
 /// ones.
-fn subnet_of_run(parts: &GuestParts, origin: &str, run_id: &str) -> Result<Subnet> {
+fn subnet_of_run(routes: &[(String, Subnet)], origin: &str, run_id: &str) -> Result<Subnet> {
     let from = crc32fast::hash(run_id.as_bytes()) >> 8;
-    Ok(free_subnet(&parts.routes, from).ok_or_else(|| {
+    Ok(free_subnet(routes, from).ok_or_else(|| {
         Failed::need(format!(
             "{origin}: no network is left for guests, because this host has routes to all of 198.18.0.0/15 (ip route shows them); \
              hint: remove one while iotax measures"
