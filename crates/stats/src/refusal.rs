@@ -20,6 +20,13 @@ pub enum Refusal {
         /// Number of pairs at hand.
         have: usize,
     },
+    /// Fewer hosts than pooling or comparing them needs.
+    TooFewHosts {
+        /// Number of hosts at hand.
+        have: usize,
+        /// Number of hosts that are needed.
+        need: usize,
+    },
     /// Imported results of runs that were repeated too rarely for their spread to be known.
     NoSpread {
         /// Number of runs of the baseline.
@@ -128,6 +135,10 @@ impl fmt::Display for Refusal {
                     "{}, an interval needs 4 (or 3 attaches)",
                     count_noun(*have as u64, "paired visit", "paired visits")
                 )
+            }
+            Refusal::TooFewHosts { have, need } => {
+                let hosts = count_noun(*have as u64, "host", "hosts");
+                write!(out, "{hosts}, at least {need} are needed to compare them")
             }
             Refusal::NoSpread { baseline: 1, other: 1 } => {
                 write!(out, "one run each: no spread is known")
@@ -281,6 +292,7 @@ impl Refusal {
         match self {
             Refusal::TooFewRounds { .. } => "too_few_rounds",
             Refusal::TooFewVisits { .. } => "too_few_visits",
+            Refusal::TooFewHosts { .. } => "too_few_hosts",
             Refusal::NoSpread { .. } => "no_spread",
             Refusal::IdleBaseline => "idle_baseline",
             Refusal::IdleStack => "idle_stack",
@@ -307,6 +319,7 @@ impl Refusal {
         match self {
             Refusal::TooFewRounds { .. } => Some("raise --budget"),
             Refusal::TooFewVisits { .. } => Some("raise --visits"),
+            Refusal::TooFewHosts { .. } => Some("measure more hosts"),
             Refusal::NoSpread { .. } => Some("repeat each at least four times, in turns"),
             Refusal::DependentBatches { .. } => {
                 Some("measure longer: raise --min-time, and --budget with it")

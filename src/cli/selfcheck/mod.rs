@@ -10,7 +10,7 @@ use iotax_stats::selfcheck::cell::repeat;
 use iotax_stats::selfcheck::kinds::NoiseSource;
 use iotax_stats::selfcheck::lines::Plan;
 use iotax_stats::selfcheck::report::Findings;
-use iotax_stats::selfcheck::{series, short::fine};
+use iotax_stats::selfcheck::{hosts, series, short::fine};
 use iotax_sys::regular::read_text;
 use iotax_units::exit::{DONE, FINDING, Failed};
 use std::path::{Path, PathBuf};
@@ -128,6 +128,7 @@ fn check(stats: &Stats, local: Vec<NoiseSource>, stop: &AtomicBool) -> Result<Fi
             "interrupted after {done} of {all} simulations: nothing is concluded"
         ))
     })?;
-    let (lines, details) = (plan.lines(&outcomes, stats.reps), plan.details(&outcomes));
+    let (mut lines, details) = (plan.lines(&outcomes, stats.reps), plan.details(&outcomes));
+    lines.extend(hosts::lines(stats.reps, stats.seed));
     Ok(Findings::new(stats.reps, stats.seed, names, lines, details))
 }

@@ -5,6 +5,7 @@
 pub mod cell;
 mod conduct;
 pub mod details;
+pub mod hosts;
 pub mod kinds;
 pub mod lines;
 mod machine;
