@@ -13,6 +13,7 @@ pub mod drives;
 pub mod durability;
 pub mod efficiency;
 mod figure;
+pub mod fleet;
 pub mod history;
 pub mod imported;
 pub mod layers;

@@ -10,7 +10,8 @@
 //! * `compare`: a stack's own figures, its comparisons and their verdicts.
 //! * `bill`: prefix after prefix. `arrays`: states and rebuilds.
 //! * [`results`]: sweeps, service levels, durability, limits, published and imported figures.
-//! * [`against`]: two runs. [`history`]: one stack over many runs.
+//! * [`against`]: two runs. [`history`]: one stack over many runs. [`fleet`]: one scenario on many
+//!   hosts.
 //! * [`findings`](mod@findings): the types of all results; nothing to compute.
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ mod bill;
 mod ceilings;
 mod compare;
 pub mod findings;
+pub mod fleet;
 mod gather;
 pub mod history;
 pub mod results;

@@ -4,12 +4,14 @@
 //!
 //! Three modules hold what several forms share: `slice_row` the figures of the slices, `sql_tables`
 //! the tables of databases, `tracked_figure` what is followed from run to run.
+//! [`fleet`] has the exports of many hosts.
 #![forbid(unsafe_code)]
 
 mod benchmark_json;
 mod benchstat;
 mod ci_summary;
 mod exporter;
+pub mod fleet;
 mod junit;
 mod openmetrics;
 mod parquet;

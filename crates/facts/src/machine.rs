@@ -57,6 +57,8 @@ impl Facts {
 #[serde(default)]
 pub struct Processor {
     pub model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
     pub sockets: Option<u64>,
     /// Physical cores of all packages.
     pub cores: Option<u64>,
@@ -131,6 +133,31 @@ pub struct Device {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cable: Option<Cable>,
     pub numa_node: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<DriveHealth>,
+}
+
+/// Health of a drive as the drive reports it. All of it changes with time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DriveHealth {
+    /// Source of the figures: `smartctl`, `nvme` or `hwmon`.
+    pub source: String,
+    /// Temperature in degrees Celsius.
+    pub temperature: Option<i64>,
+    /// Used part of the rated endurance in percent, which may exceed 100.
+    pub used_percent: Option<u64>,
+    pub spare_percent: Option<u64>,
+    pub media_errors: Option<u64>,
+    pub power_on_hours: Option<u64>,
+}
+
+impl DriveHealth {
+    /// Returns true if the drive reported any figure.
+    pub fn is_known(&self) -> bool {
+        let nothing = DriveHealth { source: self.source.clone(), ..DriveHealth::default() };
+        *self != nothing
+    }
 }
 
 /// PCIe link: its negotiated speed and width, and the maximum speed and width of the device.

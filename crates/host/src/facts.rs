@@ -3,6 +3,7 @@
 //! /sys.
 
 use super::cable;
+use super::drive_health;
 use super::limits;
 use super::net;
 use super::probe::{GuestProbe, Probe};
@@ -12,7 +13,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 pub use iotax_facts::machine::{
-    Cable, Device, Facts, FileSystem, HugePages, Network, PcieLink, Processor, TargetFacts,
+    Cable, Device, DriveHealth, Facts, FileSystem, HugePages, Network, PcieLink, Processor,
+    TargetFacts,
 };
 
 /// Settings of a block device's queue (files in `queue/`) that change figures; sizes in bytes
@@ -82,7 +84,10 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> F
         ),
         clocksource: probe
             .read_trimmed("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        targets: targets.iter().map(|path| target_facts(probe, path)).collect(),
+        targets: drive_health::with_health(
+            probe,
+            targets.iter().map(|path| target_facts(probe, path)).collect(),
+        ),
         networks: net::networks(probe),
         limits: [limits::of_groups(probe, targets), limits::of_interfaces(probe)].concat(),
         tools: versions(probe, programs),
@@ -191,6 +196,7 @@ pub fn cpu(probe: &Probe) -> Processor {
     let counted = |count: usize| (count > 0).then_some(count as u64);
     Processor {
         model: field("model name").map(str::to_owned),
+        microcode: field("microcode").map(str::to_owned),
         sockets: counted(packages.len()),
         cores: counted(cores.len()),
         threads: counted(info.lines().filter(|line| line.starts_with("processor")).count()),
@@ -322,12 +328,12 @@ pub(super) fn devices_below(probe: &Probe, name: &str) -> Vec<String> {
 }
 
 /// Returns the folder of a device in sysfs; /sys/class/block lists partitions too.
-fn device_dir(probe: &Probe, name: &str) -> PathBuf {
+pub(super) fn device_dir(probe: &Probe, name: &str) -> PathBuf {
     let class = Path::new("/sys/class/block").join(name.replace('/', "!"));
     if probe.path_below(&class).exists() { class } else { block::sys_block(name) }
 }
 
-fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
+pub(super) fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
     probe.read_number(dir.join("partition"))?;
     let real = probe.path_below(dir).canonicalize().ok()?;
     Some(real.parent()?.file_name()?.to_str()?.to_owned())
@@ -431,6 +437,7 @@ pub fn device_facts(probe: &Probe, name: &str) -> Device {
         pcie: pcie_link(probe, &disk_dir),
         cable: cable::disk_cable(probe, &disk_dir, &above),
         numa_node: above.iter().find_map(|dir| number_in(dir, "numa_node")),
+        health: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Facts of this machine, what a run lacks on it, and the guard of what may be written.
 //!
-//! [`facts`] gathers what is there, with `block`, `cable`, `net`, `pci`, `mounts`, `caches`,
-//! `limits` and `routes`; [`probe`] is how it is read. [`gauges`] reads CPU time and dirty bytes,
+//! [`facts`] gathers what is there, with `block`, `cable`, `drive_health`, `net`, `pci`, `mounts`,
+//! `caches`, `limits` and `routes`; [`probe`] is how it is read. [`gauges`] reads CPU time and dirty bytes,
 //! [`needs`] checks what may be missing. [`guard`] has the markers of our files, the inspection of
 //! targets, and consent.
 #![forbid(unsafe_code)]
@@ -10,6 +10,7 @@ pub mod block;
 pub mod busy;
 pub mod cable;
 pub mod caches;
+pub mod drive_health;
 pub mod facts;
 pub mod gauges;
 pub mod guard;

@@ -11,8 +11,8 @@ pub(super) const TITLE: &str = "Drive by drive";
 pub(super) const LEGEND: &str = "\
     rates against the median of the other drives (of the same model, if there are three), measured \
     in the same rounds or visits; the intervals hold for all drives and loads at once; slow, fast: \
-    the whole interval lies beyond what the spread of the others makes ordinary (1 of 100 drives), \
-    and beyond the run's limit of no difference";
+    farther from the median than 99 of 100 drives that scatter like the others, and the whole \
+    interval beyond the run's limit of no difference";
 
 /// Returns the heading and the table of a group of drives.
 pub(super) fn group_table(findings: &Findings, group: &DriveGroup) -> (String, TextTable) {

@@ -5,7 +5,8 @@
 //! `html/`) how it looks; `answer/` is the short one of a terminal; `json` and `csv` are for programs.
 //! A file for each kind of section (`verdicts`, `sweep`, `states`, ...) makes its tables and words.
 //! `table` does the layout, `number` the digits, `look` and `ink` signs and colours; `against/`
-//! compares two runs, `article/` writes tables by name, `history/` follows a stack over many.
+//! compares two runs, `article/` writes tables by name, `history/` follows a stack over many runs,
+//! `fleet/` compares many hosts.
 #![forbid(unsafe_code)]
 
 pub mod against;
@@ -18,6 +19,7 @@ mod document;
 mod drives;
 mod durability;
 mod efficiency;
+pub mod fleet;
 mod generator;
 mod grouped;
 mod headline;

@@ -1,6 +1,7 @@
 //! Stacks that differ only in their drive. Each is compared with the median of the others in the
-//! same rounds or visits, so that drift cancels and a second slow drive does not hide the first. A
-//! drive is an outlier if its whole interval lies beyond the spread of the others.
+//! same rounds or visits, so that drift cancels. As with the hosts of a fleet, a drive is an outlier
+//! if it lies farther from the others than their scatter explains, and its whole interval beyond
+//! what the run calls no difference.
 
 use crate::ceilings::efficiency::drive_below;
 use crate::compare::ratio::{EstimatedRatio, level_values};
@@ -11,7 +12,8 @@ use crate::gather::reading::WorkloadView;
 use crate::gather::rounds::RoundId;
 use iotax_model::stack::{LayerSpec, Medium, Stack};
 use iotax_stats::family::Family;
-use iotax_stats::{Refusal, ratio, visits};
+use iotax_stats::outliers::{HostStanding, deviation_standings};
+use iotax_stats::{Refusal, Uncertain, ratio, t_quantile, visits};
 use iotax_store::RunData;
 use iotax_units::median;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,25 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Fewest drives in which one can be an outlier.
 const LEAST: usize = 4;
 
-/// Median absolute deviations (scaled to standard deviations) within which 99 of 100 ordinary
-/// drives lie, by the least number of others: of a normal distribution, by simulation. The
-/// deviation of few drives is a poor estimate, so that three deviations would hold only from forty
-/// on.
-const ORDINARY: &[(usize, f64)] = &[
-    (3, 110.0),
-    (4, 15.8),
-    (5, 14.5),
-    (6, 8.2),
-    (7, 7.8),
-    (8, 6.0),
-    (10, 5.0),
-    (14, 4.1),
-    (20, 3.5),
-    (40, 3.0),
-];
-
-/// Standard deviations of a normal distribution in a median absolute deviation.
-const SCALE: f64 = 1.4826;
+/// Chance with which an ordinary drive lies farther from the others than what is called ordinary.
+const EXTRAORDINARY: f64 = 0.01;
 
 /// Returns the stacks that differ only in their drive, by their indices; groups of fewer than four
 /// drives are left out.
@@ -113,6 +98,18 @@ pub fn drive_figures(reading: &WorkloadView) -> (Vec<DriveFigure>, Vec<Option<Es
     all
 }
 
+/// Returns the relative distance from the others up to which the first of the drives is ordinary,
+/// by the scatter of the others. `levels` are the logarithms of their rates.
+///
+/// # Errors
+/// [`Refusal`] if there are too few drives.
+fn ordinary_distance(levels: &[f64], deviation: Uncertain) -> Result<f64, Refusal> {
+    // Drives that were measured in the same rounds have about the same error.
+    let all = deviation_standings(levels, &vec![deviation; levels.len()])?;
+    let far = |own: &HostStanding| t_quantile(1.0 - EXTRAORDINARY / 2.0, own.freedom) * own.scatter;
+    Ok(all.first().map_or(f64::INFINITY, |own| far(own).exp_m1()))
+}
+
 /// Estimates the rate of a drive over the median of its peers, and the relative distance from that
 /// median that is ordinary among them.
 ///
@@ -161,13 +158,10 @@ fn against_median(
             EstimatedRatio::Rounds(ratio::stratified(&strata)?)
         }
     };
-    let levels: Vec<f64> =
-        others.iter().map(|other| (other.iter().sum::<f64>() / other.len() as f64).ln()).collect();
-    let middle = median(levels.iter().copied());
-    let spread = median(levels.iter().map(|level| (level - middle).abs()));
-    let factor = ORDINARY.iter().rfind(|(least, _)| *least <= levels.len());
-    let factor = factor.map_or(f64::INFINITY, |(_, factor)| *factor);
-    Ok((found, (factor * SCALE * spread).exp_m1().max(reading.zone())))
+    let level = |rates: &Vec<f64>| (rates.iter().sum::<f64>() / rates.len() as f64).ln();
+    let levels: Vec<f64> = std::iter::once(&own).chain(&others).map(level).collect();
+    let ordinary = ordinary_distance(&levels, found.log())?;
+    Ok((found, ordinary.max(reading.zone())))
 }
 
 /// Returns the rounds or visits that both have; none if one has rounds and the other visits.
@@ -191,16 +185,19 @@ pub fn settle_drives(
     workloads: &mut [WorkloadFindings],
     estimates: &[Option<EstimatedRatio>],
     family: Family,
+    zone: f64,
 ) {
     let figures = workloads.iter_mut().flat_map(|workload| &mut workload.drives);
     for (figure, found) in figures.zip(estimates) {
         let Some(found) = found else { continue };
         figure.of_median = figure.of_median.with_interval(Some(&found.simultaneous(family)));
         let Some((low, high)) = figure.of_median.bounds() else { continue };
-        figure.outlier = match figure.ordinary + 1.0 {
+        let value = figure.of_median.value().unwrap_or(1.0);
+        let farthest = figure.ordinary + 1.0;
+        figure.outlier = match zone + 1.0 {
             _ if figure.emulated.is_some() => None,
-            farthest if high * farthest < 1.0 => Some(DriveOutlier::Slower),
-            farthest if low > farthest => Some(DriveOutlier::Faster),
+            least if value * farthest < 1.0 && high * least < 1.0 => Some(DriveOutlier::Slower),
+            least if value > farthest && low > least => Some(DriveOutlier::Faster),
             _ => None,
         };
     }

@@ -113,7 +113,7 @@ pub fn settle_verdicts(
         kind(&of_median),
     ]);
     let [of_rates, of_directions, of_latency, of_cpu, of_direction_latency, of_drives] = families;
-    drives::settle_drives(workloads, &of_median, of_drives);
+    drives::settle_drives(workloads, &of_median, of_drives, zone);
     verdicts::settle_throughput(workloads, &comparisons, &lines, of_rates, zone);
     directions::settle_directions(workloads, &directions, of_directions, zone);
     verdicts::say(run, workloads);

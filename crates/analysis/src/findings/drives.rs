@@ -32,16 +32,15 @@ pub struct DriveFigure {
     pub of_median: MeasuredFigure,
     /// Number of the other drives: those of the same model, if there are three, otherwise all.
     pub others: usize,
-    /// Relative distance from the median that is still ordinary: as far as 99 of 100 drives lie, by
-    /// the spread of the others (median absolute deviation, scaled to a standard deviation), and at
-    /// least what the run calls no difference.
+    /// Relative distance from the median that is still ordinary: as far as 99 of 100 drives lie that
+    /// scatter like the others, and at least what the run calls no difference.
     pub ordinary: f64,
     pub outlier: Option<DriveOutlier>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emulated: Option<String>,
 }
 
-/// Side on which the whole interval of a drive lies beyond what is ordinary.
+/// Side on which a drive lies beyond what is ordinary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DriveOutlier {

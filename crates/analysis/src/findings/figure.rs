@@ -24,6 +24,7 @@ pub enum SampleUnit {
     Ratings,
     #[serde(rename = "published figures")]
     PublishedFigures,
+    Hosts,
 }
 
 impl SampleUnit {
@@ -43,6 +44,7 @@ impl SampleUnit {
             SampleUnit::Links => "links",
             SampleUnit::Ratings => "ratings",
             SampleUnit::PublishedFigures => "published figures",
+            SampleUnit::Hosts => "hosts",
         }
     }
 }

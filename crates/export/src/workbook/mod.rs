@@ -8,6 +8,7 @@ mod cells;
 mod charts;
 mod course;
 mod drives;
+pub(crate) mod fleet_book;
 mod grid;
 #[cfg(test)]
 mod office_tests;

@@ -5,10 +5,12 @@
 mod from_articles;
 mod from_comparison;
 mod from_findings;
+mod from_fleet;
 mod from_history;
 mod of_workload;
 
 pub(super) use from_findings::{identity, is_alarm};
+pub(super) use from_fleet::FEW_HOSTS;
 
 use super::table::TextTable;
 use super::verdicts::VerdictSentence;

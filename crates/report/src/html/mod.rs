@@ -2,6 +2,7 @@
 //! readable in light, dark, on a phone and on paper, and without its script.
 
 pub(crate) mod forest;
+pub(crate) mod histogram;
 
 use super::document::{
     Block, Document, DocumentHead, DocumentSection, DocumentTable, SectionAudience,

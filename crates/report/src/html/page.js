@@ -1,5 +1,5 @@
-// Behaviour of a report's page. The page is complete without it: this adds sorting, copying,
-// downloads, hiding of series and a choice of the theme. It requests nothing.
+// Behaviour of a report's page. The page is complete without it: this adds sorting, search,
+// copying, downloads, hiding of series and a choice of the theme. It requests nothing.
 (() => {
   "use strict";
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
@@ -144,6 +144,15 @@
       button("copy", "Copy as Markdown", () => copy(markdown(table))),
       button("CSV", "Save as CSV", () => save(nameOf(table) + ".csv", new Blob([csv(table)], { type: "text/csv" }))));
     table.parentElement.after(bar);
+    if (table.tBodies[0].rows.length > 30) {
+      const search = make("input", { type: "search", placeholder: "search" });
+      search.setAttribute("aria-label", "Show only rows with this text");
+      search.addEventListener("input", () => {
+        const word = search.value.trim().toLowerCase();
+        all("tbody tr", table).forEach((row) => { row.hidden = !row.textContent.toLowerCase().includes(word); });
+      });
+      table.parentElement.before(make("div", { className: "tools" }, search));
+    }
   });
 
   // Charts: saved with their styles, so that they look the same elsewhere.

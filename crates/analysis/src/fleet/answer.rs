@@ -1,0 +1,223 @@
+//! The answer of a fleet in a sentence: which hosts differ from the others, by how much, and what
+//! they differ in.
+
+use super::compared::{side_of, strongest_outlier};
+use super::name_hosts;
+use crate::findings::fleet::{
+    ComparedHost, FigureKey, FleetAnswer, FleetFigure, LikelyCause, OutlierSide,
+};
+use crate::findings::{Interval, MeasuredFigure};
+use iotax_stats::family::{Family, stretch};
+use iotax_stats::outliers::LEAST_COMPARED;
+use iotax_units::count_noun;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Most causes that a sentence names.
+const MOST_CAUSES: usize = 2;
+
+/// Most hosts that the answer begins with.
+const FEW_NAMES: usize = 4;
+
+/// Most groups of outliers that the answer names.
+const MOST_GROUPS: usize = 2;
+
+pub(super) fn fleet_answer(
+    figures: &[FleetFigure],
+    hosts: &[ComparedHost],
+    causes: &[LikelyCause],
+    zone: f64,
+) -> FleetAnswer {
+    let groups = outlier_groups(figures, hosts, causes);
+    match groups.first() {
+        Some(first) => FleetAnswer {
+            class: if first.side == OutlierSide::Worse { "cost" } else { "gain" },
+            sentence: outlier_sentence(&groups, figures, hosts),
+        },
+        None => alike_answer(figures, hosts, zone),
+    }
+}
+
+/// Outliers on one side that differ in one fact, under the figure that says most about them.
+struct OutlierGroup<'a> {
+    figure: usize,
+    side: OutlierSide,
+    /// Hosts with their deviations as logarithms.
+    hosts: Vec<(&'a str, f64)>,
+    causes: Vec<&'a LikelyCause>,
+}
+
+/// Returns the outliers in groups, the largest first, and of equal ones that which deviates most.
+fn outlier_groups<'a>(
+    figures: &[FleetFigure],
+    hosts: &'a [ComparedHost],
+    causes: &'a [LikelyCause],
+) -> Vec<OutlierGroup<'a>> {
+    let mut first_cause: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, cause) in causes.iter().enumerate() {
+        for host in &cause.hosts {
+            first_cause.entry(host).or_insert(at);
+        }
+    }
+    let mut groups: BTreeMap<(bool, usize), Vec<&ComparedHost>> = BTreeMap::new();
+    for (at, host) in hosts.iter().enumerate() {
+        let Some((figure, log)) = strongest_outlier(host, figures) else { continue };
+        // Hosts without a cause have nothing in common.
+        let cause = first_cause.get(host.host.as_str()).copied().unwrap_or(causes.len() + at);
+        let is_worse = side_of(&figures[figure].key, log) == OutlierSide::Worse;
+        groups.entry((is_worse, cause)).or_default().push(host);
+    }
+    let groups = groups.into_iter().filter_map(|((is_worse, _), members)| {
+        let side = if is_worse { OutlierSide::Worse } else { OutlierSide::Better };
+        let figure = shared_figure(&members, figures, side)?;
+        let log = |host: &ComparedHost| {
+            let own = host.deviations[figure].as_ref().and_then(|one| one.of_others.value());
+            own.map(f64::ln).or(strongest_outlier(host, figures).map(|(_, log)| log))
+        };
+        let has_all =
+            |cause: &&LikelyCause| members.iter().all(|host| cause.hosts.contains(&host.host));
+        let causes = causes.iter().filter(has_all).collect();
+        let hosts = members.iter().filter_map(|host| Some((host.host.as_str(), log(host)?)));
+        Some(OutlierGroup { figure, side, hosts: hosts.collect(), causes })
+    });
+    let mut groups: Vec<OutlierGroup> = groups.collect();
+    groups.sort_by(|one, other| {
+        let farthest =
+            |group: &OutlierGroup| group.hosts.iter().map(|(_, log)| log.abs()).fold(0.0, f64::max);
+        (other.hosts.len().cmp(&one.hosts.len())).then(farthest(other).total_cmp(&farthest(one)))
+    });
+    groups
+}
+
+/// Returns the figure in which most of the hosts are outliers on this side, of several the one of
+/// the first quantity in which they deviate most.
+fn shared_figure(
+    hosts: &[&ComparedHost],
+    figures: &[FleetFigure],
+    side: OutlierSide,
+) -> Option<usize> {
+    let score = |at: usize| {
+        let own = hosts.iter().filter_map(|host| host.deviations[at].as_ref());
+        let own: Vec<f64> = own
+            .filter(|one| one.outlier == Some(side))
+            .filter_map(|one| Some(one.of_others.value()?.ln().abs()))
+            .collect();
+        let sum = own.iter().sum::<f64>();
+        (own.len(), Reverse(figures[at].key.quantity), (1e6 * sum) as u64)
+    };
+    (0..figures.len()).max_by_key(|at| (score(*at), Reverse(*at)))
+}
+
+fn outlier_sentence(
+    groups: &[OutlierGroup],
+    figures: &[FleetFigure],
+    hosts: &[ComparedHost],
+) -> String {
+    let shown = groups.iter().take(MOST_GROUPS);
+    let words: Vec<String> =
+        shown.map(|group| group_words(group, &figures[group.figure], hosts.len())).collect();
+    let rest: usize = groups.iter().skip(MOST_GROUPS).map(|group| group.hosts.len()).sum();
+    let more = match rest {
+        0 => String::new(),
+        _ => format!("; {} more", count_noun(rest as u64, "host differs", "hosts differ")),
+    };
+    format!("{}{more}", words.join("; "))
+}
+
+/// Returns `n7 is 38 % slower than the other 11 hosts (4k random reads: IOPS of file); likely: PCIe
+/// link 8.0 GT/s x2 (the others 16.0 GT/s x4)`.
+fn group_words(group: &OutlierGroup, figure: &FleetFigure, compared: usize) -> String {
+    let names = name_hosts(group.hosts.iter().map(|(host, _)| *host));
+    let is = if group.hosts.len() > 1 { "are" } else { "is" };
+    // More names are no answer; they follow it.
+    let (subject, named) = match group.hosts.len() > FEW_NAMES {
+        true => (format!("{} hosts", group.hosts.len()), format!(": {names}")),
+        false => (names, String::new()),
+    };
+    let sizes = || group.hosts.iter().map(|(_, log)| log.exp_m1().abs());
+    let (least, most) =
+        (sizes().fold(f64::INFINITY, f64::min), sizes().fold(f64::NEG_INFINITY, f64::max));
+    let (least, most) = (percent_words(least), percent_words(most));
+    let size = if least == most { most } else { format!("{least} to {most}") };
+    let others = compared - group.hosts.len();
+    let is_less = group.hosts.first().is_some_and(|(_, log)| *log < 0.0);
+    let how = figure.key.quantity.comparative(is_less);
+    let about = about_figure(figure);
+    let causes = group.causes.iter().take(MOST_CAUSES).map(|cause| cause.to_words());
+    let causes: Vec<String> = causes.collect();
+    let why = match (causes.is_empty(), group.hosts.len()) {
+        (true, 1) => "; nothing that is recorded of it differs from the others".to_owned(),
+        (true, _) => String::new(),
+        (false, 1) => format!("; likely: {}", causes.join(", ")),
+        (false, _) => format!("; all have {}", causes.join(", ")),
+    };
+    format!("{subject} {is} {size} % {how} than the other {others} hosts ({about}){named}{why}")
+}
+
+/// Returns `4k random reads at iodepth 32, IOPS of file`.
+pub(super) fn about_figure(figure: &FleetFigure) -> String {
+    figure_words(&figure.subject, &figure.key, figure.unit)
+}
+
+pub(super) fn figure_words(subject: &str, key: &FigureKey, unit: &str) -> String {
+    format!("{subject}, {}", key.to_words(unit))
+}
+
+/// Returns a relative size in percent without its unit: `38`, `3.8`.
+pub(super) fn percent_words(size: f64) -> String {
+    let percent = 100.0 * size;
+    if percent >= 9.95 { format!("{percent:.0}") } else { format!("{percent:.1}") }
+}
+
+/// Returns the answer where no host is an outlier.
+fn alike_answer<'h>(figures: &[FleetFigure], hosts: &'h [ComparedHost], zone: f64) -> FleetAnswer {
+    let open = |sentence: String| FleetAnswer { class: "open", sentence };
+    if hosts.is_empty() {
+        return open("unresolved: no host has a figure".to_owned());
+    }
+    if hosts.len() < LEAST_COMPARED {
+        let have = count_noun(hosts.len() as u64, "host has", "hosts have");
+        return open(format!(
+            "unresolved: {have} figures, and {LEAST_COMPARED} are needed to find one that differs"
+        ));
+    }
+    let reaches = figures.iter().enumerate().filter_map(|(at, figure)| {
+        let of_others = |host: &'h ComparedHost| Some(&host.deviations[at].as_ref()?.of_others);
+        let family = Family::single_kind(hosts.len());
+        let reaches = hosts.iter().filter_map(|host| farthest_reach(of_others(host)?, family));
+        Some((figure, reaches.reduce(f64::max)?))
+    });
+    // Rates are what is asked about; tails and CPU time scatter more.
+    let (mut rates, mut others): (Vec<_>, Vec<_>) =
+        reaches.partition(|(figure, _)| figure.more_is_better);
+    let kept = if rates.is_empty() { &mut others } else { &mut rates };
+    kept.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let Some((figure, reach)) = kept.first() else {
+        return open("unresolved: no figure has an interval on at least 4 hosts".to_owned());
+    };
+    let percent = percent_words(*reach);
+    let count = hosts.len();
+    match *reach <= zone {
+        true => FleetAnswer {
+            class: "none",
+            sentence: format!(
+                "no host differs from the other {} by more than {} %",
+                count - 1,
+                percent_words(zone)
+            ),
+        },
+        false => open(format!(
+            "no host differs beyond chance; single hosts may still be off by {percent} % ({})",
+            about_figure(figure)
+        )),
+    }
+}
+
+/// Returns how far from the others a host may be by an interval that holds for all hosts at once.
+fn farthest_reach(of_others: &MeasuredFigure, family: Family) -> Option<f64> {
+    let MeasuredFigure::Known { value, interval, .. } = of_others else { return None };
+    let Interval::Bounds { low, high, freedom } = interval else { return None };
+    let stretch = stretch(family, freedom.unwrap_or(f64::MAX));
+    let end = |bound: f64| (value.ln() + stretch * (bound / value).ln()).exp();
+    Some((1.0 - end(*low)).max(end(*high) - 1.0))
+}

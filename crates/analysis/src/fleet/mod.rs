@@ -1,0 +1,178 @@
+//! One scenario on many hosts: figures pooled over hosts, hosts that differ from the others, what
+//! they differ in, and drift against earlier runs of the same hosts.
+
+mod answer;
+mod causes;
+mod compared;
+mod drift;
+mod fleet_input;
+mod host_facts;
+mod host_figures;
+#[cfg(any(test, feature = "testing"))]
+#[path = "../testing/made_up_fleet.rs"]
+pub mod made_up_fleet;
+mod quantity;
+#[cfg(test)]
+mod tests;
+
+pub use fleet_input::{FleetHostResult, FleetInput};
+pub use host_facts::HostFact;
+pub use host_figures::{FIGURES_FORMAT, HostFigure, HostFigures};
+pub use quantity::FigureKind;
+
+use crate::findings::fleet::{ComparedHost, FleetFindings, MissingHost};
+use compared::{ComparedFigures, order_hosts};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// States in the order in which they are counted; others follow.
+const STATES: [&str; 8] =
+    ["done", "running", "waiting", "failed", "refused", "lost", "unknown", "never started"];
+
+/// Seconds by which a clock may be off without being named.
+const CLOCK_OFF_S: f64 = 1.0;
+
+/// Returns all findings about a fleet. Hosts of another scenario than most are in no figure.
+pub fn fleet_findings(fleet: &FleetInput) -> FleetFindings {
+    let scenario = most_common(fleet.figures().map(|(_, one)| one.scenario_sha256.as_str()));
+    let is_same = |one: &HostFigures| Some(one.scenario_sha256.as_str()) == scenario;
+    let measured: Vec<(&FleetHostResult, &HostFigures)> =
+        fleet.figures().filter(|(_, one)| is_same(one)).collect();
+    let zone = measured.iter().map(|(_, one)| one.zone).fold(0.0, f64::max);
+    let ComparedFigures { mut figures, mut hosts } = ComparedFigures::compare(&measured, zone);
+    let order = order_hosts(&mut hosts, &figures);
+    let measured: Vec<_> = order.into_iter().map(|at| measured[at]).collect();
+    compared::count_bins(&mut figures, &hosts);
+    let facts = causes::FactTable::new(&measured);
+    let causes = causes::likely_causes(&facts, &hosts);
+    FleetFindings {
+        fleet: fleet.id.clone(),
+        name: fleet.name.clone(),
+        source: fleet.source.clone(),
+        asked: fleet.hosts.len(),
+        counted: count_states(fleet),
+        answer: answer::fleet_answer(&figures, &hosts, &causes, zone),
+        zone,
+        drift: fleet.earlier.as_ref().map(|earlier| drift::fleet_drift(&measured, earlier, zone)),
+        missing: missing_hosts(fleet, is_same),
+        alarms: alarm_sentences(fleet),
+        not_excluded: open_doubts(fleet, &hosts),
+        facts: facts.spreads(),
+        figures,
+        hosts,
+        causes,
+    }
+}
+
+fn count_states(fleet: &FleetInput) -> String {
+    let mut counts: BTreeMap<usize, (&str, usize)> = BTreeMap::new();
+    for host in &fleet.hosts {
+        let at = STATES.iter().position(|state| *state == host.state).unwrap_or(STATES.len());
+        counts.entry(at).or_insert((&host.state, 0)).1 += 1;
+    }
+    let done = counts.remove(&0).map_or(0, |(_, count)| count);
+    let others = counts.into_values().map(|(state, count)| format!("; {count} {state}"));
+    format!("{done} of {} hosts done{}", fleet.hosts.len(), others.collect::<String>())
+}
+
+fn missing_hosts(fleet: &FleetInput, is_same: impl Fn(&HostFigures) -> bool) -> Vec<MissingHost> {
+    let missing = fleet.hosts.iter().filter_map(|one| {
+        let why = match &one.figures {
+            Some(figures) if is_same(figures) => return None,
+            Some(_) => Some("its run is of another scenario than most".to_owned()),
+            None => one.why.clone(),
+        };
+        let (host, state, next) = (one.host.clone(), one.state.clone(), one.next.clone());
+        Some(MissingHost { host, state, why, next })
+    });
+    missing.collect()
+}
+
+/// Returns the value that most have, the smallest of several.
+fn most_common<'a>(values: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    values.for_each(|value| *counts.entry(value).or_default() += 1);
+    let most = counts.values().copied().max()?;
+    counts.into_iter().find(|(_, count)| *count == most).map(|(value, _)| value)
+}
+
+/// Most hosts that a sentence names.
+const NAMED: usize = 8;
+
+/// Returns the names for a sentence: `n3, n7, n9`, or the first eight and a count.
+fn name_hosts<'a>(hosts: impl IntoIterator<Item = &'a str>) -> String {
+    let hosts: Vec<&str> = hosts.into_iter().collect();
+    match hosts.len().saturating_sub(NAMED) {
+        0 => iotax_units::show_names(hosts),
+        more => format!("{} and {more} more", hosts[..NAMED].join(", ")),
+    }
+}
+
+fn alarm_sentences(fleet: &FleetInput) -> Vec<String> {
+    type PickText = fn(&HostFigures) -> &str;
+    let mut all = Vec::new();
+    let of = |pick: PickText| -> BTreeMap<&str, Vec<&str>> {
+        let mut by_value: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (host, figures) in fleet.figures() {
+            by_value.entry(pick(figures)).or_default().push(&host.host);
+        }
+        by_value
+    };
+    let kinds: [(&str, PickText); 2] =
+        [("iotax", |one| &one.iotax), ("another scenario, SHA-256", |one| &one.scenario_sha256)];
+    for (what, pick) in kinds {
+        let by_value = of(pick);
+        let usual = most_common(fleet.figures().map(|(_, one)| pick(one)));
+        for (value, hosts) in by_value.into_iter().filter(|(value, _)| Some(*value) != usual) {
+            let value: String = value.chars().take(16).collect();
+            let names = name_hosts(hosts);
+            let usual: String = usual.unwrap_or_default().chars().take(16).collect();
+            all.push(format!("{names} ran {what} {value}, most others {usual}"));
+        }
+    }
+    let emulated = fleet.figures().filter(|(_, one)| !one.emulated.is_empty());
+    let emulated: Vec<&str> = emulated.map(|(host, _)| host.host.as_str()).collect();
+    if !emulated.is_empty() {
+        all.push(format!("EMULATED, not representative: {}", name_hosts(emulated)));
+    }
+    let mut clocks: Vec<(&str, f64)> = fleet
+        .hosts
+        .iter()
+        .filter_map(|host| Some((host.host.as_str(), host.clock_ahead_s?)))
+        .filter(|(_, ahead)| ahead.abs() >= CLOCK_OFF_S)
+        .collect();
+    clocks.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()));
+    let more = clocks.len().saturating_sub(NAMED);
+    let words = clocks.iter().take(NAMED).map(|(host, ahead)| {
+        let way = if *ahead > 0.0 { "ahead" } else { "behind" };
+        format!("{host} {:.0} s {way}", ahead.abs())
+    });
+    let words = words.collect::<Vec<_>>().join(", ");
+    match (clocks.len(), more) {
+        (0, _) => {}
+        (_, 0) => all.push(format!("clocks are off: {words}")),
+        (_, more) => all.push(format!("clocks are off: {words} and {more} more")),
+    }
+    all
+}
+
+fn open_doubts(fleet: &FleetInput, hosts: &[ComparedHost]) -> Vec<String> {
+    let mut all = Vec::new();
+    let without = fleet.hosts.len() - hosts.len();
+    if without > 0 {
+        let missing = if without > 1 { "hosts are missing" } else { "hosts is missing" };
+        let asked = fleet.hosts.len();
+        all.push(format!(
+            "{without} of {asked} {missing} from every figure; losses are seldom random"
+        ));
+    }
+    let days: BTreeSet<&str> = fleet.figures().filter_map(|(_, one)| one.at.get(..10)).collect();
+    if let (Some(first), Some(last), true) = (days.first(), days.last(), days.len() > 1) {
+        all.push(format!("hosts were measured from {first} to {last}, not at one time"));
+    }
+    if hosts.iter().any(ComparedHost::is_outlier) {
+        let untried =
+            "a likely cause is a fact that only outliers have; that it is the cause was not tried";
+        all.push(untried.to_owned());
+    }
+    all
+}

@@ -1,0 +1,145 @@
+//! Made-up fleets with a known truth.
+
+use super::made_up_fleet::MadeUpFleet;
+use super::{FleetInput, HostFigures, fleet_findings};
+use crate::findings::fleet::FleetFindings;
+use crate::{findings, twin};
+
+fn outliers(found: &FleetFindings) -> Vec<&str> {
+    found.hosts.iter().filter(|one| one.is_outlier()).map(|one| one.host.as_str()).collect()
+}
+
+#[test]
+fn the_one_slow_host_of_twelve_is_named_in_20_of_20() {
+    for seed in 0..20 {
+        let slow = 1 + seed as usize % 12;
+        let fleet = MadeUpFleet { slow: vec![(slow, 0.8)], ..MadeUpFleet::of_hosts(12, seed) };
+        let found = fleet_findings(&fleet.build());
+        assert_eq!(outliers(&found), [format!("n{slow}")], "seed {seed}");
+        let sentence = &found.answer.sentence;
+        assert!(sentence.starts_with(&format!("n{slow} is ")), "{sentence}");
+        let end = "% slower than the other 11 hosts (4k random reads at iodepth 32, IOPS of \
+                   file); likely: PCIe link 8.0 GT/s x2 (the others 16.0 GT/s x4)";
+        assert!(
+            sentence.contains(&end.replace("file", "loop")) || sentence.contains(end),
+            "{sentence}"
+        );
+        assert_eq!(found.hosts[0].host, format!("n{slow}"), "outliers are first");
+    }
+}
+
+#[test]
+fn no_host_of_20_equal_fleets_is_named() {
+    for seed in 100..120 {
+        let found = fleet_findings(&MadeUpFleet::of_hosts(12, seed).build());
+        assert_eq!(outliers(&found), [""; 0], "seed {seed}");
+        assert!(found.answer.sentence.starts_with("no host differs"), "{:?}", found.answer);
+        assert!(found.causes.is_empty());
+    }
+}
+
+#[test]
+fn hosts_that_are_surely_alike_are_called_so() {
+    let alike = MadeUpFleet { spread: 0.0, error: 0.002, ..MadeUpFleet::of_hosts(12, 3) };
+    let found = fleet_findings(&alike.build());
+    let expected = "no host differs from the other 11 by more than 2.0 %";
+    assert_eq!((found.answer.class, found.answer.sentence.as_str()), ("none", expected));
+    let few = fleet_findings(&MadeUpFleet::of_hosts(3, 4).build());
+    let expected = "unresolved: 3 hosts have figures, and 4 are needed to find one that differs";
+    assert_eq!(few.answer.sentence, expected);
+    let none = fleet_findings(&FleetInput::default());
+    assert_eq!(none.answer.sentence, "unresolved: no host has a figure");
+}
+
+#[test]
+fn several_outliers_with_a_fact_in_common_are_said_together() {
+    let fleet = MadeUpFleet {
+        slow: vec![(3, 0.87), (7, 0.86), (9, 0.88)],
+        slow_facts: vec![["drive", "firmware", "GDC5302Q"]],
+        ..MadeUpFleet::of_hosts(24, 5)
+    };
+    let found = fleet_findings(&fleet.build());
+    let mut named = outliers(&found);
+    named.sort();
+    assert_eq!(named, ["n3", "n7", "n9"]);
+    let sentence = &found.answer.sentence;
+    let end = "; all have firmware GDC5302Q (the others GDC5902Q)";
+    assert!(sentence.ends_with(end) && sentence.contains("the other 21 hosts"), "{sentence}");
+    assert_eq!(found.causes[0].hosts.len(), 3);
+    // The kernel differs among hosts that are no outliers, too.
+    assert!(found.causes.iter().all(|cause| cause.key != "kernel"), "{:?}", found.causes);
+    assert!(found.facts.iter().any(|fact| fact.key == "kernel"));
+}
+
+#[test]
+fn a_hot_drive_is_a_cause_and_a_slow_one_without_is_said_to_have_none() {
+    let fleet = MadeUpFleet {
+        slow: vec![(2, 0.7)],
+        slow_facts: vec![["drive", "temperature", "78 °C"]],
+        ..MadeUpFleet::of_hosts(12, 6)
+    };
+    let sentence = fleet_findings(&fleet.build()).answer.sentence;
+    assert!(sentence.contains("likely: temperature 78 °C (the others 3"), "{sentence}");
+    let bare = MadeUpFleet { slow_facts: Vec::new(), ..fleet };
+    let sentence = fleet_findings(&bare.build()).answer.sentence;
+    assert!(sentence.contains("nothing that is recorded of it differs"), "{sentence}");
+}
+
+#[test]
+fn lost_hosts_other_versions_and_clocks_are_named() {
+    let fleet = MadeUpFleet { lost: vec![4], ..MadeUpFleet::of_hosts(12, 7) };
+    let mut input = fleet.build();
+    input.hosts[1].clock_ahead_s = Some(3600.2);
+    input.hosts[2].figures.as_mut().unwrap().iotax = "0.8.0".into();
+    input.hosts[5].figures.as_mut().unwrap().scenario_sha256 = "beef".into();
+    let found = fleet_findings(&input);
+    assert_eq!(found.counted, "11 of 12 hosts done; 1 lost");
+    let missing: Vec<&str> = found.missing.iter().map(|one| one.host.as_str()).collect();
+    assert_eq!(missing, ["n4", "n6"]);
+    assert_eq!(found.missing[0].why.as_deref(), Some("ssh: no route to host"));
+    assert_eq!(found.figures[0].mean.value().map(|_| found.hosts.len()), Some(10));
+    let alarms = found.alarms.join("\n");
+    assert!(alarms.contains("n3 ran iotax 0.8.0, most others 0.9.0"), "{alarms}");
+    assert!(alarms.contains("n6 ran another scenario, SHA-256 beef"), "{alarms}");
+    assert!(alarms.contains("clocks are off: n2 3600 s ahead"), "{alarms}");
+    assert!(found.not_excluded[0].starts_with("2 of 12 hosts are missing"));
+}
+
+#[test]
+fn a_host_that_became_slower_drifted() {
+    let before = MadeUpFleet { id: "before".into(), ..MadeUpFleet::of_hosts(12, 8) };
+    let mut now = before.build();
+    now.id = "now".into();
+    let worn = now.hosts[4].figures.as_mut().unwrap();
+    worn.figures.iter_mut().take(2).for_each(|one| one.value *= 0.8);
+    worn.facts.iter_mut().find(|fact| fact.key == "firmware").unwrap().value = "GDC5302Q".into();
+    now.earlier = Some(Box::new(before.build()));
+    now.hosts[11].host = "n99".into();
+    let drift = fleet_findings(&now).drift.unwrap();
+    assert_eq!((drift.matched, drift.earlier.as_str()), (11, "before"));
+    let expected = "1 of 11 hosts changed for sure; most: n5 is 20 % slower (4k random reads at \
+                    iodepth 32, IOPS of file); since then: drive firmware GDC5302Q (was GDC5902Q)";
+    assert_eq!(drift.sentence, expected);
+    assert_eq!(drift.not_compared, ["n99: there is no earlier run"]);
+}
+
+#[test]
+fn a_run_is_reduced_to_some_kilobytes_that_are_read_again() {
+    let run = twin::drive_by_drive();
+    let figures = HostFigures::from_run(&run, &findings(&run), "abcd");
+    let text = serde_json::to_vec(&figures).unwrap();
+    assert!(text.len() < 64 << 10, "{} bytes", text.len());
+    let again = HostFigures::from_json(&text).unwrap();
+    assert_eq!((again.figures.len(), &again.facts), (figures.figures.len(), &figures.facts));
+    let named =
+        |key: &str| figures.figures.iter().filter(|one| one.key.quantity.key() == key).count();
+    assert!(named("rate") >= 7 && named("rate_ratio") >= 6, "{:?}", figures.figures);
+    let rate = figures.figures.iter().find(|one| one.key.quantity.key() == "rate").unwrap();
+    assert!(rate.log().is_some_and(|log| log.error > 0.0 && log.freedom > 3.0), "{rate:?}");
+    let link = figures.facts.iter().find(|fact| fact.key == "PCIe link").unwrap();
+    assert_eq!((link.subject.as_str(), link.value.as_str()), ("drive", "16.0 GT/s x4"));
+    let mut newer = figures;
+    newer.format += 1;
+    let refused = HostFigures::from_json(&serde_json::to_vec(&newer).unwrap()).unwrap_err();
+    assert!(refused.starts_with("its format is 2"), "{refused}");
+}
