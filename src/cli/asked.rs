@@ -108,6 +108,18 @@ impl MeasureArgs {
         from_arguments(&self.what, &self.request()).map_err(|error| Failed::from(error).into())
     }
 
+    /// Returns the scenario for one host of a fleet: with these devices and consents beside those of
+    /// the arguments.
+    ///
+    /// # Errors
+    /// As [`MeasureArgs::scenario`].
+    pub fn scenario_of_host(&self, devices: &[String], destroy: &[String]) -> Result<Scenario> {
+        let mut request = self.request();
+        request.devices.extend(devices.iter().cloned());
+        request.destroy.extend(destroy.iter().cloned());
+        from_arguments(&self.what, &request).map_err(|error| Failed::from(error).into())
+    }
+
     fn request(&self) -> ScenarioRequest {
         ScenarioRequest {
             bill: self.bill,

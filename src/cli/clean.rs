@@ -70,6 +70,14 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     Ok(DONE)
 }
 
+/// Undoes what all runs of a folder left.
+///
+/// # Errors
+/// As [`run`].
+pub fn clean_all(runs: &Path) -> Result<u8> {
+    run(&Args { run: Vec::new(), dry_run: false }, runs)
+}
+
 /// Cleans one run, or shows with --dry-run what would be removed. `None` if there is nothing to
 /// clean.
 fn clean_run(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Result<Option<Cleaned>> {

@@ -80,6 +80,11 @@ pub const DEMO: &str = "Examples:
   iotax demo
   iotax demo --dir /var/tmp                   on the disk of this folder";
 
+pub const FLEET: &str = "Examples:
+  iotax fleet run scenario.toml --hosts hosts.txt      a scenario on each host
+  iotax fleet status last                              the state of each host
+  iotax fleet report last -o fleet.html                which host differs, as a page";
+
 #[cfg(test)]
 pub const ALL: &[&str] = &[
     RUN,
@@ -99,4 +104,5 @@ pub const ALL: &[&str] = &[
     LAB,
     SELFCHECK,
     DEMO,
+    FLEET,
 ];

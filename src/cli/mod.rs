@@ -10,6 +10,7 @@ mod compare;
 mod demo;
 mod doctor;
 mod examples;
+mod fleet;
 mod history;
 mod host_vs_guest;
 mod import;
@@ -137,6 +138,10 @@ enum Command {
     /// The main job on what this machine has, in five short parts
     #[command(after_help = examples::DEMO)]
     Demo(demo::Args),
+    /// Run a scenario on each host of a fleet (ssh, Slurm, Kubernetes): which host differs, and by
+    /// how much
+    #[command(after_help = examples::FLEET)]
+    Fleet(fleet::Args),
     /// The end of the wire in a guest or on another host; not for people
     #[command(hide = true)]
     Agent(agent::Args),
@@ -265,6 +270,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Lab(args) => lab::run(&args),
         Command::Selfcheck(args) => selfcheck::run(&args),
         Command::Demo(args) => demo::run(&args, &runs()?),
+        Command::Fleet(args) => fleet::run(&args),
         Command::Agent(args) => agent::run(&args).map(|()| DONE),
     }
 }

@@ -64,6 +64,8 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
         "a file of sysfs",
         &["host/src/block.rs", "host/src/facts.rs", "agentless/posix.rs", "drivers/src/zfs/mod.rs"],
     ),
+    ("partition", "a partition of Slurm", &["engine/slurm.rs"]),
+    ("loop", "how the kernel names its devices", &["fleet/host_facts.rs"]),
     ("lvm", "the program", &["host/src/probe.rs", "drivers/src/tool.rs"]),
     (
         "zfs",

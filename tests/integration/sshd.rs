@@ -58,6 +58,24 @@ impl Sshd {
         self.serve(host, None, &["sh", "-c", &joined, "sshd"]);
     }
 
+    /// Makes a host whose commands have these variables in their environment.
+    pub fn serve_with_environment(&mut self, host: &str, variables: &[(&str, &str)]) {
+        let words: Vec<String> =
+            variables.iter().map(|(name, value)| format!("\"{name}={value}\"")).collect();
+        self.serve_configured(host, &format!("SetEnv {}\n", words.join(" ")), &["/usr/sbin/sshd"]);
+    }
+
+    /// Has a host ask for another key.
+    pub fn refuse_key(&mut self, host: &str) {
+        let entry = format!("Host {host}\n IdentityFile /dev/null\n");
+        let before = std::fs::read_to_string(&self.config).unwrap();
+        let own = format!("Host {host}\n");
+        let at = before.find(&own).unwrap();
+        let rest = before[at..].replacen(&own, &entry, 1);
+        let rest = rest.replacen("/user\n", "/host\n", 1);
+        std::fs::write(&self.config, before[..at].to_owned() + &rest).unwrap();
+    }
+
     /// Ends all that works for us on a host, but not the host.
     pub fn end_agents(&self, host: &str) {
         let is_agent = |pid: &i32| {
@@ -92,17 +110,23 @@ impl Sshd {
     }
 
     fn serve(&mut self, host: &str, instead: Option<&str>, program: &[&str]) {
+        let mut further = String::new();
+        if let Some(script) = instead {
+            let folder = self.config.parent().unwrap();
+            std::fs::write(folder.join("instead"), script).unwrap();
+            further = format!("ForceCommand sh {}/instead\n", folder.display());
+        }
+        self.serve_configured(host, &further, program);
+    }
+
+    fn serve_configured(&mut self, host: &str, further: &str, program: &[&str]) {
         let folder = self.config.parent().unwrap();
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let at = folder.display();
-        let mut server = format!(
+        let server = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {at}/host\nAuthorizedKeysFile {at}/authorized\n\
-             PidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n"
+             PidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n{further}"
         );
-        if let Some(script) = instead {
-            std::fs::write(folder.join("instead"), script).unwrap();
-            server += &format!("ForceCommand sh {at}/instead\n");
-        }
         let config = folder.join(format!("sshd_config-{host}"));
         std::fs::write(&config, server).unwrap();
         let append = |name: &str, text: &str| {

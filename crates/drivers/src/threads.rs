@@ -129,7 +129,9 @@ mod tests {
                 && has(&served, "QEMU's main loop"),
             "{served:?}"
         );
-        assert_eq!(of_target(me), of_process(me), "no reactors");
+        // The other tests start and end threads meanwhile.
+        let target = of_target(me);
+        assert!(has(&target, "CPU 0/TCG") && !has(&target, "reactor"), "no reactors: {target:?}");
         drop(done);
         let _ = started.join();
         assert!(of_process(u32::MAX).is_empty());

@@ -43,14 +43,24 @@ pub struct SshOptions {
     pub limit: Duration,
     /// Socket of a [`SharedSsh`] connection, which is used if it exists.
     pub shared: Option<PathBuf>,
+    /// Further arguments of ssh, before the host.
+    pub arguments: Vec<String>,
     /// Arguments with which the copied binary is started.
-    agent_words: &'static str,
+    pub agent_words: &'static str,
 }
 
 impl Default for SshOptions {
     fn default() -> Self {
         let agent_words = "agent --stdio";
-        SshOptions { config: None, binary: None, limit: CONNECT_LIMIT, shared: None, agent_words }
+        let arguments = Vec::new();
+        SshOptions {
+            config: None,
+            binary: None,
+            limit: CONNECT_LIMIT,
+            shared: None,
+            arguments,
+            agent_words,
+        }
     }
 }
 
@@ -379,6 +389,7 @@ fn bare(options: &SshOptions) -> io::Result<Command> {
         command.args(["-o", "BatchMode=yes"]);
     }
     command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
+    command.args(&options.arguments);
     Ok(command)
 }
 
@@ -620,6 +631,15 @@ impl StreamTail {
         let _ = wait_until(Duration::from_millis(500), || self.heard().is_over);
         self.text()
     }
+}
+
+/// Returns what `cksum` prints for the content: the checksum and the length.
+///
+/// # Errors
+/// The content cannot be read.
+pub fn cksum_line(content: impl Read) -> io::Result<String> {
+    let (sum, size) = cksum(content)?;
+    Ok(format!("{sum} {size}"))
 }
 
 /// Returns the POSIX cksum of the content and its length. The CRC is over the content and then its

@@ -264,6 +264,14 @@ pub fn ends_with_us(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(move || follow(parent)) }
 }
 
+/// Starts the child in a session of its own, so that it outlives the terminal or the connection of
+/// this process.
+pub fn in_own_session(command: &mut Command) -> &mut Command {
+    // SAFETY: between fork and exec the closure makes one system call; it neither allocates nor
+    // locks.
+    unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) }
+}
+
 /// Gives the child none of this process's descriptors except the three standard ones, not even
 /// those that this process inherited, such as the lock of a script. A child that lives longer would
 /// hold them. Has no effect before Linux 5.11.

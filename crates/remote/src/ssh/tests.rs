@@ -106,6 +106,7 @@ fn sshd() -> Option<Sshd> {
         .unwrap();
     wait_for_port(port);
     let options = SshOptions {
+        arguments: Vec::new(),
         config: Some(dir.path().join("config")),
         binary: Some(std::env::current_exe().unwrap()),
         limit: Duration::from_secs(60),
@@ -375,7 +376,8 @@ fn a_configuration_that_another_user_could_have_written_is_not_used() {
     let (config, ran) = (folder.path().join("config"), folder.path().join("ran"));
     std::fs::write(&config, format!("Host *\n ProxyCommand touch {}\n", ran.display())).unwrap();
     std::fs::set_permissions(&config, std::fs::Permissions::from_mode(0o666)).unwrap();
-    let options = SshOptions { config: Some(config.clone()), ..SshOptions::default() };
+    let options =
+        SshOptions { arguments: Vec::new(), config: Some(config.clone()), ..SshOptions::default() };
     let told = connect("h", "r1", &options).err().unwrap().to_string();
     let why = format!(
         "cannot start ssh: {} is not used: another user could have put a ProxyCommand there",

@@ -1,0 +1,133 @@
+//! Groups of hosts together: this host drives one run for each group, whose load begins on all of
+//! its hosts at the same time. The places of the run are reached by ssh, as in any run.
+
+use super::{FleetEngine, FleetRun, HostErrand};
+use crate::host_look::HostLook;
+use crate::host_state::{HostReport, HostState};
+use crate::plan::{PlannedHost, Ticket, TicketPhase};
+use crate::task::{AttemptState, TaskFolder};
+use iotax_sys::child::{ended_within, ends_with_us, signal_all};
+use rustix::process::Signal;
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+const LOOKS_EVERY: Duration = Duration::from_millis(500);
+
+/// Runs that are driven from this host.
+pub struct HereEngine;
+
+impl HereEngine {
+    fn perform(&self, errand: &HostErrand, ticket: &mut Ticket) -> anyhow::Result<()> {
+        let folder = TaskFolder::open(errand.folder.path())?;
+        if folder.state_of(ticket.attempt) == AttemptState::Gone {
+            let may_again = errand.planned.consent.is_empty() || errand.run.consent_renewed;
+            anyhow::ensure!(
+                may_again,
+                "its consent is spent; hint: iotax fleet resume with --consent FILE"
+            );
+            ticket.attempt += 1;
+        }
+        folder.write_task(&errand.run.plan.task(errand.planned, ticket.attempt))?;
+        ticket.phase = TicketPhase::Sent;
+        errand.folder.write_ticket(ticket)?;
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["fleet", "task", "perform"]).arg(folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = ends_with_us(&mut command).spawn()?;
+        (errand.on_begin)();
+        let mut is_told = false;
+        while ended_within(&mut child, LOOKS_EVERY)?.is_none() {
+            if errand.run.stop.load(Ordering::Relaxed) && !is_told {
+                signal_all(&mut child, Signal::TERM);
+                is_told = true;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FleetEngine for HereEngine {
+    fn look(
+        &self,
+        _run: &FleetRun,
+        _planned: &PlannedHost,
+        _stays: bool,
+    ) -> Result<HostLook, HostReport> {
+        Ok(HostLook::default())
+    }
+
+    fn carry_out(&self, errand: &HostErrand) -> HostReport {
+        let fleet = &errand.run.plan.id;
+        let resume = format!("iotax fleet resume {fleet}");
+        let mut ticket = errand.folder.ticket().ok().flatten().unwrap_or_else(|| Ticket::new(1));
+        ticket.leaves = true;
+        let done = self.perform(errand, &mut ticket);
+        let outcome = errand.folder.newest_outcome().ok().flatten();
+        let report = match (done, outcome.filter(|(_, outcome)| outcome.attempt == ticket.attempt))
+        {
+            (_, Some((_, outcome))) => {
+                ticket.leaves = false;
+                HostReport::from_outcome(&outcome)
+            }
+            (Err(error), None) => {
+                HostReport::new(HostState::NeverStarted, error.to_string(), resume)
+            }
+            (Ok(()), None) => {
+                let next = format!("iotax fleet clean {fleet}; {resume}");
+                HostReport::new(HostState::Lost, "its run ended without a result", next)
+            }
+        };
+        ticket.phase = TicketPhase::Over;
+        ticket.report = Some(report.clone());
+        match errand.folder.write_ticket(&ticket) {
+            Ok(()) => report,
+            Err(error) => HostReport::new(
+                HostState::Unknown,
+                error.to_string(),
+                format!("iotax fleet status {fleet}"),
+            ),
+        }
+    }
+
+    fn status(&self, errand: &HostErrand) -> HostReport {
+        let fleet = &errand.run.plan.id;
+        let resume = format!("iotax fleet resume {fleet}");
+        let stored = errand.folder.report();
+        let ticket = errand.folder.ticket().ok().flatten();
+        let state = TaskFolder::open(errand.folder.path())
+            .map(|folder| folder.state_of(ticket.map_or(1, |ticket| ticket.attempt)));
+        match (stored, state) {
+            (Ok(report), Ok(AttemptState::Gone)) if report.state == HostState::Running => {
+                HostReport::new(
+                    HostState::Lost,
+                    "its run was killed",
+                    format!("iotax fleet clean {fleet}; {resume}"),
+                )
+            }
+            (Ok(report), _) => report,
+            (Err(error), _) => HostReport::new(HostState::Unknown, error.to_string(), resume),
+        }
+    }
+
+    fn cancel(&self, errand: &HostErrand) -> Result<(), HostReport> {
+        // The iotax that drives it is asked to stop, and hands that on.
+        let _ = errand;
+        Ok(())
+    }
+
+    fn clean(&self, errand: &HostErrand) -> Result<(), String> {
+        let Some(mut ticket) = errand.folder.ticket().map_err(|error| error.to_string())? else {
+            return Ok(());
+        };
+        if !ticket.leaves {
+            return Ok(());
+        }
+        let folder = errand.folder.path().display().to_string();
+        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        let words = ["fleet", "task", "clean", &folder];
+        super::tools::run_tool(&own.display().to_string(), &words, None, Duration::from_secs(900))?;
+        ticket.leaves = false;
+        errand.folder.write_ticket(&ticket).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,54 @@
+//! Lines about hosts: while a fleet runs, and at its end.
+
+use super::super::output::{columns, hanging_paragraph, say_aside};
+use iotax_fleet::host_state::{HostReport, HostState, count_hosts};
+use iotax_fleet::plan::default_fleets_dir;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// Prints a line for each host that changes its state.
+pub struct HostPrinter {
+    states: Mutex<BTreeMap<String, HostState>>,
+}
+
+impl HostPrinter {
+    pub fn new<'a>(names: impl Iterator<Item = &'a str>) -> HostPrinter {
+        let states = names.map(|name| (name.to_owned(), HostState::Waiting)).collect();
+        HostPrinter { states: Mutex::new(states) }
+    }
+
+    /// Takes a new state of a host.
+    pub fn take(&self, name: &str, report: &HostReport) {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.insert(name.to_owned(), report.state);
+        if report.state == HostState::Running {
+            return;
+        }
+        let counts = count_hosts(states.values().copied());
+        let why = report.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        say_aside(&format!("{name}: {}{why}  ({counts})", report.state.word()));
+    }
+}
+
+/// Returns the number of hosts in each state, and a paragraph for each host that is not done.
+pub fn state_lines(names: &[&str], reports: &[HostReport], folder: &Path) -> String {
+    let width = columns();
+    let mut text = count_hosts(reports.iter().map(|report| report.state)) + "\n";
+    for (name, report) in names.iter().zip(reports).filter(|(_, report)| report.why.is_some()) {
+        let why = report.why.as_deref().unwrap_or_default();
+        text += &hanging_paragraph(&format!("  {name}: {}: ", report.state.word()), why, width);
+        if let Some(next) = &report.next {
+            text += &format!("      {}\n", located_command(next, folder));
+        }
+    }
+    text
+}
+
+/// Returns commands on a fleet with its folder in place of its id, if it is not in the usual folder.
+fn located_command(next: &str, folder: &Path) -> String {
+    if default_fleets_dir().ok().as_deref() == folder.parent() {
+        return next.to_owned();
+    }
+    next.replace(&iotax_store::run_id_of(folder), &iotax_units::shell::path(folder))
+}

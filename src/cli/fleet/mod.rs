@@ -1,0 +1,97 @@
+//! `iotax fleet`: the same scenario on each host of a fleet.
+
+mod drives;
+mod emit;
+mod gather;
+mod host_lines;
+mod hosts;
+mod input;
+mod report;
+mod run;
+mod status;
+mod task;
+
+use anyhow::Result;
+use clap::Subcommand;
+use iotax_fleet::plan::default_fleets_dir;
+use iotax_units::exit::Failed;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `fleet`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Folder of fleets [default: $IOTAX_FLEETS, else ~/.local/state/iotax/fleets]. With Slurm, one
+    /// that all nodes see
+    #[arg(long, global = true, value_name = "DIR")]
+    fleets: Option<PathBuf>,
+    #[command(subcommand)]
+    command: FleetCommand,
+}
+
+#[derive(Subcommand)]
+enum FleetCommand {
+    /// Run a scenario on each host, gather the results, and print which host differs
+    #[command(after_help = run::EXAMPLES)]
+    Run(Box<run::RunArgs>),
+    /// Say what `fleet run` would do; look at each host, and leave nothing there
+    Plan(Box<run::PlanArgs>),
+    /// List the drives of each host as a table for --consent, every drive commented out
+    Drives(hosts::HostsArgs),
+    /// Show the state of each host, or list the fleets
+    Status(status::StatusArgs),
+    /// Run the hosts of a fleet that are not done
+    Resume(run::ResumeArgs),
+    /// End the tasks of a fleet; what they measured is gathered
+    Cancel(status::CancelArgs),
+    /// Undo on each host what a killed task left there, and remove iotax from it
+    Clean(status::ChosenArgs),
+    /// Gather results that are there: of a fleet, or a folder that others filled
+    Gather(gather::GatherArgs),
+    /// Print the report of a fleet: which host differs, and by how much
+    #[command(after_help = report::EXAMPLES)]
+    Report(report::ReportArgs),
+    /// Write files to run the fleet with Ansible, Slurm, Kubernetes, Ramble or ReFrame
+    #[command(after_help = emit::EXAMPLES)]
+    Emit(Box<emit::EmitArgs>),
+    /// The part of a fleet on a host; not for people
+    #[command(hide = true)]
+    Task(task::TaskArgs),
+}
+
+/// Runs a command of `fleet`. Returns the exit code.
+///
+/// # Errors
+/// As each command's `run`.
+pub fn run(args: &Args) -> Result<u8> {
+    let fleets = || -> Result<PathBuf> {
+        match &args.fleets {
+            Some(folder) => Ok(std::path::absolute(folder)?),
+            None => Ok(default_fleets_dir().map_err(Failed::from)?),
+        }
+    };
+    match &args.command {
+        FleetCommand::Run(args) => run::run(args, &fleets()?),
+        FleetCommand::Plan(args) => run::plan(args, &fleets()?),
+        FleetCommand::Drives(args) => drives::run(args, &fleets()?),
+        FleetCommand::Status(args) => status::run(args, &fleets()?),
+        FleetCommand::Resume(args) => run::resume(args, &fleets()?),
+        FleetCommand::Cancel(args) => status::cancel(args, &fleets()?),
+        FleetCommand::Clean(args) => status::clean(args, &fleets()?),
+        FleetCommand::Gather(args) => gather::run(args, &fleets()?),
+        FleetCommand::Report(args) => report::run(args, &fleets()?),
+        FleetCommand::Emit(args) => emit::run(args),
+        FleetCommand::Task(args) => task::run(args),
+    }
+}
+
+/// Returns a command of `fleet` as a user types it for this fleet.
+fn typed_fleet(verb: &str, folder: &Path) -> String {
+    let usual = default_fleets_dir().ok();
+    let id = iotax_store::run_id_of(folder);
+    match folder.parent().filter(|fleets| usual.as_deref() != Some(*fleets)) {
+        Some(fleets) => {
+            format!("iotax fleet --fleets {} {verb} {id}", iotax_units::shell::path(fleets))
+        }
+        None => format!("iotax fleet {verb} {id}"),
+    }
+}

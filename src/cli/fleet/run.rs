@@ -1,0 +1,434 @@
+//! `iotax fleet run`, `plan` and `resume`.
+
+use super::super::asked::MeasureArgs;
+use super::super::output::{say, say_aside};
+use super::super::plan::long_time;
+use super::super::stop;
+use super::host_lines::{HostPrinter, state_lines};
+use super::hosts::{HostsArgs, PatienceArgs};
+use super::report::print_answer;
+use super::typed_fleet;
+use anyhow::Result;
+use iotax_fleet::committed::make_folder;
+use iotax_fleet::consent::ConsentTable;
+use iotax_fleet::drive::{ask_hosts, carry_out, look_at_hosts};
+use iotax_fleet::engine::{FleetEngine, FleetRun, engine_of};
+use iotax_fleet::host_state::{HostReport, HostState};
+use iotax_fleet::inventory::FleetHost;
+use iotax_fleet::plan::{
+    EngineChoice, FleetFolder, FleetPlan, PlannedHost, Ticket, find_fleet, new_fleet_id,
+};
+use iotax_fleet::task::FORMAT;
+use iotax_fleet::together::{check_apart, groups_of_hosts, scenario_of_group};
+use iotax_model::scenario::Scenario;
+use iotax_model::scenario::check::parse_consent;
+use iotax_units::count_noun;
+use iotax_units::exit::{DONE, FINDING, Failed, MEASUREMENT_FAILED, UNDO_INCOMPLETE, UNMET_NEED};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tempfile::TempDir;
+
+pub const EXAMPLES: &str = "Examples:
+  iotax fleet run scenario.toml --hosts hosts.txt
+  iotax fleet run /dev/nvme1n1 --rw randread --iodepth 32 --hosts inventory.ini --limit rack1
+  iotax fleet run writes.toml --hosts hosts.txt --consent drives.toml
+      each host writes only the drives in its row of drives.toml (iotax fleet drives makes one)";
+
+/// What to run on which hosts.
+#[derive(clap::Args)]
+pub struct FleetRequest {
+    #[command(flatten, next_help_heading = "Hosts")]
+    pub hosts: HostsArgs,
+    /// Table of what each host may write: [HOST] with destroy = ["serial=S"], and device =
+    /// ["NAME=MEDIUM"]
+    #[arg(long, value_name = "FILE", help_heading = "What may be written")]
+    pub consent: Option<PathBuf>,
+    #[command(flatten)]
+    pub asked: MeasureArgs,
+}
+
+#[derive(clap::Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    request: FleetRequest,
+}
+
+#[derive(clap::Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    request: FleetRequest,
+}
+
+#[derive(clap::Args)]
+pub struct ResumeArgs {
+    /// The fleet: its id or a part of it, its folder, or `last`
+    fleet: String,
+    /// Let hosts that are not done write their drives again: the table of the first run. Hosts
+    /// that are done are not touched
+    #[arg(long, value_name = "FILE")]
+    consent: Option<PathBuf>,
+    #[command(flatten)]
+    patience: PatienceArgs,
+}
+
+impl FleetRequest {
+    /// Returns the plan of the fleet.
+    ///
+    /// # Errors
+    /// Bad input in the hosts, the scenario or the consents.
+    pub fn plan(&self) -> Result<FleetPlan> {
+        if !self.asked.destroy.is_empty() {
+            let why = "--destroy does not say on which host; hint: --consent FILE, a table with a row for each host (iotax fleet \
+                       drives makes one)";
+            return Err(Failed::input(why).into());
+        }
+        let (hosts, engine) = self.hosts.chosen()?;
+        let table = self.consent.as_deref().map(ConsentTable::read).transpose()?;
+        if let Some(table) = &table {
+            table.check_hosts(hosts.iter().map(|host| host.name.as_str()))?;
+        }
+        let mut scenarios: Vec<Scenario> = Vec::new();
+        let mut planned = Vec::new();
+        for host in hosts {
+            let row = table
+                .as_ref()
+                .and_then(|table| table.rows.get(&host.name))
+                .cloned()
+                .unwrap_or_default();
+            let named = |error: anyhow::Error| error.context(format!("host {}", host.name));
+            let scenario = self.asked.scenario_of_host(&row.device, &row.destroy).map_err(named)?;
+            check_fit(&scenario, row.destroy.len())?;
+            let consent = scenario.consent.clone();
+            let common = Scenario { consent: Vec::new(), ..scenario };
+            let at = scenarios.iter().position(|one| *one == common).unwrap_or_else(|| {
+                scenarios.push(common);
+                scenarios.len() - 1
+            });
+            planned.push(PlannedHost { host, scenario: at, consent });
+        }
+        let mut engine = engine;
+        if let Some(groups) = &self.hosts.together {
+            if engine != EngineChoice::Ssh {
+                return Err(Failed::input(
+                    "--together is for hosts that ssh reaches; hint: --hosts with a list",
+                )
+                .into());
+            }
+            engine = EngineChoice::Here;
+            let groups = groups_of_hosts(&planned, groups)?;
+            if self.hosts.parallel > 1 {
+                check_apart(&groups)?;
+            }
+            planned = Vec::new();
+            let mut of_groups = Vec::new();
+            for (name, members) in groups {
+                let whole = scenario_of_group(&members, &scenarios)?;
+                let mut host = FleetHost::new(&name).map_err(Failed::input)?;
+                host.groups = members.iter().map(|member| member.host.name.clone()).collect();
+                let consent = whole.consent.clone();
+                planned.push(PlannedHost { host, scenario: of_groups.len(), consent });
+                of_groups.push(Scenario { consent: Vec::new(), ..whole });
+            }
+            scenarios = of_groups;
+        }
+        Ok(FleetPlan {
+            format: FORMAT,
+            id: new_fleet_id(),
+            made_at: iotax_fleet::perform::now(),
+            iotax: env!("CARGO_PKG_VERSION").to_owned(),
+            source: self.hosts.hosts.clone(),
+            engine,
+            parallel: self.hosts.parallel.max(1),
+            scenarios,
+            hosts: planned,
+        })
+    }
+}
+
+/// Refuses a scenario that a task cannot carry out alone.
+fn check_fit(scenario: &Scenario, consents: usize) -> Result<(), Failed> {
+    if !scenario.operators.is_empty() {
+        let why = "the scenario needs a person (`operator`), which a fleet does not support";
+        return Err(Failed::input(why));
+    }
+    if scenario.consent.len() != consents {
+        let why = "`destroy` in the scenario does not say on which host; hint: move it to --consent FILE, a table with a row \
+                   for each host";
+        return Err(Failed::input(why));
+    }
+    if !scenario.changes.is_empty() {
+        let why = "`change` names a virtual machine of one host, which a fleet does not support";
+        return Err(Failed::input(why));
+    }
+    Ok(())
+}
+
+/// Runs the fleet, and prints its report. Returns the exit code: 4 if a host is not done.
+///
+/// # Errors
+/// Bad input; then nothing was started.
+pub fn run(args: &RunArgs, fleets: &Path) -> Result<u8> {
+    let plan = args.request.plan()?;
+    let engine = engine_of(&plan)?;
+    let folder = FleetFolder::create(fleets, &plan).map_err(Failed::from)?;
+    let hosts = count_noun(plan.hosts.len() as u64, "host", "hosts");
+    say_aside(&format!("fleet {}: {hosts}", plan.id));
+    let opened = OpenFleet { plan, folder };
+    let chosen: Vec<&PlannedHost> = opened.plan.hosts.iter().collect();
+    opened.carry_out(engine.as_ref(), &chosen, false, args.request.hosts.patience.patience, fleets)
+}
+
+/// Prints what `run` would do. Looks at each host.
+///
+/// # Errors
+/// Bad input, as of `run`.
+pub fn plan(args: &PlanArgs, fleets: &Path) -> Result<u8> {
+    let plan = args.request.plan()?;
+    let temporary = temporary_fleet(fleets)?;
+    let folder = FleetFolder::create(temporary.path(), &plan).map_err(Failed::from)?;
+    let engine = engine_of(&plan)?;
+    let opened = OpenFleet { plan, folder };
+    let stop = stop::flag()?;
+    let chosen: Vec<&PlannedHost> = opened.plan.hosts.iter().collect();
+    let fleet = opened.fleet_run(&stop, Duration::ZERO);
+    say(&effort_line(&opened.plan))?;
+    let looks = look_at_hosts(&fleet, engine.as_ref(), &chosen, false)?;
+    let checks_drives = opened.plan.engine != EngineChoice::Here;
+    let mut code = DONE;
+    for (planned, look) in chosen.iter().zip(&looks) {
+        let name = &planned.host.name;
+        match look {
+            Ok(look) => match look.missing_drives(&planned.consent).as_slice() {
+                [] if planned.consent.is_empty() => say(&format!("{name}: reachable\n"))?,
+                [_, ..] if !checks_drives => {
+                    say(&format!(
+                        "{name}: its drives are checked when its run sets up each host\n"
+                    ))?;
+                }
+                [] => {
+                    let serials = planned.consent.iter().map(|consent| consent.serial.as_str());
+                    let serials: Vec<&str> = serials.collect();
+                    say(&format!(
+                        "{name}: reachable, has the drives; all data on {} may be lost\n",
+                        serials.join(", ")
+                    ))?;
+                }
+                missing => {
+                    let hint = "hint: correct its row (iotax fleet drives lists the drives)";
+                    say(&format!("{name}: it has no drive {}; {hint}\n", missing.join(", ")))?;
+                    code = UNMET_NEED;
+                }
+            },
+            Err(report) => {
+                let why = report.why.as_deref().unwrap_or_default();
+                say(&format!("{name}: {}: {why}\n", report.state.word()))?;
+                code = UNMET_NEED;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Returns the number of hosts, what carries the tasks, and the longest time of measuring.
+fn effort_line(plan: &FleetPlan) -> String {
+    let longest = plan
+        .scenarios
+        .iter()
+        .map(|one| one.measure.budget_ns * one.workloads.len().max(1) as u64)
+        .max();
+    let longest_s = longest.unwrap_or(0) as f64 / 1e9;
+    let turns = plan.hosts.len().div_ceil(plan.parallel) as f64;
+    format!(
+        "{} by {}, {} at a time: at most {} of measuring on each, {} for all\n",
+        count_noun(plan.hosts.len() as u64, "host", "hosts"),
+        plan.engine.word(),
+        plan.parallel.min(plan.hosts.len()),
+        long_time(longest_s),
+        long_time(longest_s * turns)
+    )
+}
+
+/// Continues a fleet with the hosts that are not done.
+///
+/// # Errors
+/// Bad input: there is no such fleet, or the consents are not those of its plan.
+pub fn resume(args: &ResumeArgs, fleets: &Path) -> Result<u8> {
+    let opened = OpenFleet::find(fleets, &args.fleet)?;
+    let engine = engine_of(&opened.plan)?;
+    let renewed = args.consent.as_deref().map(ConsentTable::read).transpose()?;
+    if let Some(table) = &renewed {
+        check_same_consents(&opened.plan, table)?;
+    }
+    let before = opened.folder.reports(&opened.plan).map_err(Failed::from)?;
+    let mut chosen: Vec<&PlannedHost> = Vec::new();
+    for (planned, report) in opened.plan.hosts.iter().zip(&before) {
+        if report.state != HostState::Done
+            && prepare_again(&opened.folder, planned, report, renewed.is_some())?
+        {
+            chosen.push(planned);
+        }
+    }
+    opened.carry_out(engine.as_ref(), &chosen, renewed.is_some(), args.patience.patience, fleets)
+}
+
+/// Makes a folder for a fleet that is only looked at, where all hosts of the engine see it.
+///
+/// # Errors
+/// It cannot be made.
+pub fn temporary_fleet(fleets: &Path) -> Result<TempDir> {
+    make_folder(fleets).map_err(Failed::from)?;
+    Ok(tempfile::Builder::new().prefix(".look-").tempdir_in(fleets)?)
+}
+
+/// A fleet on disk that a command acts on.
+pub struct OpenFleet {
+    pub plan: FleetPlan,
+    pub folder: FleetFolder,
+}
+
+impl OpenFleet {
+    /// Opens the fleet that a word means.
+    ///
+    /// # Errors
+    /// Bad input: there is none, or another user could have written it.
+    pub fn find(fleets: &Path, word: &str) -> Result<OpenFleet> {
+        let found = find_fleet(fleets, word)?;
+        let (folder, plan) = FleetFolder::open(&found).map_err(Failed::from)?;
+        Ok(OpenFleet { plan, folder })
+    }
+
+    pub fn fleet_run<'a>(&'a self, stop: &'a AtomicBool, patience: Duration) -> FleetRun<'a> {
+        FleetRun { plan: &self.plan, folder: &self.folder, stop, consent_renewed: false, patience }
+    }
+
+    /// Asks all hosts for their states, and gathers the results that are there.
+    ///
+    /// # Errors
+    /// The engine cannot be used.
+    pub fn ask_all(&self) -> Result<Vec<HostReport>> {
+        let (engine, stop) = (engine_of(&self.plan)?, stop::flag()?);
+        let all: Vec<&PlannedHost> = self.plan.hosts.iter().collect();
+        Ok(ask_hosts(&self.fleet_run(&stop, Duration::ZERO), engine.as_ref(), &all, &|_, _| {}))
+    }
+
+    /// Carries the fleet out on these hosts and prints how all hosts ended.
+    ///
+    /// # Errors
+    /// Bad input: another process drives the fleet, or the hosts are refused.
+    pub fn carry_out(
+        &self,
+        engine: &dyn FleetEngine,
+        chosen: &[&PlannedHost],
+        consent_renewed: bool,
+        patience: Duration,
+        fleets: &Path,
+    ) -> Result<u8> {
+        let Some(_lock) = self.folder.lock().map_err(Failed::from)? else {
+            let status = typed_fleet("status", self.folder.path());
+            let why = format!(
+                "another iotax process is running the fleet {}; hint: {status}",
+                self.plan.id
+            );
+            return Err(Failed::input(why).into());
+        };
+        self.folder.clear_stop();
+        let stop = stop::flag()?;
+        let fleet = FleetRun { consent_renewed, ..self.fleet_run(&stop, patience) };
+        let printer = HostPrinter::new(chosen.iter().map(|host| host.host.name.as_str()));
+        carry_out(&fleet, engine, chosen, &|name, report| printer.take(name, report))?;
+        self.print_end(fleets)
+    }
+
+    /// Prints the state of all hosts, and the answer. Returns the exit code: 4 if a host is not
+    /// done, 5 if something is left on one, 1 for a finding.
+    fn print_end(&self, fleets: &Path) -> Result<u8> {
+        let reports = self.folder.reports(&self.plan).map_err(Failed::from)?;
+        say(&state_lines(&self.names(), &reports, self.folder.path()))?;
+        if reports.iter().any(|report| report.state == HostState::Done) {
+            say("\n")?;
+            print_answer(self, fleets)?;
+        }
+        let all_done = reports.iter().all(|report| report.state == HostState::Done);
+        let is_left =
+            reports.iter().any(|report| report.state == HostState::Done && report.why.is_some());
+        Ok(match (all_done, is_left) {
+            (false, _) => MEASUREMENT_FAILED,
+            (true, true) => UNDO_INCOMPLETE,
+            (true, false) if self.has_finding()? => FINDING,
+            (true, false) => DONE,
+        })
+    }
+
+    /// Returns true if the run of a host ended with a finding, such as a broken service level.
+    fn has_finding(&self) -> Result<bool> {
+        for name in self.names() {
+            let folder = self.folder.host(name).map_err(Failed::from)?;
+            let outcome = folder.newest_outcome().map_err(Failed::from)?;
+            if outcome.is_some_and(|(_, outcome)| outcome.code == FINDING) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns true if the host's task may be running.
+    pub fn is_under_way(&self, planned: &PlannedHost) -> bool {
+        let report = self.folder.host(&planned.host.name).and_then(|folder| folder.report());
+        report.is_ok_and(|one| matches!(one.state, HostState::Running | HostState::Unknown))
+    }
+
+    /// Returns the names of all hosts.
+    pub fn names(&self) -> Vec<&str> {
+        self.plan.hosts.iter().map(|planned| planned.host.name.as_str()).collect()
+    }
+}
+
+/// Prepares a further attempt of a host whose last one has an outcome. Returns false if the host
+/// may not begin again: it has written, and its consent is spent.
+fn prepare_again(
+    fleet: &FleetFolder,
+    planned: &PlannedHost,
+    report: &HostReport,
+    consent_renewed: bool,
+) -> Result<bool> {
+    let folder = fleet.host(&planned.host.name).map_err(Failed::from)?;
+    let outcome = folder.newest_outcome().map_err(Failed::from)?;
+    let Some((_, outcome)) = outcome else { return Ok(true) };
+    let ticket = folder.ticket().map_err(Failed::from)?;
+    if ticket.as_ref().is_some_and(|ticket| ticket.attempt > outcome.attempt) {
+        return Ok(true);
+    }
+    let has_written = !planned.consent.is_empty() && !outcome.refused;
+    if has_written && !consent_renewed {
+        let why = report.why.as_deref().unwrap_or_default();
+        say_aside(&format!(
+            "{}: {}: {why}; its consent is spent: add --consent FILE to let it write again",
+            planned.host.name,
+            report.state.word()
+        ));
+        return Ok(false);
+    }
+    let leaves = ticket.is_some_and(|ticket| ticket.leaves);
+    let further = Ticket { leaves, ..Ticket::new(outcome.attempt + 1) };
+    folder.write_ticket(&further).map_err(Failed::from)?;
+    Ok(true)
+}
+
+/// Checks that a table gives the consents of the plan again.
+fn check_same_consents(plan: &FleetPlan, table: &ConsentTable) -> Result<(), Failed> {
+    table.check_hosts(plan.hosts.iter().map(|planned| planned.host.name.as_str()))?;
+    for planned in &plan.hosts {
+        let row = table.rows.get(&planned.host.name).cloned().unwrap_or_default();
+        let given =
+            row.destroy.iter().map(|text| parse_consent(text)).collect::<Result<Vec<_>, _>>();
+        if given.is_ok_and(|given| given == planned.consent) {
+            continue;
+        }
+        return Err(Failed::input(format!(
+            "the consents of {} are not those of the fleet; hint: give the same table, or start a new fleet",
+            planned.host.name
+        )));
+    }
+    Ok(())
+}
