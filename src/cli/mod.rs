@@ -209,10 +209,15 @@ fn with_example(mut error: clap::Error) -> clap::Error {
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     let mut command = <Cli as clap::CommandFactory>::command();
     command.build();
-    let called = command
-        .get_subcommands()
-        .find(|command| usage.contains(&format!(" {} ", command.get_name())));
-    let Some(examples) = called.and_then(clap::Command::get_after_help) else { return error };
+    // The examples of the innermost command that has some: `fleet run` before `fleet`.
+    let words = usage.split_whitespace().skip_while(|word| *word != command.get_name()).skip(1);
+    let called = words.scan(&command, |within, word| {
+        *within = within.find_subcommand(word)?;
+        Some(*within)
+    });
+    let Some(examples) = called.filter_map(clap::Command::get_after_help).last() else {
+        return error;
+    };
     let first = examples
         .to_string()
         .lines()

@@ -9,7 +9,7 @@
 use iotax_model::scenario::Consent;
 use iotax_model::scenario::check::parse_consent;
 use iotax_sys::regular::read_text;
-use iotax_units::exit::{Failed, of_io};
+use iotax_units::exit::{Failed, unreadable};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -37,8 +37,11 @@ impl ConsentTable {
     /// Bad input, with file, line and key.
     pub fn read(path: &Path) -> Result<ConsentTable, Failed> {
         let shown = path.display();
-        let text =
-            read_text(path).map_err(|error| of_io(format!("cannot read {shown}"), &error))?;
+        let text = read_text(path).map_err(|error| {
+            let why = unreadable(&error).map_or_else(|| error.to_string(), str::to_owned);
+            let hint = "hint: iotax fleet drives makes such a table";
+            Failed::input(format!("cannot read the consents {shown}: {why}; {hint}"))
+        })?;
         let rows: BTreeMap<String, ConsentRow> = toml::from_str(&text).map_err(|error| {
             let at = error
                 .span()

@@ -150,16 +150,13 @@ pub fn ask_hosts(
     run: &FleetRun,
     engine: &dyn FleetEngine,
     hosts: &[&PlannedHost],
-    watch: HostWatcher,
 ) -> Vec<HostReport> {
     side_by_side(hosts, run.plan.parallel, |planned| {
-        let report = with_errand(run, planned, &|| {}, |errand| engine.status(errand));
-        watch(&planned.host.name, &report);
-        report
+        with_errand(run, planned, &|| {}, |errand| engine.status(errand))
     })
 }
 
-/// Has the tasks of these hosts end. Returns the report of each host that could not be told.
+/// Has the tasks of these hosts end. Returns the report of each host that does not answer.
 pub fn cancel_hosts(
     run: &FleetRun,
     engine: &dyn FleetEngine,
@@ -181,10 +178,21 @@ pub fn clean_hosts(
     engine: &dyn FleetEngine,
     hosts: &[&PlannedHost],
 ) -> Vec<Result<(), String>> {
-    side_by_side(hosts, run.plan.parallel, |planned| {
-        let folder = run.folder.host(&planned.host.name).map_err(|error| error.to_string())?;
-        engine.clean(&HostErrand { run, planned, folder, on_begin: &|| {} })
-    })
+    side_by_side(hosts, run.plan.parallel, |planned| clean_host(run, engine, planned))
+}
+
+fn clean_host(
+    run: &FleetRun,
+    engine: &dyn FleetEngine,
+    planned: &PlannedHost,
+) -> Result<(), String> {
+    let words = |error: iotax_store::StoreError| error.to_string();
+    let folder = run.folder.host(&planned.host.name).map_err(words)?;
+    let ticket = folder.ticket().map_err(words)?;
+    let Some(ticket) = ticket.filter(|ticket| ticket.leaves) else { return Ok(()) };
+    let errand = HostErrand { run, planned, folder, on_begin: &|| {} };
+    engine.clean(&errand, &ticket)?;
+    errand.folder.write_ticket(&Ticket { leaves: false, ..ticket }).map_err(words)
 }
 
 fn with_errand(
@@ -252,6 +260,6 @@ fn remove_all(run: &FleetRun, engine: &dyn FleetEngine, hosts: &[&PlannedHost]) 
             let _ = folder.write_ticket(&Ticket { leaves: true, ..Ticket::new(1) });
         }
         // The refusal is the error to report; `fleet clean` finds what this leaves.
-        let _ = engine.clean(&HostErrand { run, planned, folder, on_begin: &|| {} });
+        let _ = clean_host(run, engine, planned);
     });
 }

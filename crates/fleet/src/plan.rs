@@ -135,14 +135,6 @@ impl FleetFolder {
         Ok((FleetFolder(folder), plan))
     }
 
-    /// Reads the plan of a fleet that is only shown; `None` if the folder has none.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn shown_plan(folder: &Path) -> Result<Option<FleetPlan>, StoreError> {
-        committed::read_shown_json(folder, PLAN)
-    }
-
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -309,7 +309,7 @@ impl OpenFleet {
     pub fn ask_all(&self) -> Result<Vec<HostReport>> {
         let (engine, stop) = (engine_of(&self.plan)?, stop::flag()?);
         let all: Vec<&PlannedHost> = self.plan.hosts.iter().collect();
-        Ok(ask_hosts(&self.fleet_run(&stop, Duration::ZERO), engine.as_ref(), &all, &|_, _| {}))
+        Ok(ask_hosts(&self.fleet_run(&stop, Duration::ZERO), engine.as_ref(), &all))
     }
 
     /// Carries the fleet out on these hosts and prints how all hosts ended.

@@ -222,16 +222,16 @@ impl ChildRunner<'_> {
             .stdout(File::create(attempt.join(OUT))?)
             .stderr(File::create(attempt.join(ERR))?);
         let mut child = iotax_sys::child::ends_with_us(&mut command).spawn()?;
-        let mut told = false;
+        let mut is_signalled = false;
         loop {
             if let Some(status) =
                 iotax_sys::child::ended_within(&mut child, Duration::from_millis(500))?
             {
                 return Ok(status.code().map_or(MEASUREMENT_FAILED, |code| code as u8));
             }
-            if stop.load(Ordering::Relaxed) && !told {
+            if stop.load(Ordering::Relaxed) && !is_signalled {
                 iotax_sys::child::signal_all(&mut child, rustix::process::Signal::TERM);
-                told = true;
+                is_signalled = true;
             }
         }
     }

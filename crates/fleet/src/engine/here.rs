@@ -36,11 +36,11 @@ impl HereEngine {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = ends_with_us(&mut command).spawn()?;
         (errand.on_begin)();
-        let mut is_told = false;
+        let mut is_signalled = false;
         while ended_within(&mut child, LOOKS_EVERY)?.is_none() {
-            if errand.run.stop.load(Ordering::Relaxed) && !is_told {
+            if errand.run.stop.load(Ordering::Relaxed) && !is_signalled {
                 signal_all(&mut child, Signal::TERM);
-                is_told = true;
+                is_signalled = true;
             }
         }
         Ok(())
@@ -110,24 +110,16 @@ impl FleetEngine for HereEngine {
         }
     }
 
-    fn cancel(&self, errand: &HostErrand) -> Result<(), HostReport> {
+    fn cancel(&self, _errand: &HostErrand) -> Result<(), HostReport> {
         // The iotax that drives it is asked to stop, and hands that on.
-        let _ = errand;
         Ok(())
     }
 
-    fn clean(&self, errand: &HostErrand) -> Result<(), String> {
-        let Some(mut ticket) = errand.folder.ticket().map_err(|error| error.to_string())? else {
-            return Ok(());
-        };
-        if !ticket.leaves {
-            return Ok(());
-        }
+    fn clean(&self, errand: &HostErrand, _ticket: &Ticket) -> Result<(), String> {
         let folder = errand.folder.path().display().to_string();
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let words = ["fleet", "task", "clean", &folder];
         super::tools::run_tool(&own.display().to_string(), &words, None, Duration::from_secs(900))?;
-        ticket.leaves = false;
-        errand.folder.write_ticket(&ticket).map_err(|error| error.to_string())
+        Ok(())
     }
 }

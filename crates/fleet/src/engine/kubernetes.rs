@@ -384,13 +384,7 @@ impl FleetEngine for KubernetesEngine {
         host.ask("cancel", None, ANSWER_LIMIT).map(drop).map_err(|fault| host.unanswered(fault))
     }
 
-    fn clean(&self, errand: &HostErrand) -> Result<(), String> {
-        let Some(mut ticket) = errand.folder.ticket().map_err(|error| error.to_string())? else {
-            return Ok(());
-        };
-        if !ticket.leaves {
-            return Ok(());
-        }
+    fn clean(&self, errand: &HostErrand, _ticket: &Ticket) -> Result<(), String> {
         let host = self.connect(errand.run, errand.planned);
         host.attach()?;
         if host.ask("wait --seconds 0", None, ANSWER_LIMIT).is_ok() {
@@ -401,8 +395,7 @@ impl FleetEngine for KubernetesEngine {
             host.remove()?;
         }
         host.release()?;
-        ticket.leaves = false;
-        errand.folder.write_ticket(&ticket).map_err(|error| error.to_string())
+        Ok(())
     }
 }
 

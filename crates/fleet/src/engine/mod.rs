@@ -12,7 +12,7 @@ mod tools;
 
 use crate::host_look::HostLook;
 use crate::host_state::HostReport;
-use crate::plan::{EngineChoice, FleetFolder, FleetPlan, HostFolder, PlannedHost};
+use crate::plan::{EngineChoice, FleetFolder, FleetPlan, HostFolder, PlannedHost, Ticket};
 use iotax_units::exit::Failed;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -62,15 +62,15 @@ pub trait FleetEngine: Sync {
     /// Has the host's task end. It undoes what it made, and has an outcome afterwards.
     ///
     /// # Errors
-    /// The report of a host that could not be told.
+    /// The report of a host that does not answer.
     fn cancel(&self, errand: &HostErrand) -> Result<(), HostReport>;
 
     /// Undoes by the journal of the host what a killed task left there, and removes all of the
-    /// fleet from it.
+    /// fleet from it. Called only for a host on which something may be left.
     ///
     /// # Errors
     /// Says why, and what to do.
-    fn clean(&self, errand: &HostErrand) -> Result<(), String>;
+    fn clean(&self, errand: &HostErrand, ticket: &Ticket) -> Result<(), String>;
 }
 
 /// Returns the engine of a fleet.

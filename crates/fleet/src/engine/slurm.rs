@@ -403,16 +403,18 @@ impl FleetEngine for SlurmEngine {
         let mut report = None;
         if was_sent && folder.state_of(ticket.attempt) == AttemptState::Gone {
             let may_again = errand.planned.consent.is_empty() || errand.run.consent_renewed;
-            let over = self.over(errand, &ticket, AttemptState::Gone);
-            match (over, may_again.then(|| self.clean(errand))) {
-                (Some(_), Some(Ok(()))) => ticket = Ticket::new(ticket.attempt + 1),
-                (Some(lost), _) => report = Some(lost),
-                (None, _) => {}
+            match self.over(errand, &ticket, AttemptState::Gone) {
+                Some(_) if may_again && self.clean(errand, &ticket).is_ok() => {
+                    ticket = Ticket::new(ticket.attempt + 1);
+                }
+                lost => report = lost,
             }
         } else if was_sent
             && folder.state_of(ticket.attempt) == AttemptState::New
             && self.over(errand, &ticket, AttemptState::New).is_some()
         {
+            // A job that still waits would be a second one; one that has ended cannot be cancelled.
+            let _ = self.cancel_job(errand, &ticket);
             ticket = Ticket::new(ticket.attempt);
         }
         let report = match report {
@@ -472,13 +474,7 @@ impl FleetEngine for SlurmEngine {
         })
     }
 
-    fn clean(&self, errand: &HostErrand) -> Result<(), String> {
-        let Some(mut ticket) = errand.folder.ticket().map_err(|error| error.to_string())? else {
-            return Ok(());
-        };
-        if !ticket.leaves {
-            return Ok(());
-        }
+    fn clean(&self, errand: &HostErrand, ticket: &Ticket) -> Result<(), String> {
         let folder = TaskFolder::open(errand.folder.path()).map_err(|error| error.to_string())?;
         if folder.state_of(ticket.attempt) != AttemptState::New {
             let printed =
@@ -487,8 +483,7 @@ impl FleetEngine for SlurmEngine {
                 return Err("its node did not report that it is clean".into());
             }
         }
-        ticket.leaves = false;
-        errand.folder.write_ticket(&ticket).map_err(|error| error.to_string())
+        Ok(())
     }
 }
 

@@ -343,13 +343,7 @@ impl FleetEngine for SshEngine {
         host.ask("cancel", None, ANSWER_LIMIT).map(drop).map_err(|fault| host.unanswered(fault))
     }
 
-    fn clean(&self, errand: &HostErrand) -> Result<(), String> {
-        let Some(mut ticket) = errand.folder.ticket().map_err(|error| error.to_string())? else {
-            return Ok(());
-        };
-        if !ticket.leaves {
-            return Ok(());
-        }
+    fn clean(&self, errand: &HostErrand, _ticket: &Ticket) -> Result<(), String> {
         let host = self.connect(errand.run, errand.planned);
         let answer = host
             .program("clean", None, ScriptOutput::Kept, LONG_LIMIT)
@@ -360,7 +354,6 @@ impl FleetEngine for SshEngine {
             None if [Some(126), Some(127)].contains(&answer.code) => host.remove_bare()?,
             None => return Err(answer.last_words()),
         }
-        ticket.leaves = false;
-        errand.folder.write_ticket(&ticket).map_err(|error| error.to_string())
+        Ok(())
     }
 }

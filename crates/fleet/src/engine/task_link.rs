@@ -131,7 +131,7 @@ pub(super) trait TaskLink {
     /// Waits for the end of the task, over cut connections. Returns the last answer.
     ///
     /// # Errors
-    /// The host did not answer for two minutes: its last words.
+    /// The host did not answer for the patience of the fleet: its last words.
     fn wait(&self) -> Result<TaskAnswer, AskFault> {
         let mut answered = Instant::now();
         let mut cancelled = false;
@@ -209,7 +209,8 @@ pub(super) trait TaskLink {
         ticket.leaves = true;
         let ended = self.bring_to_end(errand, &mut ticket);
         let report = ended.unwrap_or_else(|report| report);
-        if ticket.phase == TicketPhase::Sent {
+        // A host that may still be running is asked again, whatever a later look says.
+        if ticket.phase == TicketPhase::Sent && report.state != HostState::Unknown {
             ticket.phase = TicketPhase::Over;
         }
         ticket.report = Some(report.clone());

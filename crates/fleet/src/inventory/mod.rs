@@ -12,7 +12,7 @@ mod variables;
 pub use limit::limit_hosts;
 
 use iotax_sys::regular::read_text;
-use iotax_units::exit::Failed;
+use iotax_units::exit::{Failed, unreadable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,9 @@ const FORMATS: &[&HostFormat] = &[&ansible_yaml::FORMAT, &ansible_ini::FORMAT, &
 /// Bad input: the file cannot be read, or names file, line and reason.
 pub fn read_hosts(path: &Path) -> Result<Inventory, Failed> {
     let text = read_text(path).map_err(|error| {
-        iotax_units::exit::of_io(format!("cannot read {}", path.display()), &error)
+        let hint = "hint: a file with a host on each line, an Ansible inventory, slurm:PARTITION or k8s:SELECTOR";
+        let why = unreadable(&error).map_or_else(|| error.to_string(), str::to_owned);
+        Failed::input(format!("cannot read the hosts {}: {why}; {hint}", path.display()))
     })?;
     inventory_of(path, &text).map_err(|error| {
         let line = error.line.map(|line| format!("line {line}: ")).unwrap_or_default();
