@@ -6,8 +6,8 @@ use crate::host_look::HostLook;
 use crate::host_state::{HostReport, HostState};
 use crate::plan::{PlannedHost, Ticket, TicketPhase};
 use iotax_units::exit::Failed;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -19,19 +19,19 @@ const LOOKS_EVERY: Duration = Duration::from_millis(200);
 /// What is called with the name of a host and its new state.
 pub type HostWatcher<'a> = &'a (dyn Fn(&str, &HostReport) + Sync);
 
-/// Applies `work` to each host, at most `parallel` at the same time. Returns the results in the
-/// order of the hosts.
+/// Applies `work` to the index of each host and the host, at most `parallel` at the same time.
+/// Returns the results in the order of the hosts.
 fn side_by_side<'a, T: Send>(
     hosts: &[&'a PlannedHost],
     parallel: usize,
-    work: impl Fn(&'a PlannedHost) -> T + Sync,
+    work: impl Fn(usize, &'a PlannedHost) -> T + Sync,
 ) -> Vec<T> {
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let worker = || {
-        while let Some(host) = hosts.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let result = (host.host.name.as_str(), work(host));
-            results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(result);
-        }
+    let worker = || loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        let Some(host) = hosts.get(at) else { return };
+        let result = (at, work(at, host));
+        results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
     };
     thread::scope(|scope| {
         let started = (0..parallel.clamp(1, hosts.len().max(1))).filter(|_| {
@@ -41,9 +41,8 @@ fn side_by_side<'a, T: Send>(
             worker();
         }
     });
-    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let order = |name: &str| hosts.iter().position(|host| host.host.name == name);
-    results.sort_by_cached_key(|(name, _)| order(name));
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
 }
 
@@ -57,7 +56,8 @@ pub fn look_at_hosts(
     hosts: &[&PlannedHost],
     stays: bool,
 ) -> Result<Vec<Result<HostLook, HostReport>>, Failed> {
-    let looks = side_by_side(hosts, run.plan.parallel, |planned| engine.look(run, planned, stays));
+    let looks =
+        side_by_side(hosts, run.plan.parallel, |_, planned| engine.look(run, planned, stays));
     let seen: Vec<(&PlannedHost, &HostLook)> = hosts
         .iter()
         .zip(&looks)
@@ -126,23 +126,42 @@ fn carry_out_hosts(
 ) -> Result<Vec<HostReport>, Failed> {
     let looks =
         look_at_hosts(run, engine, hosts, true).inspect_err(|_| remove_all(run, engine, hosts))?;
-    let looks: Vec<_> = hosts.iter().map(|host| host.host.name.as_str()).zip(looks).collect();
-    Ok(side_by_side(hosts, run.plan.parallel, |planned| {
+    Ok(side_by_side(hosts, run.plan.parallel, |at, planned| {
         let name = planned.host.name.as_str();
-        let look = looks.iter().find(|(own, _)| *own == name).map(|(_, look)| look);
-        let report = match look {
-            Some(Err(report)) => keep_report(run, planned, report),
-            _ if run.stop.load(Ordering::Relaxed) => stopped(run, planned),
-            _ => with_errand(
+        let report = match &looks[at] {
+            Err(report) => keep_report(run, planned, report),
+            Ok(_) if run.stop.load(Ordering::Relaxed) => {
+                let why = "the fleet was interrupted before its turn";
+                keep_report(run, planned, &run.never_started(why))
+            }
+            Ok(_) => with_errand(
                 run,
                 planned,
                 &|| watch(name, &HostReport::plain(HostState::Running)),
-                |errand| engine.carry_out(errand),
+                |errand| carry_out_errand(engine, errand),
             ),
         };
         watch(name, &report);
         report
     }))
+}
+
+/// Brings a host to its end, and stores how that was.
+fn carry_out_errand(engine: &dyn FleetEngine, errand: &HostErrand) -> HostReport {
+    let mut ticket = match errand.folder.ticket() {
+        Ok(ticket) => ticket.unwrap_or_else(|| Ticket::new(1)),
+        Err(error) => return errand.run.unknown(error.to_string()),
+    };
+    let report = engine.carry_out(errand, &mut ticket);
+    // A host that may still be running is asked again, whatever a later look says.
+    if ticket.phase == TicketPhase::Sent && report.state != HostState::Unknown {
+        ticket.phase = TicketPhase::Over;
+    }
+    ticket.report = Some(report.clone());
+    match errand.folder.write_ticket(&ticket) {
+        Ok(()) => report,
+        Err(error) => errand.run.unknown(error.to_string()),
+    }
 }
 
 /// Asks each host for its state now.
@@ -151,9 +170,11 @@ pub fn ask_hosts(
     engine: &dyn FleetEngine,
     hosts: &[&PlannedHost],
 ) -> Vec<HostReport> {
-    side_by_side(hosts, run.plan.parallel, |planned| {
-        with_errand(run, planned, &|| {}, |errand| engine.status(errand))
-    })
+    let asked = |errand: &HostErrand| match under_way(errand) {
+        Ok(ticket) => engine.status(errand, &ticket),
+        Err(report) => report,
+    };
+    side_by_side(hosts, run.plan.parallel, |_, planned| with_errand(run, planned, &|| {}, asked))
 }
 
 /// Has the tasks of these hosts end. Returns the report of each host that does not answer.
@@ -162,14 +183,26 @@ pub fn cancel_hosts(
     engine: &dyn FleetEngine,
     hosts: &[&PlannedHost],
 ) -> Vec<Option<HostReport>> {
-    side_by_side(hosts, run.plan.parallel, |planned| {
+    side_by_side(hosts, run.plan.parallel, |_, planned| {
         let folder = run.folder.host(&planned.host.name).ok()?;
-        let may_run = folder
-            .report()
-            .is_ok_and(|report| matches!(report.state, HostState::Running | HostState::Unknown));
         let errand = HostErrand { run, planned, folder, on_begin: &|| {} };
-        may_run.then(|| engine.cancel(&errand).err()).flatten()
+        let ticket = under_way(&errand).ok()?;
+        engine.cancel(&errand, &ticket).err()
     })
+}
+
+/// Returns the ticket of a host whose task may be running.
+///
+/// # Errors
+/// The stored report of another host.
+fn under_way(errand: &HostErrand) -> Result<Ticket, HostReport> {
+    let stored = |error: iotax_store::StoreError| errand.run.unknown(error.to_string());
+    let report = errand.folder.report().map_err(stored)?;
+    let may_run = matches!(report.state, HostState::Unknown | HostState::Running);
+    match errand.folder.ticket().map_err(stored)? {
+        Some(ticket) if may_run && ticket.phase != TicketPhase::Prepared => Ok(ticket),
+        _ => Err(report),
+    }
 }
 
 /// Cleans these hosts. Returns the reason for each that is not clean.
@@ -178,7 +211,7 @@ pub fn clean_hosts(
     engine: &dyn FleetEngine,
     hosts: &[&PlannedHost],
 ) -> Vec<Result<(), String>> {
-    side_by_side(hosts, run.plan.parallel, |planned| clean_host(run, engine, planned))
+    side_by_side(hosts, run.plan.parallel, |_, planned| clean_host(run, engine, planned))
 }
 
 fn clean_host(
@@ -203,58 +236,27 @@ fn with_errand(
 ) -> HostReport {
     match run.folder.host(&planned.host.name) {
         Ok(folder) => work(&HostErrand { run, planned, folder, on_begin }),
-        Err(error) => HostReport::new(
-            HostState::NeverStarted,
-            error.to_string(),
-            format!("iotax fleet resume {}", run.plan.id),
-        ),
+        Err(error) => run.never_started(error.to_string()),
     }
 }
 
 /// Stores the report of a host that cannot take a task, unless an attempt was sent there before.
 fn keep_report(run: &FleetRun, planned: &PlannedHost, report: &HostReport) -> HostReport {
-    let Ok(folder) = run.folder.host(&planned.host.name) else { return report.clone() };
-    let before = folder.ticket().ok().flatten();
-    if let Some(Ticket { phase: TicketPhase::Sent, .. }) = before {
-        let why = report.why.clone().unwrap_or_default();
-        let why = format!("it does not answer ({why}), and its task may still be running");
-        return HostReport::new(
-            HostState::Unknown,
-            why,
-            format!("iotax fleet status {}", run.plan.id),
-        );
-    }
-    let ticket = Ticket {
-        report: Some(report.clone()),
-        phase: TicketPhase::Prepared,
-        ..before.unwrap_or_else(|| Ticket::new(1))
+    let stored = || -> Result<HostReport, iotax_store::StoreError> {
+        let folder = run.folder.host(&planned.host.name)?;
+        let before = folder.ticket()?.unwrap_or_else(|| Ticket::new(1));
+        if before.phase == TicketPhase::Sent {
+            return Ok(run.unanswered(report.why.as_deref().unwrap_or_default()));
+        }
+        folder.write_ticket(&Ticket { report: Some(report.clone()), ..before })?;
+        Ok(report.clone())
     };
-    match folder.write_ticket(&ticket) {
-        Ok(()) => report.clone(),
-        Err(error) => HostReport::new(
-            HostState::NeverStarted,
-            error.to_string(),
-            format!("iotax fleet resume {}", run.plan.id),
-        ),
-    }
-}
-
-fn stopped(run: &FleetRun, planned: &PlannedHost) -> HostReport {
-    let next = format!("iotax fleet resume {}", run.plan.id);
-    keep_report(
-        run,
-        planned,
-        &HostReport::new(
-            HostState::NeverStarted,
-            "the fleet was interrupted before its turn",
-            next,
-        ),
-    )
+    stored().unwrap_or_else(|error| run.never_started(error.to_string()))
 }
 
 /// Removes what the look left on the hosts of a fleet that is refused.
 fn remove_all(run: &FleetRun, engine: &dyn FleetEngine, hosts: &[&PlannedHost]) {
-    side_by_side(hosts, run.plan.parallel, |planned| {
+    side_by_side(hosts, run.plan.parallel, |_, planned| {
         let Ok(folder) = run.folder.host(&planned.host.name) else { return };
         if folder.ticket().is_ok_and(|ticket| ticket.is_none()) {
             let _ = folder.write_ticket(&Ticket { leaves: true, ..Ticket::new(1) });

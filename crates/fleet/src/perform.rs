@@ -6,9 +6,10 @@ use crate::outcome::Outcome;
 use crate::task::{FORMAT, RUN, StartMark, Task, TaskFolder};
 use iotax_facts::place::Place;
 use iotax_model::stack::Stack;
-use iotax_store as store;
+use iotax_store::{self as store, StoreError};
 use iotax_units::exit::{Failed, MEASUREMENT_FAILED, UNMET_NEED};
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// How a run is made and read; the command line supplies it.
@@ -45,6 +46,7 @@ pub fn perform_task(folder: &TaskFolder, runner: &mut dyn TaskRunner) -> Result<
     }
     let attempt = folder.attempt(task.attempt);
     crate::committed::make_folder(&attempt)?;
+    let reserve = SpaceReserve::take(&attempt)?;
     let look = HostLook::of_this_machine(folder.path().parent().unwrap_or(folder.path()));
     let mut outcome = Outcome {
         format: FORMAT,
@@ -66,6 +68,7 @@ pub fn perform_task(folder: &TaskFolder, runner: &mut dyn TaskRunner) -> Result<
         outcome.why = Some(refusal.message);
         outcome.refused = true;
         outcome.ended_at = now();
+        drop(reserve);
         return Ok(outcome.commit(&attempt)?);
     }
     let mark = StartMark { at: now(), pid: std::process::id(), machine: look.machine };
@@ -85,11 +88,41 @@ pub fn perform_task(folder: &TaskFolder, runner: &mut dyn TaskRunner) -> Result<
         Err(why) => Some(last_error(&attempt).unwrap_or(why)),
     };
     outcome.ended_at = now();
+    drop(reserve);
     let outcome = outcome.commit(&attempt)?;
     if task.runs.is_some() {
         runner.remove_runs(&runs);
     }
     Ok(outcome)
+}
+
+/// Space that is kept free on the disk of a task, so that its outcome can be stored there although
+/// the disk has filled up.
+struct SpaceReserve(PathBuf);
+
+impl SpaceReserve {
+    const BYTES: u64 = 256 << 10;
+
+    fn take(attempt: &Path) -> Result<SpaceReserve, StoreError> {
+        let reserve = SpaceReserve(attempt.join("reserve"));
+        // Bytes of the program, as a file system that compresses stores no zeros.
+        let written = File::create(&reserve.0).and_then(|mut file| {
+            let mut program = File::open("/proc/self/exe")?.take(SpaceReserve::BYTES);
+            std::io::copy(&mut program, &mut file)?;
+            file.sync_all()
+        });
+        match written {
+            Ok(()) => Ok(reserve),
+            Err(error) => Err(StoreError::system("write", &reserve.0, error)),
+        }
+    }
+}
+
+impl Drop for SpaceReserve {
+    fn drop(&mut self) {
+        // If it cannot be removed, the outcome may still fit.
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 /// Checks that every drive that may be written is a drive of this host.

@@ -51,9 +51,9 @@ fn task(attempt: u32) -> Task {
 
 fn folder_with(task: &Task) -> (TempDir, TaskFolder) {
     let fleet = tempfile::tempdir().unwrap();
-    let folder = TaskFolder::of_host(fleet.path(), "n1");
+    let folder = TaskFolder::open(fleet.path()).unwrap();
     folder.write_task(task).unwrap();
-    (fleet, TaskFolder::open(folder.path()).unwrap())
+    (fleet, folder)
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! host a folder with its ticket and the results of its attempts.
 
 use crate::committed::{self, make_folder};
-use crate::engine::kubernetes::KubernetesEngine;
 use crate::host_state::{HostReport, HostState};
 use crate::inventory::FleetHost;
 use crate::outcome::Outcome;
@@ -48,11 +47,20 @@ pub enum EngineChoice {
         #[serde(default)]
         options: Vec<String>,
     },
-    Kubernetes(KubernetesEngine),
+    Kubernetes(PodSettings),
     /// This host drives a run for each group of hosts.
     Here,
     /// Somebody else runs the tasks; iotax gathers their results.
     Emitted,
+}
+
+/// Where the pods of a fleet on Kubernetes are, and what they run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodSettings {
+    pub namespace: String,
+    pub image: String,
+    /// `IfNotPresent`, `Always` or `Never`.
+    pub pull_policy: String,
 }
 
 impl EngineChoice {
@@ -79,6 +87,21 @@ pub struct PlannedHost {
 }
 
 impl FleetPlan {
+    /// Returns a new fleet with an id of its own. `source` is where its hosts are from.
+    pub fn new(source: &str, engine: EngineChoice, parallel: usize) -> FleetPlan {
+        FleetPlan {
+            format: FORMAT,
+            id: new_id(),
+            made_at: crate::perform::now(),
+            iotax: env!("CARGO_PKG_VERSION").to_owned(),
+            source: source.to_owned(),
+            engine,
+            parallel: parallel.max(1),
+            scenarios: Vec::new(),
+            hosts: Vec::new(),
+        }
+    }
+
     /// Returns the task of a host.
     pub fn task(&self, planned: &PlannedHost, attempt: u32) -> Task {
         let scenario = self.scenarios.get(planned.scenario).cloned().unwrap_or_default();
@@ -316,11 +339,6 @@ pub fn default_fleets_dir() -> Result<PathBuf, StoreError> {
         Some(folder) => Ok(PathBuf::from(folder)),
         None => Ok(default_runs_dir()?.with_file_name("fleets")),
     }
-}
-
-/// Returns an id for a new fleet.
-pub fn new_fleet_id() -> String {
-    new_id()
 }
 
 /// Returns the ids of the fleets in a folder, the oldest first.

@@ -133,11 +133,6 @@ pub enum AttemptState {
 }
 
 impl TaskFolder {
-    /// Returns the folder of a host's task below the folder of a fleet on that host.
-    pub fn of_host(fleet: &Path, host: &str) -> TaskFolder {
-        TaskFolder(fleet.join(host))
-    }
-
     /// Opens a folder, which must be ours alone: what is in it is done.
     ///
     /// # Errors

@@ -7,11 +7,11 @@ use super::run::temporary_fleet;
 use anyhow::Result;
 use iotax_fleet::drive::look_at_hosts;
 use iotax_fleet::engine::{FleetRun, engine_of};
-use iotax_fleet::plan::{FleetFolder, FleetPlan, PlannedHost, new_fleet_id};
-use iotax_fleet::task::FORMAT;
+use iotax_fleet::plan::{FleetFolder, FleetPlan, PlannedHost};
 use iotax_units::exit::{DONE, Failed, MEASUREMENT_FAILED};
 use iotax_units::show_bytes;
 use std::path::Path;
+use std::time::Duration;
 
 /// Prints the table. Returns the exit code, 4 if a host did not answer.
 ///
@@ -23,17 +23,7 @@ pub fn run(args: &HostsArgs, fleets: &Path) -> Result<u8> {
         .into_iter()
         .map(|host| PlannedHost { host, scenario: 0, consent: Vec::new() })
         .collect();
-    let plan = FleetPlan {
-        format: FORMAT,
-        id: new_fleet_id(),
-        made_at: iotax_fleet::perform::now(),
-        iotax: env!("CARGO_PKG_VERSION").to_owned(),
-        source: args.hosts.clone(),
-        engine,
-        parallel: args.parallel.max(1),
-        scenarios: Vec::new(),
-        hosts,
-    };
+    let plan = FleetPlan { hosts, ..FleetPlan::new(&args.hosts, engine, args.parallel) };
     let temporary = temporary_fleet(fleets)?;
     let folder = FleetFolder::create(temporary.path(), &plan).map_err(Failed::from)?;
     let (engine, stop) = (engine_of(&plan)?, stop::flag()?);
@@ -42,7 +32,7 @@ pub fn run(args: &HostsArgs, fleets: &Path) -> Result<u8> {
         folder: &folder,
         stop: &stop,
         consent_renewed: false,
-        patience: args.patience.patience,
+        patience: Duration::ZERO,
     };
     let chosen: Vec<&PlannedHost> = plan.hosts.iter().collect();
     let looks = look_at_hosts(&fleet, engine.as_ref(), &chosen, false)?;

@@ -1,10 +1,9 @@
 //! `iotax fleet gather`: takes results that are there.
 
 use super::super::output::say;
-use super::host_lines::state_lines;
+use super::host_lines::{state_lines, typed_fleet};
 use super::input::folder_input;
 use super::run::OpenFleet;
-use super::typed_fleet;
 use anyhow::Result;
 use iotax_fleet::host_state::{HostReport, HostState};
 use iotax_fleet::plan::{EngineChoice, PLAN, PlannedHost, find_fleet};

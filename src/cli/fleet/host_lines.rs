@@ -45,6 +45,11 @@ pub fn state_lines(names: &[&str], reports: &[HostReport], folder: &Path) -> Str
     text
 }
 
+/// Returns a command of `fleet` as a user types it for the fleet in a folder.
+pub fn typed_fleet(verb: &str, folder: &Path) -> String {
+    located_command(&format!("iotax fleet {verb} {}", iotax_store::run_id_of(folder)), folder)
+}
+
 /// Returns commands on a fleet with its folder in place of its id, if it is not in the usual folder.
 fn located_command(next: &str, folder: &Path) -> String {
     if default_fleets_dir().ok().as_deref() == folder.parent() {

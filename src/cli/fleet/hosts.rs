@@ -2,10 +2,9 @@
 
 use super::super::output::say_aside;
 use anyhow::Result;
-use iotax_fleet::engine::kubernetes::{self, KubernetesEngine};
-use iotax_fleet::engine::slurm;
+use iotax_fleet::engine::{kubernetes, slurm};
 use iotax_fleet::inventory::{FleetHost, Inventory, limit_hosts, read_hosts};
-use iotax_fleet::plan::EngineChoice;
+use iotax_fleet::plan::{EngineChoice, PodSettings};
 use iotax_units::count_noun;
 use iotax_units::exit::Failed;
 use std::path::Path;
@@ -21,10 +20,6 @@ pub struct HostsArgs {
     /// Only hosts and groups that fit: "rack1,!node7,db*"
     #[arg(long, value_name = "PATTERN,...")]
     pub limit: Option<String>,
-    /// Load the hosts of each of these groups together, as one run (`all`: every host), instead of
-    /// each on its own. Only by ssh
-    #[arg(long, value_name = "GROUP,...")]
-    pub together: Option<String>,
     /// Number of hosts that you expect; with any other number nothing is started. Required for
     /// slurm: and k8s:
     #[arg(long, value_name = "N")]
@@ -44,8 +39,6 @@ pub struct HostsArgs {
     /// When nodes pull the image: IfNotPresent, Always or Never
     #[arg(long, value_name = "POLICY", default_value = "IfNotPresent")]
     pub pull_policy: String,
-    #[command(flatten)]
-    pub patience: PatienceArgs,
 }
 
 /// How long a host that no longer answers is asked again.
@@ -106,8 +99,8 @@ impl HostsArgs {
                 )
             })?;
             let (namespace, pull_policy) = (self.namespace.clone(), self.pull_policy.clone());
-            let engine = KubernetesEngine { namespace, image, pull_policy };
-            return Ok((Inventory { hosts, notes: Vec::new() }, EngineChoice::Kubernetes(engine)));
+            let pods = PodSettings { namespace, image, pull_policy };
+            return Ok((Inventory { hosts, notes: Vec::new() }, EngineChoice::Kubernetes(pods)));
         }
         let inventory = read_hosts(Path::new(&self.hosts))?;
         for note in &inventory.notes {

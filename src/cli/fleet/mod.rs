@@ -15,7 +15,7 @@ use anyhow::Result;
 use clap::Subcommand;
 use iotax_fleet::plan::default_fleets_dir;
 use iotax_units::exit::Failed;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Arguments of `fleet`.
 #[derive(clap::Args)]
@@ -31,9 +31,10 @@ pub struct Args {
 #[derive(Subcommand)]
 enum FleetCommand {
     /// Run a scenario on each host, gather the results, and print which host differs
-    #[command(after_help = run::EXAMPLES)]
+    #[command(after_help = run::EXAMPLES, mut_arg("destroy", |arg| arg.hide(true)))]
     Run(Box<run::RunArgs>),
     /// Say what `fleet run` would do; look at each host, and leave nothing there
+    #[command(mut_arg("destroy", |arg| arg.hide(true)))]
     Plan(Box<run::PlanArgs>),
     /// List the drives of each host as a table for --consent, every drive commented out
     Drives(hosts::HostsArgs),
@@ -51,7 +52,7 @@ enum FleetCommand {
     #[command(after_help = report::EXAMPLES)]
     Report(report::ReportArgs),
     /// Write files to run the fleet with Ansible, Slurm, Kubernetes, Ramble or ReFrame
-    #[command(after_help = emit::EXAMPLES)]
+    #[command(after_help = emit::EXAMPLES, mut_arg("destroy", |arg| arg.hide(true)))]
     Emit(Box<emit::EmitArgs>),
     /// The part of a fleet on a host; not for people
     #[command(hide = true)]
@@ -81,17 +82,5 @@ pub fn run(args: &Args) -> Result<u8> {
         FleetCommand::Report(args) => report::run(args, &fleets()?),
         FleetCommand::Emit(args) => emit::run(args),
         FleetCommand::Task(args) => task::run(args),
-    }
-}
-
-/// Returns a command of `fleet` as a user types it for this fleet.
-fn typed_fleet(verb: &str, folder: &Path) -> String {
-    let usual = default_fleets_dir().ok();
-    let id = iotax_store::run_id_of(folder);
-    match folder.parent().filter(|fleets| usual.as_deref() != Some(*fleets)) {
-        Some(fleets) => {
-            format!("iotax fleet --fleets {} {verb} {id}", iotax_units::shell::path(fleets))
-        }
-        None => format!("iotax fleet {verb} {id}"),
     }
 }

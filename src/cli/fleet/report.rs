@@ -2,9 +2,9 @@
 
 use super::super::output::{page, say_aside};
 use super::super::report::{self, Destination, NamedForm};
+use super::host_lines::typed_fleet;
 use super::input::{earlier_fleet, folder_input};
 use super::run::OpenFleet;
-use super::typed_fleet;
 use anyhow::Result;
 use iotax_analysis::fleet::{FleetInput, fleet_findings};
 use iotax_export::fleet::{self as export, read_fleet_parquet};

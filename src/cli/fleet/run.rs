@@ -4,10 +4,9 @@ use super::super::asked::MeasureArgs;
 use super::super::output::{say, say_aside};
 use super::super::plan::long_time;
 use super::super::stop;
-use super::host_lines::{HostPrinter, state_lines};
+use super::host_lines::{HostPrinter, state_lines, typed_fleet};
 use super::hosts::{HostsArgs, PatienceArgs};
 use super::report::print_answer;
-use super::typed_fleet;
 use anyhow::Result;
 use iotax_fleet::committed::make_folder;
 use iotax_fleet::consent::ConsentTable;
@@ -15,10 +14,7 @@ use iotax_fleet::drive::{ask_hosts, carry_out, look_at_hosts};
 use iotax_fleet::engine::{FleetEngine, FleetRun, engine_of};
 use iotax_fleet::host_state::{HostReport, HostState};
 use iotax_fleet::inventory::FleetHost;
-use iotax_fleet::plan::{
-    EngineChoice, FleetFolder, FleetPlan, PlannedHost, Ticket, find_fleet, new_fleet_id,
-};
-use iotax_fleet::task::FORMAT;
+use iotax_fleet::plan::{EngineChoice, FleetFolder, FleetPlan, PlannedHost, Ticket, find_fleet};
 use iotax_fleet::together::{check_apart, groups_of_hosts, scenario_of_group};
 use iotax_model::scenario::Scenario;
 use iotax_model::scenario::check::parse_consent;
@@ -40,6 +36,10 @@ pub const EXAMPLES: &str = "Examples:
 pub struct FleetRequest {
     #[command(flatten, next_help_heading = "Hosts")]
     pub hosts: HostsArgs,
+    /// Load the hosts of each of these groups together, as one run (`all`: every host), instead of
+    /// each on its own. Only by ssh
+    #[arg(long, value_name = "GROUP,...", help_heading = "Hosts")]
+    pub together: Option<String>,
     /// Table of what each host may write: [HOST] with destroy = ["serial=S"], and device =
     /// ["NAME=MEDIUM"]
     #[arg(long, value_name = "FILE", help_heading = "What may be written")]
@@ -52,6 +52,8 @@ pub struct FleetRequest {
 pub struct RunArgs {
     #[command(flatten)]
     request: FleetRequest,
+    #[command(flatten, next_help_heading = "Hosts")]
+    patience: PatienceArgs,
 }
 
 #[derive(clap::Args)]
@@ -107,43 +109,35 @@ impl FleetRequest {
             });
             planned.push(PlannedHost { host, scenario: at, consent });
         }
-        let mut engine = engine;
-        if let Some(groups) = &self.hosts.together {
-            if engine != EngineChoice::Ssh {
-                return Err(Failed::input(
-                    "--together is for hosts that ssh reaches; hint: --hosts with a list",
-                )
-                .into());
-            }
-            engine = EngineChoice::Here;
-            let groups = groups_of_hosts(&planned, groups)?;
-            if self.hosts.parallel > 1 {
-                check_apart(&groups)?;
-            }
-            planned = Vec::new();
-            let mut of_groups = Vec::new();
-            for (name, members) in groups {
-                let whole = scenario_of_group(&members, &scenarios)?;
-                let mut host = FleetHost::new(&name).map_err(Failed::input)?;
-                host.groups = members.iter().map(|member| member.host.name.clone()).collect();
-                let consent = whole.consent.clone();
-                planned.push(PlannedHost { host, scenario: of_groups.len(), consent });
-                of_groups.push(Scenario { consent: Vec::new(), ..whole });
-            }
-            scenarios = of_groups;
+        let empty = FleetPlan::new(&self.hosts.hosts, engine, self.hosts.parallel);
+        let plan = FleetPlan { scenarios, hosts: planned, ..empty };
+        match &self.together {
+            Some(groups) => Ok(plan_of_groups(&plan, groups)?),
+            None => Ok(plan),
         }
-        Ok(FleetPlan {
-            format: FORMAT,
-            id: new_fleet_id(),
-            made_at: iotax_fleet::perform::now(),
-            iotax: env!("CARGO_PKG_VERSION").to_owned(),
-            source: self.hosts.hosts.clone(),
-            engine,
-            parallel: self.hosts.parallel.max(1),
-            scenarios,
-            hosts: planned,
-        })
     }
+}
+
+/// Returns the plan whose hosts are groups of the hosts of a plan.
+fn plan_of_groups(plan: &FleetPlan, names: &str) -> Result<FleetPlan, Failed> {
+    if plan.engine != EngineChoice::Ssh {
+        let why = "--together is for hosts that ssh reaches; hint: --hosts with a list";
+        return Err(Failed::input(why));
+    }
+    let groups = groups_of_hosts(&plan.hosts, names)?;
+    if plan.parallel > 1 {
+        check_apart(&groups)?;
+    }
+    let mut grouped = FleetPlan::new(&plan.source, EngineChoice::Here, plan.parallel);
+    for (name, members) in groups {
+        let whole = scenario_of_group(&members, &plan.scenarios)?;
+        let mut host = FleetHost::new(&name).map_err(Failed::input)?;
+        host.groups = members.iter().map(|member| member.host.name.clone()).collect();
+        let (consent, scenario) = (whole.consent.clone(), grouped.scenarios.len());
+        grouped.hosts.push(PlannedHost { host, scenario, consent });
+        grouped.scenarios.push(Scenario { consent: Vec::new(), ..whole });
+    }
+    Ok(grouped)
 }
 
 /// Refuses a scenario that a task cannot carry out alone.
@@ -176,7 +170,7 @@ pub fn run(args: &RunArgs, fleets: &Path) -> Result<u8> {
     say_aside(&format!("fleet {}: {hosts}", plan.id));
     let opened = OpenFleet { plan, folder };
     let chosen: Vec<&PlannedHost> = opened.plan.hosts.iter().collect();
-    opened.carry_out(engine.as_ref(), &chosen, false, args.request.hosts.patience.patience, fleets)
+    opened.carry_out(engine.as_ref(), &chosen, false, args.patience.patience, fleets)
 }
 
 /// Prints what `run` would do. Looks at each host.

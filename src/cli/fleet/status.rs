@@ -2,10 +2,9 @@
 
 use super::super::output::say;
 use super::super::stop;
-use super::host_lines::state_lines;
+use super::host_lines::{state_lines, typed_fleet};
 use super::hosts::PatienceArgs;
 use super::run::OpenFleet;
-use super::typed_fleet;
 use anyhow::Result;
 use iotax_fleet::drive::{cancel_hosts, clean_hosts};
 use iotax_fleet::engine::engine_of;

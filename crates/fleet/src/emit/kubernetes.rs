@@ -18,14 +18,14 @@ pub(super) const KUBERNETES: EmitKind = EmitKind {
 };
 
 fn files(plan: &FleetPlan, _folder: &Path) -> Vec<EmittedFile> {
-    let EngineChoice::Kubernetes(engine) = &plan.engine else { return Vec::new() };
+    let EngineChoice::Kubernetes(settings) = &plan.engine else { return Vec::new() };
     let mut items: Vec<Value> = Vec::new();
     for planned in &plan.hosts {
         let pods = NodePods::new(&plan.id, &planned.host.name);
         let task = serde_json::to_vec(&plan.task(planned, 1)).unwrap_or_default();
         let mut list = kube_manifest::task(
             &pods,
-            engine,
+            settings,
             planned,
             plan.scenarios.get(planned.scenario),
             &task,

@@ -142,9 +142,9 @@ fn is_by_name(engine: &EngineChoice) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::kubernetes::KubernetesEngine;
     use crate::inventory::FleetHost;
     use crate::plan::PlannedHost;
+    use crate::plan::PodSettings;
     use crate::task::FORMAT;
     use iotax_model::scenario::Scenario;
 
@@ -171,7 +171,7 @@ mod tests {
         let engines = [
             EngineChoice::Ssh,
             EngineChoice::Slurm { partition: "all".into(), options: vec!["--account=x".into()] },
-            EngineChoice::Kubernetes(KubernetesEngine {
+            EngineChoice::Kubernetes(PodSettings {
                 namespace: "default".into(),
                 image: "registry.example/iotax:1".into(),
                 pull_policy: "IfNotPresent".into(),

@@ -1,7 +1,7 @@
 //! Groups of hosts together: this host drives one run for each group, whose load begins on all of
 //! its hosts at the same time. The places of the run are reached by ssh, as in any run.
 
-use super::{FleetEngine, FleetRun, HostErrand};
+use super::fleet_engine::{FleetEngine, FleetRun, HostErrand};
 use crate::host_look::HostLook;
 use crate::host_state::{HostReport, HostState};
 use crate::plan::{PlannedHost, Ticket, TicketPhase};
@@ -21,9 +21,8 @@ impl HereEngine {
     fn perform(&self, errand: &HostErrand, ticket: &mut Ticket) -> anyhow::Result<()> {
         let folder = TaskFolder::open(errand.folder.path())?;
         if folder.state_of(ticket.attempt) == AttemptState::Gone {
-            let may_again = errand.planned.consent.is_empty() || errand.run.consent_renewed;
             anyhow::ensure!(
-                may_again,
+                errand.may_begin_again(),
                 "its consent is spent; hint: iotax fleet resume with --consent FILE"
             );
             ticket.attempt += 1;
@@ -57,60 +56,29 @@ impl FleetEngine for HereEngine {
         Ok(HostLook::default())
     }
 
-    fn carry_out(&self, errand: &HostErrand) -> HostReport {
-        let fleet = &errand.run.plan.id;
-        let resume = format!("iotax fleet resume {fleet}");
-        let mut ticket = errand.folder.ticket().ok().flatten().unwrap_or_else(|| Ticket::new(1));
+    fn carry_out(&self, errand: &HostErrand, ticket: &mut Ticket) -> HostReport {
         ticket.leaves = true;
-        let done = self.perform(errand, &mut ticket);
+        let done = self.perform(errand, ticket);
         let outcome = errand.folder.newest_outcome().ok().flatten();
-        let report = match (done, outcome.filter(|(_, outcome)| outcome.attempt == ticket.attempt))
-        {
+        match (done, outcome.filter(|(_, outcome)| outcome.attempt == ticket.attempt)) {
             (_, Some((_, outcome))) => {
                 ticket.leaves = false;
                 HostReport::from_outcome(&outcome)
             }
-            (Err(error), None) => {
-                HostReport::new(HostState::NeverStarted, error.to_string(), resume)
-            }
-            (Ok(()), None) => {
-                let next = format!("iotax fleet clean {fleet}; {resume}");
-                HostReport::new(HostState::Lost, "its run ended without a result", next)
-            }
-        };
-        ticket.phase = TicketPhase::Over;
-        ticket.report = Some(report.clone());
-        match errand.folder.write_ticket(&ticket) {
-            Ok(()) => report,
-            Err(error) => HostReport::new(
-                HostState::Unknown,
-                error.to_string(),
-                format!("iotax fleet status {fleet}"),
-            ),
+            (Err(error), None) => errand.run.never_started(error.to_string()),
+            (Ok(()), None) => errand.lost("its run ended without a result"),
         }
     }
 
-    fn status(&self, errand: &HostErrand) -> HostReport {
-        let fleet = &errand.run.plan.id;
-        let resume = format!("iotax fleet resume {fleet}");
-        let stored = errand.folder.report();
-        let ticket = errand.folder.ticket().ok().flatten();
-        let state = TaskFolder::open(errand.folder.path())
-            .map(|folder| folder.state_of(ticket.map_or(1, |ticket| ticket.attempt)));
-        match (stored, state) {
-            (Ok(report), Ok(AttemptState::Gone)) if report.state == HostState::Running => {
-                HostReport::new(
-                    HostState::Lost,
-                    "its run was killed",
-                    format!("iotax fleet clean {fleet}; {resume}"),
-                )
-            }
-            (Ok(report), _) => report,
-            (Err(error), _) => HostReport::new(HostState::Unknown, error.to_string(), resume),
+    fn status(&self, errand: &HostErrand, ticket: &Ticket) -> HostReport {
+        match TaskFolder::open(errand.folder.path()).map(|folder| folder.state_of(ticket.attempt)) {
+            Ok(AttemptState::Gone) => errand.lost("its run was killed"),
+            Ok(_) => HostReport::plain(HostState::Running),
+            Err(error) => errand.run.unknown(error.to_string()),
         }
     }
 
-    fn cancel(&self, _errand: &HostErrand) -> Result<(), HostReport> {
+    fn cancel(&self, _errand: &HostErrand, _ticket: &Ticket) -> Result<(), HostReport> {
         // The iotax that drives it is asked to stop, and hands that on.
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! Manifests of the pods of a fleet: a Job with its task in a ConfigMap, and a reader.
 
-use super::kubernetes::KubernetesEngine;
 use crate::committed::sum_of;
-use crate::plan::PlannedHost;
+use crate::plan::{PlannedHost, PodSettings};
 use iotax_model::scenario::Scenario;
 use iotax_model::stack::Medium;
 use serde_json::{Value, json};
@@ -68,7 +67,7 @@ impl NodePods {
 /// Returns the ConfigMap and the Job of a node's task.
 pub(crate) fn task(
     pods: &NodePods,
-    engine: &KubernetesEngine,
+    settings: &PodSettings,
     planned: &PlannedHost,
     scenario: Option<&Scenario>,
     task: &[u8],
@@ -84,7 +83,7 @@ pub(crate) fn task(
         "--hold",
         &HOLDS_S.to_string(),
     ];
-    let mut pod = pod_spec(pods, engine, planned, scenario, &words);
+    let mut pod = pod_spec(pods, settings, planned, scenario, &words);
     add_volume(&mut pod, "task", Path::new("/task"), ("configMap", json!({"name": pods.name})));
     // Two tasks on one node would disturb each other.
     pod["affinity"]["podAntiAffinity"] = json!({"requiredDuringSchedulingIgnoredDuringExecution": [{
@@ -95,7 +94,7 @@ pub(crate) fn task(
     let job = json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": pods.name, "namespace": engine.namespace, "labels": pods.labels("task")},
+        "metadata": {"name": pods.name, "namespace": settings.namespace, "labels": pods.labels("task")},
         "spec": {
             "completions": 1,
             // Once: what was destroyed is not destroyed again.
@@ -107,7 +106,7 @@ pub(crate) fn task(
     let map = json!({
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": pods.name, "namespace": engine.namespace, "labels": pods.labels("task")},
+        "metadata": {"name": pods.name, "namespace": settings.namespace, "labels": pods.labels("task")},
         "data": {"task.json": String::from_utf8_lossy(task)},
     });
     json!({"apiVersion": "v1", "kind": "List", "items": [map, job]})
@@ -117,7 +116,7 @@ pub(crate) fn task(
 /// sees what the task saw.
 pub(super) fn reader(
     pods: &NodePods,
-    engine: &KubernetesEngine,
+    settings: &PodSettings,
     planned: &PlannedHost,
     scenario: Option<&Scenario>,
 ) -> Value {
@@ -127,8 +126,8 @@ pub(super) fn reader(
     json!({
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "namespace": engine.namespace, "labels": pods.labels("reader")},
-        "spec": pod_spec(pods, engine, planned, scenario, &words),
+        "metadata": {"name": name, "namespace": settings.namespace, "labels": pods.labels("reader")},
+        "spec": pod_spec(pods, settings, planned, scenario, &words),
     })
 }
 
@@ -144,7 +143,7 @@ fn add_volume(pod: &mut Value, name: &str, at: &Path, source: (&str, Value)) {
 
 fn pod_spec(
     pods: &NodePods,
-    engine: &KubernetesEngine,
+    settings: &PodSettings,
     planned: &PlannedHost,
     scenario: Option<&Scenario>,
     words: &[&str],
@@ -161,8 +160,8 @@ fn pod_spec(
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": node}}},
         "containers": [{
             "name": "iotax",
-            "image": engine.image,
-            "imagePullPolicy": engine.pull_policy,
+            "image": settings.image,
+            "imagePullPolicy": settings.pull_policy,
             "command": command,
             "env": [{"name": "IOTAX_FLEET_HOST", "value": pods.host}],
             "volumeMounts": [
@@ -226,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_job_of_a_node() {
-        let engine = KubernetesEngine {
+        let settings = PodSettings {
             namespace: "default".into(),
             image: "registry.example/iotax:1".into(),
             pull_policy: "IfNotPresent".into(),
@@ -234,7 +233,7 @@ mod tests {
         let host = FleetHost::new("node1.example").unwrap();
         let planned = PlannedHost { host, scenario: 0, consent: Vec::new() };
         let pods = NodePods::new("20261129-000000-abcd", "node1.example");
-        let manifest = task(&pods, &engine, &planned, None, b"{}");
+        let manifest = task(&pods, &settings, &planned, None, b"{}");
         insta::assert_json_snapshot!(manifest);
     }
 
@@ -286,14 +285,11 @@ mod tests {
     #[test]
     fn the_server_s_schema_knows_every_field_of_a_job() {
         let schema: Value = serde_json::from_str(include_str!("../emit/job-schema.json")).unwrap();
-        let engine = KubernetesEngine {
-            namespace: "a".into(),
-            image: "b".into(),
-            pull_policy: "Never".into(),
-        };
+        let settings =
+            PodSettings { namespace: "a".into(), image: "b".into(), pull_policy: "Never".into() };
         let host = FleetHost::new("n1").unwrap();
         let planned = PlannedHost { host, scenario: 0, consent: Vec::new() };
-        let mut manifest = task(&NodePods::new("f", "n1"), &engine, &planned, None, b"{}");
+        let mut manifest = task(&NodePods::new("f", "n1"), &settings, &planned, None, b"{}");
         let job = &mut manifest["items"][1];
         assert_eq!(misfits(&schema, &schema, job, "job"), Vec::<String>::new());
         job["spec"]["template"]["spec"]["backoffLimit"] = json!("none");

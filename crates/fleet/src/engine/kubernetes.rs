@@ -2,19 +2,18 @@
 //! the node (hostPath), so it outlives pods, and a second start of the task finds it. Results come
 //! by `kubectl exec` from the pod, which waits to be asked, or from a reader pod on the same node.
 
+use super::fleet_engine::{FleetEngine, FleetRun, HostErrand};
 use super::host_shell::{ScriptOutput, ShellAnswer, run_script};
 use super::kube_manifest::{self, NodePods};
-use super::task_link::{ANSWER_LIMIT, LONG_LIMIT, TaskAnswer, TaskLink, stored_report};
+use super::task_link::{ANSWER_LIMIT, LONG_LIMIT, TaskAnswer, TaskLink};
 use super::tools::{ENGINE_LIMIT, run_tool};
-use super::{FleetEngine, FleetRun, HostErrand};
 use crate::host_look::HostLook;
 use crate::host_state::{HostReport, HostState};
 use crate::inventory::FleetHost;
-use crate::plan::{PlannedHost, Ticket, TicketPhase};
+use crate::plan::{PlannedHost, PodSettings, Ticket, TicketPhase};
 use crate::task::AttemptState;
 use iotax_model::scenario::Scenario;
 use iotax_units::exit::Failed;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::Read;
 use std::process::Command;
@@ -35,12 +34,9 @@ const NEVER_STARTS: [&str; 7] = [
     "RunContainerError",
 ];
 
-/// Where the pods of a fleet are, and what they run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Fleets on the nodes of a Kubernetes cluster.
 pub struct KubernetesEngine {
-    pub namespace: String,
-    pub image: String,
-    pub pull_policy: String,
+    pub pods: PodSettings,
 }
 
 /// Returns the nodes that a label selector selects; all for an empty one.
@@ -73,7 +69,7 @@ impl KubernetesEngine {
     fn connect<'a>(&'a self, run: &'a FleetRun, planned: &'a PlannedHost) -> KubeHost<'a> {
         let scenario = run.plan.scenarios.get(planned.scenario);
         KubeHost {
-            engine: self,
+            settings: &self.pods,
             run,
             planned,
             scenario,
@@ -85,7 +81,7 @@ impl KubernetesEngine {
 
 /// A node that is being asked.
 struct KubeHost<'a> {
-    engine: &'a KubernetesEngine,
+    settings: &'a PodSettings,
     run: &'a FleetRun<'a>,
     planned: &'a PlannedHost,
     scenario: Option<&'a Scenario>,
@@ -108,7 +104,7 @@ enum PodState {
 
 impl KubeHost<'_> {
     fn kubectl(&self, words: &[&str], input: Option<&[u8]>) -> Result<String, String> {
-        let namespace = ["-n", &self.engine.namespace, "--request-timeout=30s"];
+        let namespace = ["-n", &self.settings.namespace, "--request-timeout=30s"];
         run_tool("kubectl", &[&namespace[..], words].concat(), input, ENGINE_LIMIT)
     }
 
@@ -144,7 +140,7 @@ impl KubeHost<'_> {
         self.node_fault()?;
         if self.pod_state(&self.pods.reader_label())? == PodState::Absent {
             let manifest =
-                kube_manifest::reader(&self.pods, self.engine, self.planned, self.scenario);
+                kube_manifest::reader(&self.pods, self.settings, self.planned, self.scenario);
             self.kubectl(&["create", "-f", "-"], Some(manifest.to_string().as_bytes()))?;
         }
         let begun = Instant::now();
@@ -185,13 +181,13 @@ impl KubeHost<'_> {
                     let next = format!(
                         "kubectl describe node {}; then: {}",
                         self.planned.host.name,
-                        self.resume()
+                        self.run.resume()
                     );
                     let next = if is_hopeless(&why) {
                         format!(
                             "make the image {} available to the node (--image, --pull-policy), then: {}",
-                            self.engine.image,
-                            self.resume()
+                            self.settings.image,
+                            self.run.resume()
                         )
                     } else {
                         next
@@ -206,7 +202,7 @@ impl KubeHost<'_> {
                     return Err(self.never_started("Kubernetes made no pod for the Job"));
                 }
                 Err(why) if begun.elapsed() > self.run.patience.max(POD_LIMIT) => {
-                    return Err(self.unknown(why));
+                    return Err(self.run.unanswered(&why));
                 }
                 _ => std::thread::sleep(LOOKS_EVERY),
             }
@@ -287,7 +283,7 @@ impl TaskLink for KubeHost<'_> {
         let pod = self.pod.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let pod = pod.ok_or_else(|| std::io::Error::other("there is no pod on its node"))?;
         let mut command = Command::new("kubectl");
-        command.args(["-n", &self.engine.namespace, "exec"]);
+        command.args(["-n", &self.settings.namespace, "exec"]);
         if input.is_some() {
             command.arg("-i");
         }
@@ -298,7 +294,7 @@ impl TaskLink for KubeHost<'_> {
 
     fn begin(&self, task: Vec<u8>) -> Result<TaskAnswer, HostReport> {
         let manifest =
-            kube_manifest::task(&self.pods, self.engine, self.planned, self.scenario, &task);
+            kube_manifest::task(&self.pods, self.settings, self.planned, self.scenario, &task);
         // A Job of an earlier attempt would be taken for this one.
         self.release().map_err(|why| self.never_started(why))?;
         self.kubectl(&["create", "-f", "-"], Some(manifest.to_string().as_bytes()))
@@ -361,26 +357,22 @@ impl FleetEngine for KubernetesEngine {
         Ok(look)
     }
 
-    fn carry_out(&self, errand: &HostErrand) -> HostReport {
-        self.connect(errand.run, errand.planned).carry_errand_out(errand)
+    fn carry_out(&self, errand: &HostErrand, ticket: &mut Ticket) -> HostReport {
+        let host = self.connect(errand.run, errand.planned);
+        host.bring_to_end(errand, ticket).unwrap_or_else(|report| report)
     }
 
-    fn status(&self, errand: &HostErrand) -> HostReport {
-        match stored_report(errand) {
-            (_, Some(ticket)) => {
-                let host = self.connect(errand.run, errand.planned);
-                match host.attach() {
-                    Ok(()) => host.current_state(errand, &ticket),
-                    Err(why) => host.unknown(why),
-                }
-            }
-            (report, None) => report,
+    fn status(&self, errand: &HostErrand, ticket: &Ticket) -> HostReport {
+        let host = self.connect(errand.run, errand.planned);
+        match host.attach() {
+            Ok(()) => host.current_state(errand, ticket),
+            Err(why) => errand.run.unanswered(&why),
         }
     }
 
-    fn cancel(&self, errand: &HostErrand) -> Result<(), HostReport> {
+    fn cancel(&self, errand: &HostErrand, _ticket: &Ticket) -> Result<(), HostReport> {
         let host = self.connect(errand.run, errand.planned);
-        host.attach().map_err(|why| host.unknown(why))?;
+        host.attach().map_err(|why| errand.run.unanswered(&why))?;
         host.ask("cancel", None, ANSWER_LIMIT).map(drop).map_err(|fault| host.unanswered(fault))
     }
 

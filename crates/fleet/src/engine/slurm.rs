@@ -2,8 +2,8 @@
 //! on a file system that all nodes see; the task writes its outcome there, and that counts, not
 //! what Slurm says of the job.
 
+use super::fleet_engine::{FleetEngine, FleetRun, HostErrand};
 use super::tools::{ENGINE_LIMIT, run_tool};
-use super::{FleetEngine, FleetRun, HostErrand};
 use crate::host_look::HostLook;
 use crate::host_state::{HostReport, HostState};
 use crate::inventory::FleetHost;
@@ -189,14 +189,11 @@ impl SlurmEngine {
 
     /// Waits until the host has an outcome or its job is over.
     fn wait(&self, errand: &HostErrand, ticket: &Ticket) -> HostReport {
-        let folder = TaskFolder::of_host(errand.run.folder.path(), "hosts")
-            .path()
-            .join(&errand.planned.host.name);
-        let task = TaskFolder::open(&folder);
+        let task = TaskFolder::open(errand.folder.path());
         let (mut begun, mut cancelled, mut over_since) =
             (false, false, None::<(Instant, HostReport)>);
         loop {
-            if folder.join(format!("attempt-{}", ticket.attempt)).join(OUTCOME).exists() {
+            if errand.folder.attempt(ticket.attempt).join(OUTCOME).exists() {
                 match errand.folder.report() {
                     Ok(report) if report.state.is_final() => return report,
                     // It is read again.
@@ -240,32 +237,22 @@ impl SlurmEngine {
         ticket: &Ticket,
         state: AttemptState,
     ) -> Option<HostReport> {
-        let fleet = &errand.run.plan.id;
-        let host = &errand.planned.host.name;
-        let resume = format!("iotax fleet resume {fleet}");
-        let unknown = |why: String| {
-            HostReport::new(HostState::Unknown, why, format!("iotax fleet status {fleet}"))
-        };
+        let (run, host) = (errand.run, &errand.planned.host.name);
         let listed = match self.job(errand, ticket) {
             Ok(listed) => listed,
             Err(why) => {
-                return Some(unknown(format!(
+                return Some(run.unknown(format!(
                     "Slurm does not answer ({why}), and the task may still be running"
                 )));
             }
         };
-        let began = state == AttemptState::Gone;
-        let lost = |why: String| match began {
-            true => HostReport::new(
-                HostState::Lost,
-                why,
-                format!("iotax fleet clean {fleet}; {resume}"),
-            ),
-            false => HostReport::new(HostState::NeverStarted, why, resume.clone()),
+        let without_result = |why: String| match state {
+            AttemptState::Gone => errand.lost(why),
+            _ => run.never_started(why),
         };
         let Some(listed) = listed else {
             let job = ticket.job.as_deref().unwrap_or("of that name");
-            return Some(lost(format!("there is no job {job}, and no result")));
+            return Some(without_result(format!("there is no job {job}, and no result")));
         };
         let job = &listed.number;
         match listed.state.as_str() {
@@ -277,12 +264,12 @@ impl SlurmEngine {
                 Some(HostReport::new(
                     HostState::Unknown,
                     why,
-                    format!("scontrol show node {host}; then: {resume}"),
+                    format!("scontrol show node {host}; then: {}", run.resume()),
                 ))
             }
             "PENDING" | "CONFIGURING" | "RUNNING" | "COMPLETING" | "SUSPENDED" | "STAGE_OUT"
             | "SIGNALING" => None,
-            "NODE_FAIL" => Some(unknown(format!(
+            "NODE_FAIL" => Some(run.unknown(format!(
                 "Slurm lost the node of job {job}, and the task may still be running there"
             ))),
             state => {
@@ -296,7 +283,7 @@ impl SlurmEngine {
                             "iotax fleet --fleets DIR run ...: with a folder that all nodes see, or leave the node out: --limit '!{host}'"
                         ),
                     )),
-                    code => Some(lost(format!(
+                    code => Some(without_result(format!(
                         "job {job} ended as {state} ({}) without a result",
                         code.unwrap_or("no exit code")
                     ))),
@@ -361,117 +348,81 @@ impl FleetEngine for SlurmEngine {
         stays: bool,
     ) -> Result<HostLook, HostReport> {
         let host = &planned.host.name;
-        let resume = format!("iotax fleet resume {}", run.plan.id);
-        let never = |why: String, next: String| HostReport::new(HostState::NeverStarted, why, next);
         let state = run_tool(
             "sinfo",
             &["-h", "-n", host, "-p", &self.partition, "-o", "%T|%E"],
             None,
             ENGINE_LIMIT,
         )
-        .map_err(|why| never(why, resume.clone()))?;
+        .map_err(|why| run.never_started(why))?;
         let state = state.lines().next().unwrap_or_default();
         let (state, reason) = state.trim().split_once('|').unwrap_or((state.trim(), ""));
         if ["down", "drain", "fail", "unknown", "error"].iter().any(|word| state.contains(word)) {
             let why = format!("Slurm calls the node {state}: {reason}");
-            return Err(never(why, format!("scontrol show node {host}; then: {resume}")));
+            let next = format!("scontrol show node {host}; then: {}", run.resume());
+            return Err(HostReport::new(HostState::NeverStarted, why, next));
         }
         if planned.consent.is_empty() && stays {
             return Ok(HostLook::default());
         }
         let printed = self
             .step(run, host, "look", Path::new("/var/tmp"))
-            .map_err(|why| never(why, resume.clone()))?;
+            .map_err(|why| run.never_started(why))?;
         let look = printed.lines().find_map(|line| line.strip_prefix("IOTAX-FLEET look "));
         let look = look.and_then(|text| serde_json::from_str::<HostLook>(text).ok());
-        let mut look = look.ok_or_else(|| never("it does not report its drives".into(), resume))?;
+        let mut look = look.ok_or_else(|| run.never_started("it does not report its drives"))?;
         // The names of nodes are Slurm's: no two of them are one node.
         look.machine.folder = None;
         Ok(look)
     }
 
-    fn carry_out(&self, errand: &HostErrand) -> HostReport {
-        let fleet = &errand.run.plan.id;
-        let resume = format!("iotax fleet resume {fleet}");
-        let never = |why: String| HostReport::new(HostState::NeverStarted, why, resume.clone());
-        let mut ticket = errand.folder.ticket().ok().flatten().unwrap_or_else(|| Ticket::new(1));
+    fn carry_out(&self, errand: &HostErrand, ticket: &mut Ticket) -> HostReport {
         let folder = match TaskFolder::open(errand.folder.path()) {
             Ok(folder) => folder,
-            Err(error) => return never(error.to_string()),
+            Err(error) => return errand.run.never_started(error.to_string()),
         };
-        let was_sent = ticket.phase != TicketPhase::Prepared;
-        let mut report = None;
-        if was_sent && folder.state_of(ticket.attempt) == AttemptState::Gone {
-            let may_again = errand.planned.consent.is_empty() || errand.run.consent_renewed;
-            match self.over(errand, &ticket, AttemptState::Gone) {
-                Some(_) if may_again && self.clean(errand, &ticket).is_ok() => {
-                    ticket = Ticket::new(ticket.attempt + 1);
+        if ticket.phase != TicketPhase::Prepared {
+            let state = folder.state_of(ticket.attempt);
+            match (state, self.over(errand, ticket, state)) {
+                (AttemptState::Gone, Some(lost)) => {
+                    if !errand.may_begin_again() || self.clean(errand, ticket).is_err() {
+                        return lost;
+                    }
+                    *ticket = Ticket::new(ticket.attempt + 1);
                 }
-                lost => report = lost,
-            }
-        } else if was_sent
-            && folder.state_of(ticket.attempt) == AttemptState::New
-            && self.over(errand, &ticket, AttemptState::New).is_some()
-        {
-            // A job that still waits would be a second one; one that has ended cannot be cancelled.
-            let _ = self.cancel_job(errand, &ticket);
-            ticket = Ticket::new(ticket.attempt);
-        }
-        let report = match report {
-            Some(report) => report,
-            None if ticket.phase == TicketPhase::Prepared => {
-                ticket.leaves = true;
-                match self.submit(errand, &mut ticket) {
-                    Ok(()) => self.wait(errand, &ticket),
-                    Err(why) => never(why),
+                (AttemptState::New, Some(_)) => {
+                    // A job that still waits would be a second one; one that has ended cannot be
+                    // cancelled.
+                    let _ = self.cancel_job(errand, ticket);
+                    *ticket = Ticket::new(ticket.attempt);
                 }
+                _ => {}
             }
-            None => self.wait(errand, &ticket),
-        };
-        let ended = errand.folder.attempt(ticket.attempt).join(OUTCOME).exists();
-        ticket.phase =
-            if report.state == HostState::Unknown { TicketPhase::Sent } else { TicketPhase::Over };
-        ticket.leaves = ticket.leaves && !ended;
-        ticket.report = Some(report.clone());
-        match errand.folder.write_ticket(&ticket) {
-            Ok(()) => report,
-            Err(error) => HostReport::new(HostState::Unknown, error.to_string(), resume),
         }
+        if ticket.phase == TicketPhase::Prepared {
+            ticket.leaves = true;
+            if let Err(why) = self.submit(errand, ticket) {
+                return errand.run.never_started(why);
+            }
+        }
+        let report = self.wait(errand, ticket);
+        ticket.leaves &= !folder.has_outcome(ticket.attempt);
+        report
     }
 
-    fn status(&self, errand: &HostErrand) -> HostReport {
-        let stored = errand.folder.report().unwrap_or_else(|error| {
-            HostReport::new(
-                HostState::Unknown,
-                error.to_string(),
-                format!("iotax fleet status {}", errand.run.plan.id),
-            )
-        });
-        let ticket = errand
-            .folder
-            .ticket()
-            .ok()
-            .flatten()
-            .filter(|ticket| ticket.phase != TicketPhase::Prepared);
-        let may_run = matches!(stored.state, HostState::Unknown | HostState::Running);
-        let (Some(ticket), true) = (ticket, may_run) else { return stored };
+    fn status(&self, errand: &HostErrand, ticket: &Ticket) -> HostReport {
         let state = TaskFolder::open(errand.folder.path())
             .map_or(AttemptState::New, |task| task.state_of(ticket.attempt));
-        match (state, self.over(errand, &ticket, state)) {
+        match (state, self.over(errand, ticket, state)) {
             (AttemptState::Running, _) | (_, None) => HostReport::plain(HostState::Running),
             (_, Some(report)) => report,
         }
     }
 
-    fn cancel(&self, errand: &HostErrand) -> Result<(), HostReport> {
-        let Some(ticket) = errand.folder.ticket().ok().flatten() else { return Ok(()) };
-        self.cancel_job(errand, &ticket).map_err(|why| {
-            HostReport::new(
-                HostState::Unknown,
-                why,
-                format!("iotax fleet cancel {}", errand.run.plan.id),
-            )
-        })
+    fn cancel(&self, errand: &HostErrand, ticket: &Ticket) -> Result<(), HostReport> {
+        let again = format!("iotax fleet cancel {}", errand.run.plan.id);
+        self.cancel_job(errand, ticket)
+            .map_err(|why| HostReport::new(HostState::Unknown, why, again))
     }
 
     fn clean(&self, errand: &HostErrand, ticket: &Ticket) -> Result<(), String> {

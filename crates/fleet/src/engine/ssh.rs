@@ -1,9 +1,9 @@
 //! OpenSSH: a copy of this program on each host carries the task out, detached from the
 //! connection. A cut connection leaves the task running; the next look finds it again.
 
+use super::fleet_engine::{FleetEngine, FleetRun, HostErrand};
 use super::host_shell::{ScriptOutput, ShellAnswer, run_script};
-use super::task_link::{ANSWER_LIMIT, LONG_LIMIT, TaskAnswer, TaskLink, stored_report};
-use super::{FleetEngine, FleetRun, HostErrand};
+use super::task_link::{ANSWER_LIMIT, LONG_LIMIT, TaskAnswer, TaskLink};
 use crate::host_look::HostLook;
 use crate::host_state::{HostReport, HostState};
 use crate::inventory::FleetHost;
@@ -221,18 +221,18 @@ impl SshHost<'_> {
                     "the copy of iotax did not arrive whole: {}; its file system there (df -P): {rest}",
                     answer.last_words()
                 ),
-                format!("free space there, then: {}", self.resume()),
+                format!("free space there, then: {}", self.run.resume()),
             )),
             "noexec" => Err(self.refused(
                 format!("iotax cannot be executed in {rest}: {}", answer.last_words()),
                 format!(
                     "set XDG_STATE_HOME there to a folder without noexec, then: {}",
-                    self.resume()
+                    self.run.resume()
                 ),
             )),
             _ => Err(self.refused(
                 format!("cannot create ~/.local/state/iotax there: {}", answer.last_words()),
-                format!("make ~/.local/state writable there, then: {}", self.resume()),
+                format!("make ~/.local/state writable there, then: {}", self.run.resume()),
             )),
         }
     }
@@ -261,7 +261,7 @@ impl SshHost<'_> {
             return HostReport::new(
                 HostState::NeverStarted,
                 why,
-                format!("{hint}; then: {}", self.resume()),
+                format!("{hint}; then: {}", self.run.resume()),
             );
         }
         let by_hand = format!("ssh {} true", shell::quote_word(&self.host.destination()));
@@ -269,11 +269,11 @@ impl SshHost<'_> {
             (None, _) => HostReport::new(
                 HostState::NeverStarted,
                 format!("the login did not end within {} s", LOGIN_LIMIT.as_secs()),
-                format!("see what hangs: {by_hand}; then: {}", self.resume()),
+                format!("see what hangs: {by_hand}; then: {}", self.run.resume()),
             ),
             (_, words) if words.contains("sudo") => self.refused(
                 format!("sudo is refused: {}", answer.last_words()),
-                format!("allow sudo without a password there, then: {}", self.resume()),
+                format!("allow sudo without a password there, then: {}", self.run.resume()),
             ),
             _ => self.never_started(format!(
                 "its shell did not run the script to the end: {}",
@@ -325,20 +325,16 @@ impl FleetEngine for SshEngine {
         look
     }
 
-    fn carry_out(&self, errand: &HostErrand) -> HostReport {
-        self.connect(errand.run, errand.planned).carry_errand_out(errand)
+    fn carry_out(&self, errand: &HostErrand, ticket: &mut Ticket) -> HostReport {
+        let host = self.connect(errand.run, errand.planned);
+        host.bring_to_end(errand, ticket).unwrap_or_else(|report| report)
     }
 
-    fn status(&self, errand: &HostErrand) -> HostReport {
-        match stored_report(errand) {
-            (_, Some(ticket)) => {
-                self.connect(errand.run, errand.planned).current_state(errand, &ticket)
-            }
-            (report, None) => report,
-        }
+    fn status(&self, errand: &HostErrand, ticket: &Ticket) -> HostReport {
+        self.connect(errand.run, errand.planned).current_state(errand, ticket)
     }
 
-    fn cancel(&self, errand: &HostErrand) -> Result<(), HostReport> {
+    fn cancel(&self, errand: &HostErrand, _ticket: &Ticket) -> Result<(), HostReport> {
         let host = self.connect(errand.run, errand.planned);
         host.ask("cancel", None, ANSWER_LIMIT).map(drop).map_err(|fault| host.unanswered(fault))
     }

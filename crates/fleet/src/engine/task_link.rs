@@ -1,8 +1,8 @@
 //! A task on a host that is reached by questions to the program there: how it is started, waited
 //! for, gathered, and what its host's state is. Engines differ in how a question gets to the host.
 
+use super::fleet_engine::{FleetRun, HostErrand};
 use super::host_shell::{MARK, ScriptOutput, ShellAnswer};
-use super::{FleetRun, HostErrand};
 use crate::committed::sum_of_file;
 use crate::host_look::HostLook;
 use crate::host_state::{HostReport, HostState};
@@ -177,46 +177,15 @@ pub(super) trait TaskLink {
         }
     }
 
-    fn resume(&self) -> String {
-        format!("iotax fleet resume {}", self.fleet_run().plan.id)
-    }
-
     fn never_started(&self, why: impl Into<String>) -> HostReport {
-        HostReport::new(HostState::NeverStarted, why, self.resume())
+        self.fleet_run().never_started(why)
     }
 
+    /// Reports a host that was sent a task and gives no useful answer.
     fn unanswered(&self, fault: AskFault) -> HostReport {
         match fault.refused {
             true => self.never_started(fault.why),
-            false => self.unknown(fault.why),
-        }
-    }
-
-    /// Reports a host that was sent a task and gives no answer.
-    fn unknown(&self, why: String) -> HostReport {
-        let why = format!("it does not answer ({why}), and its task may still be running");
-        HostReport::new(
-            HostState::Unknown,
-            why,
-            format!("iotax fleet status {}", self.fleet_run().plan.id),
-        )
-    }
-
-    /// Brings the host to its end and stores how that was.
-    fn carry_errand_out(&self, errand: &HostErrand) -> HostReport {
-        let before = errand.folder.ticket().ok().flatten();
-        let mut ticket = before.clone().unwrap_or_else(|| Ticket::new(1));
-        ticket.leaves = true;
-        let ended = self.bring_to_end(errand, &mut ticket);
-        let report = ended.unwrap_or_else(|report| report);
-        // A host that may still be running is asked again, whatever a later look says.
-        if ticket.phase == TicketPhase::Sent && report.state != HostState::Unknown {
-            ticket.phase = TicketPhase::Over;
-        }
-        ticket.report = Some(report.clone());
-        match errand.folder.write_ticket(&ticket) {
-            Ok(()) => report,
-            Err(error) => HostReport::new(HostState::Unknown, error.to_string(), self.resume()),
+            false => self.fleet_run().unanswered(&fault.why),
         }
     }
 
@@ -226,15 +195,14 @@ pub(super) trait TaskLink {
             Ok(TaskAnswer { state: AttemptState::Committed, attempt, .. }) => {
                 match self.gather(errand.folder.path(), attempt) {
                     Ok(outcome) => HostReport::from_outcome(&outcome),
-                    Err(why) => self.unknown(why),
+                    Err(why) => self.fleet_run().unanswered(&why),
                 }
             }
             Ok(TaskAnswer { state: AttemptState::Running, .. }) => {
                 HostReport::plain(HostState::Running)
             }
             Ok(answer @ TaskAnswer { state: AttemptState::Gone, .. }) => {
-                let writes = !errand.planned.consent.is_empty();
-                lost(&self.fleet_run().plan.id, ticket, &answer, writes)
+                lost(errand, ticket, &answer)
             }
             Ok(TaskAnswer { state: AttemptState::New, .. }) => {
                 self.never_started("the task did not begin there")
@@ -252,26 +220,27 @@ pub(super) trait TaskLink {
         errand: &HostErrand,
         ticket: &mut Ticket,
     ) -> Result<HostReport, HostReport> {
+        ticket.leaves = true;
         let stored = |error: iotax_store::StoreError| self.never_started(error.to_string());
         errand.folder.write_ticket(ticket).map_err(stored)?;
         let reached = self.prepare(ticket);
         let ahead = match (reached, ticket.phase != TicketPhase::Prepared) {
             (Ok(ahead), _) => ahead,
             (Err(report), false) => return Err(report),
-            (Err(report), true) => return Err(self.unknown(report.why.unwrap_or_default())),
+            (Err(report), true) => {
+                return Err(self.fleet_run().unanswered(&report.why.unwrap_or_default()));
+            }
         };
         ticket.clock_ahead_s = ahead.filter(|seconds| seconds.abs() > CLOCK_APART_S);
         let answer = self.ask_first(ticket)?;
-        let may_begin =
-            !ticket.spent || errand.planned.consent.is_empty() || self.fleet_run().consent_renewed;
+        let may_begin = !ticket.spent || errand.may_begin_again();
         let answer = match answer.state {
             AttemptState::New if !may_begin => {
-                return Err(lost(&self.fleet_run().plan.id, ticket, &answer, true));
+                return Err(lost(errand, ticket, &answer));
             }
             AttemptState::New => self.start(errand, ticket)?,
             AttemptState::Gone => {
-                let writes = !errand.planned.consent.is_empty();
-                let lost = lost(&self.fleet_run().plan.id, ticket, &answer, writes);
+                let lost = lost(errand, ticket, &answer);
                 let cleaned = self.program("clean", None, ScriptOutput::Kept, LONG_LIMIT);
                 let is_clean = cleaned.is_ok_and(|answer| answer.marked("cleaned").is_some());
                 if !may_begin || !is_clean {
@@ -285,7 +254,7 @@ pub(super) trait TaskLink {
                 let cleaned = self.program("clean", None, ScriptOutput::Kept, LONG_LIMIT);
                 let is_clean = cleaned.is_ok_and(|answer| answer.marked("cleaned").is_some());
                 if !is_clean || !may_begin {
-                    return Err(lost(&self.fleet_run().plan.id, ticket, &answer, !may_begin));
+                    return Err(lost(errand, ticket, &answer));
                 }
                 self.start(errand, ticket)?
             }
@@ -302,13 +271,11 @@ pub(super) trait TaskLink {
         match answer.state {
             AttemptState::Committed => {}
             AttemptState::New => return Err(self.never_started("the task did not begin there")),
-            _ => {
-                let writes = !errand.planned.consent.is_empty();
-                return Err(lost(&self.fleet_run().plan.id, ticket, &answer, writes));
-            }
+            _ => return Err(lost(errand, ticket, &answer)),
         }
-        let outcome =
-            self.gather(errand.folder.path(), answer.attempt).map_err(|why| self.unknown(why))?;
+        let outcome = self
+            .gather(errand.folder.path(), answer.attempt)
+            .map_err(|why| self.fleet_run().unanswered(&why))?;
         // Nothing was written by what was refused before it began.
         ticket.spent &= !outcome.refused;
         match self.remove().and_then(|()| self.release()) {
@@ -340,32 +307,14 @@ pub(super) trait TaskLink {
     }
 }
 
-/// Returns the stored report of a host, and its ticket if its task may be running.
-pub(super) fn stored_report(errand: &HostErrand) -> (HostReport, Option<Ticket>) {
-    let fleet = &errand.run.plan.id;
-    let report = errand.folder.report().unwrap_or_else(|error| {
-        let status = format!("iotax fleet status {fleet}");
-        HostReport::new(HostState::Unknown, error.to_string(), status)
-    });
-    let may_run = matches!(report.state, HostState::Unknown | HostState::Running);
-    let ticket = errand.folder.ticket().ok().flatten();
-    (report, ticket.filter(|ticket| may_run && ticket.phase != TicketPhase::Prepared))
-}
-
-/// Reports a host whose task is gone without a result. One that `writes` needs its consent again.
-fn lost(fleet: &str, ticket: &Ticket, answer: &TaskAnswer, writes: bool) -> HostReport {
-    let consent = if writes { " --consent FILE" } else { "" };
+/// Reports a host whose task is gone without a result.
+fn lost(errand: &HostErrand, ticket: &Ticket, answer: &TaskAnswer) -> HostReport {
     let usual = "the host was restarted, or the task was killed";
-    let why = format!(
+    errand.lost(format!(
         "attempt {} began and is gone without a result: {}",
         ticket.attempt,
         answer.log.as_deref().unwrap_or(usual)
-    );
-    HostReport::new(
-        HostState::Lost,
-        why,
-        format!("iotax fleet clean {fleet}; iotax fleet resume {fleet}{consent}"),
-    )
+    ))
 }
 
 /// Reads the line that announces a stream, and the stream.
