@@ -150,8 +150,11 @@ fn each_host_has_a_run_and_nothing_is_left_there() {
     assert!(plan.starts_with("3 hosts by ssh, 3 at a time: at most 5 min"), "{plan}");
     assert!(plan.ends_with("n1: reachable\nn2: reachable\nn3: reachable\n"), "{plan}");
     assert!(lab.left_on("n2").is_empty(), "a plan leaves nothing: {:?}", lab.left_on("n2"));
+    let (table, _) = lab.fleet.run(0, "drives --hosts hosts");
+    assert_eq!(table.matches("]\ndestroy = [\n").count(), 3, "{table}");
+    assert!(lab.left_on("n3").is_empty(), "neither do drives: {:?}", lab.left_on("n3"));
     let (out, err) = lab.run_file(0, "--expect 3");
-    assert!(out.starts_with("3 of 3 hosts done\n"), "{out}");
+    assert!(out.starts_with("3 of 3 hosts done"), "{out}");
     assert!(err.contains("n2: done  (2 of 3 hosts done; 1 waiting)"), "{err}");
     for host in ["n1", "n2", "n3"] {
         lab.fleet.check_run(host);

@@ -109,7 +109,7 @@ fn each_node_of_a_cluster_has_a_run() {
         assert!(err.contains(part), "{err}");
     }
     let (out, _) = lab.fleet.run(0, &format!("run {FILE} {LOAD} {NODES} --expect 4"));
-    assert!(out.starts_with("4 of 4 hosts done\n"), "{out}");
+    assert!(out.starts_with("4 of 4 hosts done"), "{out}");
     lab.check_nothing_left(4);
     lab.fleet.run(0, &format!("emit k8s {FILE} {LOAD} {NODES} --expect 4 -o emitted"));
     let manifests = lab.path("emitted/manifests.json").display().to_string();

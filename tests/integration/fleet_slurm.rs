@@ -92,7 +92,7 @@ fn each_node_of_a_partition_has_a_run() {
         assert!(err.contains(part), "{hosts}: {err}");
     }
     let (out, _) = lab.fleet.run(0, &format!("{RUN} 4 {LOAD}"));
-    assert!(out.starts_with("4 of 4 hosts done\n"), "{out}");
+    assert!(out.starts_with("4 of 4 hosts done"), "{out}");
     lab.fleet.check_run("n3");
     lab.check_nothing_left();
     // A drained node is not narrowed away: it has a state, and the others go on.

@@ -6,10 +6,12 @@
 //! device = ["drive=/dev/disk/by-id/nvme-Example_S1"]
 //! ```
 
+use crate::host_look::{HostDrive, HostLook};
 use iotax_model::scenario::Consent;
 use iotax_model::scenario::check::parse_consent;
 use iotax_sys::regular::read_text;
 use iotax_units::exit::{Failed, unreadable};
+use iotax_units::show_bytes;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -38,9 +40,10 @@ impl ConsentTable {
     pub fn read(path: &Path) -> Result<ConsentTable, Failed> {
         let shown = path.display();
         let text = read_text(path).map_err(|error| {
-            let why = unreadable(&error).map_or_else(|| error.to_string(), str::to_owned);
             let hint = "hint: iotax fleet drives makes such a table";
-            Failed::input(format!("cannot read the consents {shown}: {why}; {hint}"))
+            let why = unreadable(&error)
+                .map_or_else(|| error.to_string(), |why| format!("{why}; {hint}"));
+            Failed::input(format!("cannot read the consents {shown}: {why}"))
         })?;
         let rows: BTreeMap<String, ConsentRow> = toml::from_str(&text).map_err(|error| {
             let at = error
@@ -103,12 +106,30 @@ impl ConsentTable {
     }
 }
 
+/// Returns the row of a host with all of its drives commented out.
+pub fn row_of_drives(host: &str, drives: &[HostDrive]) -> String {
+    let (mut destroy, mut device) = (String::new(), String::new());
+    for (at, drive) in drives.iter().enumerate() {
+        let is_shared = drives.iter().filter(|other| other.serial == drive.serial).count() > 1;
+        let own = drive.serial.as_deref().filter(|_| !is_shared || drive.wwn.is_none());
+        let serial = format!("serial={}", own.or(drive.wwn.as_deref()).unwrap_or_default());
+        let model = drive.model.as_deref().unwrap_or("unknown model");
+        let in_use = drive.in_use.as_ref().map(|why| format!(", IN USE: {why}"));
+        let in_use = in_use.unwrap_or_default();
+        let size = show_bytes(drive.bytes);
+        destroy += &format!("  # {serial:?},  # {}, {model}, {size}{in_use}\n", drive.path);
+        let path = drive.by_id.as_ref().unwrap_or(&drive.path);
+        device += &format!("  # {:?},\n", format!("drive{}={path}", at + 1));
+    }
+    format!("[{host}]\ndestroy = [\n{destroy}]\ndevice = [\n{device}]\n")
+}
+
 /// Number of hosts that an error names.
 const MOST_NAMED: usize = 8;
 
 /// Consents of two hosts that mean one drive, found when both hosts reported their drives.
 pub fn shared_drive(
-    looks: &[(String, Vec<Consent>, crate::host_look::HostLook)],
+    looks: &[(String, Vec<Consent>, HostLook)],
 ) -> Option<(String, String, String)> {
     let mut owners: BTreeMap<String, (String, String)> = BTreeMap::new();
     for (host, consents, look) in looks {
@@ -130,7 +151,7 @@ pub fn shared_drive(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host_look::{HostDrive, HostLook, MachineIdentity};
+    use crate::host_look::MachineIdentity;
 
     fn consent(serial: &str) -> Consent {
         Consent { serial: serial.into(), wipe: Vec::new(), unseen: Vec::new() }
@@ -169,6 +190,35 @@ mod tests {
         let look = look("S1", "naa.5000c500a1b2c3d4");
         let consents = ["S1", "naa.5000c500a1b2c3d4", "S2"].map(consent);
         assert_eq!(look.missing_drives(&consents), ["S2"]);
+    }
+
+    #[test]
+    fn a_row_of_drives_is_a_row_of_the_table() {
+        let drives = [
+            HostDrive {
+                model: Some("Example \"X\"".into()),
+                by_id: Some("/dev/disk/by-id/nvme-Example_S1".into()),
+                in_use: Some("mounted at /srv".into()),
+                bytes: 4 << 40,
+                ..look("S1", "naa.5000c500a1b2c3d4").drives[0].clone()
+            },
+            HostDrive {
+                serial: Some("S2".into()),
+                path: "/dev/sdc".into(),
+                ..HostDrive::default()
+            },
+        ];
+        let row = row_of_drives("n1", &drives);
+        assert!(
+            row.contains("# /dev/sdb, Example \"X\", 4 TiB, IN USE: mounted at /srv\n"),
+            "{row}"
+        );
+        let read = |text: &str| toml::from_str::<BTreeMap<String, ConsentRow>>(text).unwrap();
+        assert_eq!(read(&row)["n1"], ConsentRow::default());
+        let given = read(&row.replace("  # \"", "  \""));
+        assert_eq!(given["n1"].destroy, ["serial=S1", "serial=S2"]);
+        let devices = ["drive1=/dev/disk/by-id/nvme-Example_S1", "drive2=/dev/sdc"];
+        assert_eq!(given["n1"].device, devices);
     }
 
     #[test]

@@ -52,6 +52,9 @@ pub struct HostDrive {
     pub serial: Option<String>,
     pub wwn: Option<String>,
     pub bytes: u64,
+    /// Path that means the drive on every boot: `/dev/disk/by-id/nvme-MODEL_SERIAL`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_id: Option<String>,
     /// What uses the drive, as far as a look shows: a mount, swap, or a device on top of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_use: Option<String>,
@@ -115,6 +118,8 @@ fn host_drives(probe: &Probe) -> Vec<HostDrive> {
             serial,
             wwn,
             bytes: node.bytes,
+            by_id: block::by_id_path(probe, &block::node_path(&node))
+                .map(|path| path.display().to_string()),
             in_use: user_of_drive(probe, name),
         })
     };

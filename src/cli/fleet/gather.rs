@@ -34,7 +34,7 @@ pub fn run(args: &GatherArgs, fleets: &Path) -> Result<u8> {
         }
         _ => opened.ask_all()?,
     };
-    say(&state_lines(&opened.names(), &reports, opened.folder.path()))?;
+    say(&state_lines(&opened.names(), &reports, opened.folder.path(), usize::MAX))?;
     let all_done = reports.iter().all(|report| report.state == HostState::Done);
     Ok(if all_done { DONE } else { MEASUREMENT_FAILED })
 }

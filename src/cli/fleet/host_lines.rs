@@ -31,16 +31,22 @@ impl HostPrinter {
     }
 }
 
-/// Returns the number of hosts in each state, and a paragraph for each host that is not done.
-pub fn state_lines(names: &[&str], reports: &[HostReport], folder: &Path) -> String {
+/// Returns the number of hosts in each state, and a paragraph for each host that is not done: for at
+/// most so many.
+pub fn state_lines(names: &[&str], reports: &[HostReport], folder: &Path, most: usize) -> String {
     let width = columns();
     let mut text = count_hosts(reports.iter().map(|report| report.state)) + "\n";
-    for (name, report) in names.iter().zip(reports).filter(|(_, report)| report.why.is_some()) {
+    let with_reason = || names.iter().zip(reports).filter(|(_, report)| report.why.is_some());
+    for (name, report) in with_reason().take(most) {
         let why = report.why.as_deref().unwrap_or_default();
         text += &hanging_paragraph(&format!("  {name}: {}: ", report.state.word()), why, width);
         if let Some(next) = &report.next {
             text += &format!("      {}\n", located_command(next, folder));
         }
+    }
+    let more = with_reason().count().saturating_sub(most);
+    if more > 0 {
+        text += &format!("  and {more} more: {}\n", typed_fleet("status", folder));
     }
     text
 }

@@ -31,6 +31,9 @@ pub const EXAMPLES: &str = "Examples:
   iotax fleet run writes.toml --hosts hosts.txt --consent drives.toml
       each host writes only the drives in its row of drives.toml (iotax fleet drives makes one)";
 
+/// Most hosts without a result that the end of a fleet lists.
+const MOST_HOSTS: usize = 8;
+
 /// What to run on which hosts.
 #[derive(clap::Args)]
 pub struct FleetRequest {
@@ -338,12 +341,15 @@ impl OpenFleet {
     /// done, 5 if something is left on one, 1 for a finding.
     fn print_end(&self, fleets: &Path) -> Result<u8> {
         let reports = self.folder.reports(&self.plan).map_err(Failed::from)?;
-        say(&state_lines(&self.names(), &reports, self.folder.path()))?;
-        if reports.iter().any(|report| report.state == HostState::Done) {
-            say("\n")?;
+        let done = reports.iter().filter(|report| report.state == HostState::Done).count();
+        let all_done = done == reports.len();
+        if reports.iter().any(|report| report.why.is_some()) {
+            say(&state_lines(&self.names(), &reports, self.folder.path(), MOST_HOSTS))?;
+            say(if done > 0 { "\n" } else { "" })?;
+        }
+        if done > 0 {
             print_answer(self, fleets)?;
         }
-        let all_done = reports.iter().all(|report| report.state == HostState::Done);
         let is_left =
             reports.iter().any(|report| report.state == HostState::Done && report.why.is_some());
         Ok(match (all_done, is_left) {

@@ -70,7 +70,7 @@ pub fn run(args: &StatusArgs, fleets: &Path) -> Result<u8> {
     say(&format!(
         "fleet {}: {}",
         opened.plan.id,
-        state_lines(&names, &reports, opened.folder.path())
+        state_lines(&names, &reports, opened.folder.path(), usize::MAX)
     ))?;
     Ok(DONE)
 }
@@ -132,6 +132,7 @@ pub fn cancel(args: &CancelArgs, fleets: &Path) -> Result<u8> {
                 &[&planned.host.name],
                 std::slice::from_ref(report),
                 opened.folder.path(),
+                1,
             ))?;
         }
     }

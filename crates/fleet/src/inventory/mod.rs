@@ -100,8 +100,9 @@ const FORMATS: &[&HostFormat] = &[&ansible_yaml::FORMAT, &ansible_ini::FORMAT, &
 pub fn read_hosts(path: &Path) -> Result<Inventory, Failed> {
     let text = read_text(path).map_err(|error| {
         let hint = "hint: a file with a host on each line, an Ansible inventory, slurm:PARTITION or k8s:SELECTOR";
-        let why = unreadable(&error).map_or_else(|| error.to_string(), str::to_owned);
-        Failed::input(format!("cannot read the hosts {}: {why}; {hint}", path.display()))
+        // Other errors bring a hint of their own.
+        let why = unreadable(&error).map_or_else(|| error.to_string(), |why| format!("{why}; {hint}"));
+        Failed::input(format!("cannot read the hosts {}: {why}", path.display()))
     })?;
     inventory_of(path, &text).map_err(|error| {
         let line = error.line.map(|line| format!("line {line}: ")).unwrap_or_default();
