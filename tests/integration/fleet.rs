@@ -147,7 +147,10 @@ fn each_host_has_a_run_and_nothing_is_left_there() {
     let Some(lab) = SshFleet::start(3) else { return };
     let file = "file:/var/tmp/iotax-fleet-x.img,size=16MiB";
     let (plan, _) = lab.fleet.run(0, &format!("plan {file} --hosts hosts"));
-    assert!(plan.starts_with("3 hosts by ssh, 3 at a time: at most 5 min"), "{plan}");
+    assert!(
+        plan.starts_with("3 hosts by ssh, 3 at a time; each measures for at most 5 min"),
+        "{plan}"
+    );
     assert!(plan.ends_with("n1: reachable\nn2: reachable\nn3: reachable\n"), "{plan}");
     assert!(lab.left_on("n2").is_empty(), "a plan leaves nothing: {:?}", lab.left_on("n2"));
     let (table, _) = lab.fleet.run(0, "drives --hosts hosts");
@@ -185,8 +188,8 @@ fn hosts_that_cannot_take_a_task_have_a_state_and_a_next_command() {
         ("n1", "done", ""),
         ("n2", "refused", "aarch64"),
         ("n3", "done", ""),
-        ("n4", "never_started", "Permission denied"),
-        ("n5", "never_started", "cannot connect"),
+        ("n4", "never started", "Permission denied"),
+        ("n5", "never started", "cannot connect"),
         ("n6", "refused", "whole"),
     ] {
         let found = lab.fleet.state_of(host);
@@ -249,17 +252,17 @@ fn a_selector_that_fits_nothing_or_too_much_is_refused() {
     lab.sshd.serve_with_environment("n3", &[("XDG_STATE_HOME", same.to_str().unwrap())]);
     lab.list(3);
     let (_, err) = lab.run_file(2, "");
-    assert!(err.contains("n1 and n3 are one host"), "{err}");
+    assert!(err.contains("n1 and n3 are the same host"), "{err}");
     assert!(lab.left_on("n1").is_empty() && lab.left_on("n2").is_empty());
     for (text, part) in [
-        ("[n1]\ndestroy = [\"serial=S1\"]\n", "no row for n2, n3"),
+        ("[n1]\ndestroy = [\"serial=S1\"]\n", "consent.toml has no row for n2, n3"),
         (
             "[n1]\ndestroy = [\"serial=S1\"]\n[n2]\ndestroy = [\"serial=S1\"]\n",
             "the drive S1 is named for n1 and for n2",
         ),
         ("[n1]\ndestroy = [\"/dev/sda\"]\n", "[n1] destroy"),
         ("[n1]\nserials = [\"S1\"]\n", "consent.toml:2"),
-        ("[n9]\n", "not in the fleet: n9"),
+        ("[n9]\n", "not chosen: n9"),
     ] {
         std::fs::write(lab.path("consent.toml"), text).unwrap();
         let (_, err) = lab.run_file(2, "--consent consent.toml");
@@ -299,7 +302,7 @@ fn a_task_that_is_killed_is_lost_and_a_cancelled_one_keeps_what_it_measured() {
     let text = ended(run, 4);
     assert_eq!(lab.fleet.state_of("n1").0, "lost", "{text}");
     let (state, why) = lab.fleet.state_of("n2");
-    assert!(state == "failed" && why.contains("exit code 4"), "{state} {why}");
+    assert!(state == "failed" && why.contains("exit code 4: it was interrupted"), "{state} {why}");
     assert!(lab.fleet.host("n2").join("attempt-1/run.iotax").exists());
     let (out, _) = lab.fleet.run(0, "clean last");
     assert!(out.starts_with("2 of 2 hosts clean"), "{out}");

@@ -14,7 +14,7 @@ use iotax_units::exit::{Failed, unreadable};
 use iotax_units::show_bytes;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a host may write, and its devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -29,6 +29,8 @@ pub struct ConsentRow {
 /// Rows by the names of hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConsentTable {
+    /// File that it is from.
+    path: PathBuf,
     pub rows: BTreeMap<String, ConsentRow>,
 }
 
@@ -52,7 +54,7 @@ impl ConsentTable {
             let hint = "hint: [HOST] with destroy = [\"serial=S\"] and device = [\"NAME=MEDIUM\"]";
             Failed::input(format!("{shown}:{}: {}; {hint}", at + 1, error.message()))
         })?;
-        let table = ConsentTable { rows };
+        let table = ConsentTable { path: path.to_owned(), rows };
         table.check().map_err(|why| Failed::input(format!("{shown}: {why}")))?;
         Ok(table)
     }
@@ -91,16 +93,19 @@ impl ConsentTable {
         let unknown: Vec<&str> = own.difference(&hosts).copied().collect();
         let without: Vec<&str> = hosts.difference(&own).copied().collect();
         if !unknown.is_empty() {
-            let why = "the consent has rows for hosts that are not in the fleet";
             return Err(Failed::input(format!(
-                "{why}: {}; hint: remove these rows, or choose these hosts, too (--limit)",
+                "{} has rows for hosts that are not chosen: {}; hint: remove the rows, or choose the hosts with --hosts and --limit",
+                self.path.display(),
                 listed(unknown)
             )));
         }
         if !without.is_empty() {
-            let why = "the consent has no row for";
-            let hint = "hint: add a row for each host, or leave these hosts out with --limit";
-            return Err(Failed::input(format!("{why} {}; {hint}", listed(without))));
+            let hint = "hint: add a row for each, [HOST] without drives if it may write none, or leave it out with --limit";
+            let table = self.path.display();
+            return Err(Failed::input(format!(
+                "{table} has no row for {}; {hint}",
+                listed(without)
+            )));
         }
         Ok(())
     }
@@ -114,7 +119,7 @@ pub fn row_of_drives(host: &str, drives: &[HostDrive]) -> String {
         let own = drive.serial.as_deref().filter(|_| !is_shared || drive.wwn.is_none());
         let serial = format!("serial={}", own.or(drive.wwn.as_deref()).unwrap_or_default());
         let model = drive.model.as_deref().unwrap_or("unknown model");
-        let in_use = drive.in_use.as_ref().map(|why| format!(", IN USE: {why}"));
+        let in_use = drive.in_use.as_ref().map(|why| format!(", IN USE {why}"));
         let in_use = in_use.unwrap_or_default();
         let size = show_bytes(drive.bytes);
         destroy += &format!("  # {serial:?},  # {}, {model}, {size}{in_use}\n", drive.path);
@@ -210,7 +215,7 @@ mod tests {
         ];
         let row = row_of_drives("n1", &drives);
         assert!(
-            row.contains("# /dev/sdb, Example \"X\", 4 TiB, IN USE: mounted at /srv\n"),
+            row.contains("# /dev/sdb, Example \"X\", 4 TiB, IN USE mounted at /srv\n"),
             "{row}"
         );
         let read = |text: &str| toml::from_str::<BTreeMap<String, ConsentRow>>(text).unwrap();

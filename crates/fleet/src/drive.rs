@@ -1,7 +1,7 @@
 //! Drives a fleet: its hosts side by side, a bounded number at a time.
 
 use crate::consent::shared_drive;
-use crate::engine::{FleetEngine, FleetRun, HostErrand};
+use crate::engine::{FleetEngine, FleetRun, HostErrand, INTERRUPTED};
 use crate::host_look::HostLook;
 use crate::host_state::{HostReport, HostState};
 use crate::plan::{PlannedHost, Ticket, TicketPhase};
@@ -16,7 +16,7 @@ const STACK: usize = 512 << 10;
 /// Interval at which a request to stop is looked for.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
 
-/// What is called with the name of a host and its new state.
+/// Callback for each new state of a host, with its name.
 pub type HostWatcher<'a> = &'a (dyn Fn(&str, &HostReport) + Sync);
 
 /// Applies `work` to the index of each host and the host, at most `parallel` at the same time.
@@ -68,7 +68,7 @@ pub fn look_at_hosts(
             |(_, other): &&(&PlannedHost, &HostLook)| other.machine.is_same_host(&look.machine);
         if let Some((other, _)) = seen[..at].iter().find(same) {
             return Err(Failed::input(format!(
-                "{} and {} are one host (its name is {}); hint: leave one of them out: --limit '!{}'",
+                "{} and {} are the same host, {}; hint: leave one out: --limit '!{}'",
                 other.host.name,
                 planned.host.name,
                 look.machine.hostname.as_deref().unwrap_or("unknown"),
@@ -85,8 +85,8 @@ pub fn look_at_hosts(
     match shared_drive(&with_drives) {
         None => Ok(looks),
         Some((one, other, serial)) => Err(Failed::input(format!(
-            "{one} and {other} reach one drive, {serial}, and both may write it; nothing was started; hint: remove it from the \
-             row of one of them"
+            "{one} and {other} both see the drive {serial}, and both rows allow writing it; nothing was started; hint: remove \
+             it from one row"
         ))),
     }
 }
@@ -131,8 +131,7 @@ fn carry_out_hosts(
         let report = match &looks[at] {
             Err(report) => keep_report(run, planned, report),
             Ok(_) if run.stop.load(Ordering::Relaxed) => {
-                let why = "the fleet was interrupted before its turn";
-                keep_report(run, planned, &run.never_started(why))
+                keep_report(run, planned, &run.never_started(INTERRUPTED))
             }
             Ok(_) => with_errand(
                 run,

@@ -88,17 +88,22 @@ impl HostReport {
         let is_refused =
             outcome.refused || [exit::BAD_INPUT, exit::UNMET_NEED].contains(&outcome.code);
         let state = if is_refused { HostState::Refused } else { HostState::Failed };
-        let why = outcome.why.clone().unwrap_or_else(|| "it printed no error".to_owned());
-        let code =
-            if outcome.refused { String::new() } else { format!("exit code {}: ", outcome.code) };
+        let silent = "no error was printed; see out.txt and err.txt of the attempt";
+        let why = outcome.why.as_deref().unwrap_or(silent);
         let fleet = &outcome.fleet;
+        if outcome.refused {
+            let (why, hint) = why.split_once("; hint: ").unwrap_or((why, ""));
+            let next =
+                if hint.is_empty() { format!("iotax fleet resume {fleet}") } else { hint.into() };
+            return HostReport::new(state, why, next);
+        }
+        let consent = if outcome.writes { " --consent FILE" } else { "" };
+        let resume = format!("iotax fleet resume {fleet}{consent}");
         let next = match outcome.code {
-            exit::UNDO_INCOMPLETE => {
-                format!("iotax fleet clean {fleet}; iotax fleet resume {fleet}")
-            }
-            _ => format!("iotax fleet resume {fleet}"),
+            exit::UNDO_INCOMPLETE => format!("iotax fleet clean {fleet}; {resume}"),
+            _ => resume,
         };
-        HostReport::new(state, format!("{code}{why}"), next)
+        HostReport::new(state, format!("exit code {}: {why}", outcome.code), next)
     }
 }
 

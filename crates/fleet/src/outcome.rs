@@ -25,6 +25,9 @@ pub struct Outcome {
     /// True if the task was refused before it began, so that nothing was done.
     #[serde(default)]
     pub refused: bool,
+    /// True if the task was allowed to write drives.
+    #[serde(default)]
+    pub writes: bool,
     /// Why there is no complete run.
     #[serde(default)]
     pub why: Option<String>,

@@ -57,6 +57,7 @@ pub fn perform_task(folder: &TaskFolder, runner: &mut dyn TaskRunner) -> Result<
         scenario_sha256: task.scenario_sha256.clone(),
         code: 0,
         refused: false,
+        writes: !task.scenario.consent.is_empty(),
         why: None,
         began_at: now(),
         ended_at: String::new(),
@@ -136,8 +137,8 @@ fn check_drives(task: &Task, look: &HostLook) -> Result<(), Failed> {
     Err(Failed {
         code: UNMET_NEED,
         message: format!(
-            "{} has no drive with serial or WWN {}, which the consent names; nothing was written; hint: correct \
-             the row of {} (iotax fleet drives lists the drives of each host) and start a new fleet",
+            "{} has no drive with serial or WWN {}, which --consent names; nothing was written; hint: correct the row \
+             of {} (iotax fleet drives lists the drives), then start a new fleet: iotax fleet run",
             task.host,
             missing.join(", "),
             task.host

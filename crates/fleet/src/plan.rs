@@ -69,7 +69,7 @@ impl EngineChoice {
             EngineChoice::Ssh => "ssh",
             EngineChoice::Slurm { .. } => "Slurm",
             EngineChoice::Kubernetes(_) => "Kubernetes",
-            EngineChoice::Here => "this host, in groups",
+            EngineChoice::Here => "this host",
             EngineChoice::Emitted => "others",
         }
     }
@@ -380,7 +380,7 @@ pub fn find_fleet(fleets: &Path, word: &str) -> Result<PathBuf, Failed> {
             )))
         }
         several => Err(Failed::input(format!(
-            "\"{word}\" can be {} fleets; hint: write more of the id",
+            "\"{word}\" fits {} fleets; hint: write more of the id, or ./{word} for a folder",
             several.len()
         ))),
     }

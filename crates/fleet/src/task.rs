@@ -61,8 +61,8 @@ impl Task {
         let own = env!("CARGO_PKG_VERSION");
         if self.format > FORMAT || self.iotax != own {
             return Err(Failed::input(format!(
-                "the task was made by iotax {}, and this is iotax {own}; hint: copy the iotax that made the task to this host",
-                self.iotax
+                "the fleet was planned by iotax {}, and this is iotax {own}; hint: resume it with iotax {}, or start a new fleet",
+                self.iotax, self.iotax
             )));
         }
         if scenario_sum(&self.scenario) != self.scenario_sha256 {
@@ -133,7 +133,7 @@ pub enum AttemptState {
 }
 
 impl TaskFolder {
-    /// Opens a folder, which must be ours alone: what is in it is done.
+    /// Opens a folder. It must belong to this user alone, as iotax executes what it contains.
     ///
     /// # Errors
     /// [`StoreError::Unsafe`], [`StoreError::System`].

@@ -13,9 +13,14 @@ use iotax_units::exit::{DONE, Failed, MEASUREMENT_FAILED};
 use std::path::Path;
 use std::time::Duration;
 
+pub const EXAMPLES: &str = "Examples:
+  iotax fleet drives --hosts hosts.txt > drives.toml
+      then uncomment drives: iotax fleet run writes.toml --hosts hosts.txt --consent drives.toml";
+
 const HEADING: &str = "\
-# To let iotax write a drive, remove the first # of its line below `destroy`: all data on it is lost.
-# `device` gives the [device.NAME] of a scenario their paths on each host: remove the first #, too.
+# To let iotax write a drive, remove the # before its line below `destroy`. All data on it will be
+# lost. If the scenario has [device.NAME], also remove the # before the drive's line below `device`,
+# and write NAME for drive1.
 ";
 
 /// Prints the table. Returns the exit code, 4 if a host did not answer.

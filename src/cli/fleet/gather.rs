@@ -28,12 +28,7 @@ pub fn run(args: &GatherArgs, fleets: &Path) -> Result<u8> {
         return gather_packed(&folder);
     }
     let opened = OpenFleet::find(fleets, &args.fleet)?;
-    let reports = match opened.plan.engine {
-        EngineChoice::Emitted => {
-            opened.plan.hosts.iter().map(|planned| whole_report(&opened, planned)).collect()
-        }
-        _ => opened.ask_all()?,
-    };
+    let reports = opened.current_reports()?;
     say(&state_lines(&opened.names(), &reports, opened.folder.path(), usize::MAX))?;
     let all_done = reports.iter().all(|report| report.state == HostState::Done);
     Ok(if all_done { DONE } else { MEASUREMENT_FAILED })
@@ -52,29 +47,45 @@ fn gather_packed(folder: &Path) -> Result<u8> {
     Ok(if broken.is_empty() { DONE } else { MEASUREMENT_FAILED })
 }
 
-/// Returns the report of a host whose files somebody else has put there: they must be whole.
-fn whole_report(opened: &OpenFleet, planned: &PlannedHost) -> HostReport {
-    let broken = |why: String| {
-        HostReport::new(
-            HostState::Unknown,
-            why,
-            format!("fetch its files again, then: {}", typed_fleet("gather", opened.folder.path())),
-        )
-    };
-    let folder = match opened.folder.host(&planned.host.name) {
-        Ok(folder) => folder,
-        Err(error) => return broken(error.to_string()),
-    };
-    match folder.newest_outcome() {
-        Ok(Some((attempt, outcome))) => match outcome.check_files(&attempt) {
-            Ok(()) => HostReport::from_outcome(&outcome),
-            Err(why) => broken(why),
-        },
-        Ok(None) => HostReport::new(
-            HostState::Unknown,
-            "there is no result: its task has not ended, or its files were not fetched",
-            "see whether its task runs, and fetch its files",
-        ),
-        Err(error) => broken(error.to_string()),
+impl OpenFleet {
+    /// Returns the states of all hosts now: asks each, or reads what another tool has put there.
+    ///
+    /// # Errors
+    /// The engine cannot be used.
+    pub fn current_reports(&self) -> Result<Vec<HostReport>> {
+        match self.plan.engine {
+            EngineChoice::Emitted => {
+                Ok(self.plan.hosts.iter().map(|planned| self.emitted_report(planned)).collect())
+            }
+            _ => self.ask_all(),
+        }
+    }
+
+    /// Returns the report of a host whose files another tool puts there: they must be whole.
+    fn emitted_report(&self, planned: &PlannedHost) -> HostReport {
+        let gather = typed_fleet("gather", self.folder.path());
+        let broken = |why: String| {
+            let next = format!("fetch its files again, then: {gather}");
+            HostReport::new(HostState::Unknown, why, next)
+        };
+        let folder = match self.folder.host(&planned.host.name) {
+            Ok(folder) => folder,
+            Err(error) => return broken(error.to_string()),
+        };
+        match folder.newest_outcome() {
+            Ok(Some((attempt, outcome))) => match outcome.check_files(&attempt) {
+                Ok(()) => HostReport::from_outcome(&outcome),
+                Err(why) => broken(why),
+            },
+            Ok(None) => HostReport::new(
+                HostState::Unknown,
+                "there is no result yet; another tool runs this fleet",
+                format!(
+                    "when its task has ended, fetch attempt-1 into {}, then: {gather}",
+                    shell::path(folder.path())
+                ),
+            ),
+            Err(error) => broken(error.to_string()),
+        }
     }
 }

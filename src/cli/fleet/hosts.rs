@@ -17,17 +17,17 @@ pub struct HostsArgs {
     /// k8s:SELECTOR
     #[arg(long, value_name = "HOSTS")]
     pub hosts: String,
-    /// Only hosts and groups that fit: "rack1,!node7,db*"
+    /// Choose hosts and groups: "rack1,db*"; "!node7" leaves out
     #[arg(long, value_name = "PATTERN,...")]
     pub limit: Option<String>,
-    /// Number of hosts that you expect; with any other number nothing is started. Required for
-    /// slurm: and k8s:
+    /// Stop unless there are exactly N hosts. Required for slurm: and k8s:
     #[arg(long, value_name = "N")]
     pub expect: Option<usize>,
-    /// Run on at most N hosts at a time; 1 if they share storage or a network
+    /// Measure on at most N hosts at the same time; use 1 if they share storage or a network
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub parallel: usize,
-    /// Further option of sbatch and srun: --sbatch=--account=x. Repeat for more
+    /// Option for sbatch and srun, such as --sbatch=--account=x. Repeat for more (only with
+    /// slurm:PARTITION)
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     pub sbatch: Vec<String>,
     /// Container image with iotax (only with k8s:SELECTOR)

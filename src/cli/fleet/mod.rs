@@ -31,32 +31,39 @@ pub struct Args {
 #[derive(Subcommand)]
 enum FleetCommand {
     /// Run a scenario on each host, gather the results, and print which host differs
-    #[command(after_help = run::EXAMPLES, mut_arg("destroy", |arg| arg.hide(true)))]
+    #[command(after_help = run::EXAMPLES, mut_args(refused))]
     Run(Box<run::RunArgs>),
-    /// Say what `fleet run` would do; look at each host, and leave nothing there
-    #[command(mut_arg("destroy", |arg| arg.hide(true)))]
+    /// Check hosts and drives, and print what `fleet run` would do; start nothing
+    #[command(mut_args(refused))]
     Plan(Box<run::PlanArgs>),
     /// List the drives of each host as a table for --consent, every drive commented out
+    #[command(after_help = drives::EXAMPLES)]
     Drives(hosts::HostsArgs),
     /// Show the state of each host, or list the fleets
     Status(status::StatusArgs),
-    /// Run the hosts of a fleet that are not done
+    /// Run the hosts that have no complete result, each from the start
     Resume(run::ResumeArgs),
-    /// End the tasks of a fleet; what they measured is gathered
+    /// Stop the tasks of a fleet, and gather what they measured so far
     Cancel(status::CancelArgs),
     /// Undo on each host what a killed task left there, and remove iotax from it
     Clean(status::ChosenArgs),
-    /// Gather results that are there: of a fleet, or a folder that others filled
+    /// Collect and check the results of a fleet or a folder, without starting anything
     Gather(gather::GatherArgs),
     /// Print the report of a fleet: which host differs, and by how much
     #[command(after_help = report::EXAMPLES)]
     Report(report::ReportArgs),
     /// Write files to run the fleet with Ansible, Slurm, Kubernetes, Ramble or ReFrame
-    #[command(after_help = emit::EXAMPLES, mut_arg("destroy", |arg| arg.hide(true)))]
+    #[command(after_help = emit::EXAMPLES, mut_args(refused))]
     Emit(Box<emit::EmitArgs>),
     /// The part of a fleet on a host; not for people
     #[command(hide = true)]
     Task(task::TaskArgs),
+}
+
+/// Hides the arguments that a fleet refuses.
+fn refused(arg: clap::Arg) -> clap::Arg {
+    let is_refused = ["destroy", "change"].iter().any(|name| arg.get_id() == name);
+    arg.hide(is_refused)
 }
 
 /// Runs a command of `fleet`. Returns the exit code.

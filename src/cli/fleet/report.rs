@@ -29,8 +29,8 @@ pub struct ReportArgs {
     /// file of a fleet
     #[arg(default_value = "last")]
     fleet: String,
-    /// Fleet to show drift against, or `none` [default: the newest earlier one of the same scenario
-    /// with half of the hosts or more]
+    /// Earlier fleet to compare with, or `none` [default: the newest with the same scenario and at
+    /// least half of the hosts]
     #[arg(long, value_name = "FLEET")]
     against: Option<String>,
     /// terminal, markdown, html, json, csv, xlsx, parquet or sqlite [default: by the extension of

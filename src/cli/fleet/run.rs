@@ -69,8 +69,7 @@ pub struct PlanArgs {
 pub struct ResumeArgs {
     /// The fleet: its id or a part of it, its folder, or `last`
     fleet: String,
-    /// Let hosts that are not done write their drives again: the table of the first run. Hosts
-    /// that are done are not touched
+    /// The table of the first run again: lets hosts that are not done write their drives once more
     #[arg(long, value_name = "FILE")]
     consent: Option<PathBuf>,
     #[command(flatten)]
@@ -155,7 +154,7 @@ fn check_fit(scenario: &Scenario, consents: usize) -> Result<(), Failed> {
         return Err(Failed::input(why));
     }
     if !scenario.changes.is_empty() {
-        let why = "`change` names a virtual machine of one host, which a fleet does not support";
+        let why = "a fleet cannot change virtual machines (`change`); hint: run that scenario with iotax run";
         return Err(Failed::input(why));
     }
     Ok(())
@@ -191,18 +190,16 @@ pub fn plan(args: &PlanArgs, fleets: &Path) -> Result<u8> {
     let fleet = opened.fleet_run(&stop, Duration::ZERO);
     say(&effort_line(&opened.plan))?;
     let looks = look_at_hosts(&fleet, engine.as_ref(), &chosen, false)?;
-    let checks_drives = opened.plan.engine != EngineChoice::Here;
+    let is_here = opened.plan.engine == EngineChoice::Here;
     let mut code = DONE;
     for (planned, look) in chosen.iter().zip(&looks) {
         let name = &planned.host.name;
         match look {
             Ok(look) => match look.missing_drives(&planned.consent).as_slice() {
-                [] if planned.consent.is_empty() => say(&format!("{name}: reachable\n"))?,
-                [_, ..] if !checks_drives => {
-                    say(&format!(
-                        "{name}: its drives are checked when its run sets up each host\n"
-                    ))?;
+                _ if is_here => {
+                    say(&format!("{name}: not asked; its run looks at its hosts and drives\n"))?;
                 }
+                [] if planned.consent.is_empty() => say(&format!("{name}: reachable\n"))?,
                 [] => {
                     let serials = planned.consent.iter().map(|consent| consent.serial.as_str());
                     let serials: Vec<&str> = serials.collect();
@@ -236,9 +233,12 @@ fn effort_line(plan: &FleetPlan) -> String {
         .max();
     let longest_s = longest.unwrap_or(0) as f64 / 1e9;
     let turns = plan.hosts.len().div_ceil(plan.parallel) as f64;
+    let hosts = match plan.engine {
+        EngineChoice::Here => count_noun(plan.hosts.len() as u64, "group", "groups"),
+        _ => count_noun(plan.hosts.len() as u64, "host", "hosts"),
+    };
     format!(
-        "{} by {}, {} at a time: at most {} of measuring on each, {} for all\n",
-        count_noun(plan.hosts.len() as u64, "host", "hosts"),
+        "{hosts} by {}, {} at a time; each measures for at most {}, all of them for {}\n",
         plan.engine.word(),
         plan.parallel.min(plan.hosts.len()),
         long_time(longest_s),
@@ -403,7 +403,7 @@ fn prepare_again(
     if has_written && !consent_renewed {
         let why = report.why.as_deref().unwrap_or_default();
         say_aside(&format!(
-            "{}: {}: {why}; its consent is spent: add --consent FILE to let it write again",
+            "{}: {}: {why}; it may have written, so it is not started again; to allow it, add --consent FILE",
             planned.host.name,
             report.state.word()
         ));

@@ -9,7 +9,7 @@ use anyhow::Result;
 use iotax_fleet::drive::{cancel_hosts, clean_hosts};
 use iotax_fleet::engine::engine_of;
 use iotax_fleet::host_state::{HostReport, count_hosts};
-use iotax_fleet::plan::{EngineChoice, FleetFolder, FleetPlan, PlannedHost, list_fleets};
+use iotax_fleet::plan::{FleetFolder, FleetPlan, PlannedHost, list_fleets};
 use iotax_units::exit::{DONE, Failed, UNDO_INCOMPLETE};
 use serde::Serialize;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub struct StatusArgs {
 pub struct ChosenArgs {
     /// The fleet: its id or a part of it, its folder, or `last`
     fleet: String,
-    /// Only hosts and groups that fit: "rack1,!node7"
+    /// Choose hosts and groups: "rack1,db*"; "!node7" leaves out
     #[arg(long, value_name = "PATTERN,...")]
     limit: Option<String>,
 }
@@ -45,8 +45,18 @@ pub struct CancelArgs {
 #[derive(Serialize)]
 struct ListedHost<'a> {
     host: &'a str,
-    #[serde(flatten)]
-    report: &'a HostReport,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<&'a str>,
+}
+
+impl<'a> ListedHost<'a> {
+    fn new((host, report): (&&'a str, &'a HostReport)) -> ListedHost<'a> {
+        let state = report.state.word();
+        ListedHost { host, state, why: report.why.as_deref(), next: report.next.as_deref() }
+    }
 }
 
 /// Prints the state of each host, or the list of fleets.
@@ -56,14 +66,10 @@ struct ListedHost<'a> {
 pub fn run(args: &StatusArgs, fleets: &Path) -> Result<u8> {
     let Some(word) = &args.fleet else { return list(fleets) };
     let opened = OpenFleet::find(fleets, word)?;
-    let reports = match opened.plan.engine {
-        EngineChoice::Emitted => opened.folder.reports(&opened.plan).map_err(Failed::from)?,
-        _ => opened.ask_all()?,
-    };
+    let reports = opened.current_reports()?;
     let names = opened.names();
     if args.json {
-        let listed: Vec<ListedHost> =
-            names.iter().zip(&reports).map(|(host, report)| ListedHost { host, report }).collect();
+        let listed: Vec<ListedHost> = names.iter().zip(&reports).map(ListedHost::new).collect();
         say(&iotax_report::json::document_text(&listed))?;
         return Ok(DONE);
     }
@@ -139,7 +145,7 @@ pub fn cancel(args: &CancelArgs, fleets: &Path) -> Result<u8> {
     if is_driven {
         let status = typed_fleet("status", opened.folder.path());
         say(&format!(
-            "the iotax that drives the fleet gathers what was measured; to look: {status}\n"
+            "the running `iotax fleet run` stops the tasks and gathers what was measured; to look: {status}\n"
         ))?;
         return Ok(DONE);
     }
@@ -166,8 +172,7 @@ pub fn clean(args: &ChosenArgs, fleets: &Path) -> Result<u8> {
     say(&format!("{clean} of {} hosts clean\n", cleaned.len()))?;
     for (planned, result) in chosen.iter().zip(&cleaned) {
         if let Err(why) = result {
-            let again = typed_fleet("clean", opened.folder.path());
-            say(&format!("  {}: {why}\n      {again}\n", planned.host.name))?;
+            say(&format!("  {}: {why}\n", planned.host.name))?;
         }
     }
     Ok(if clean == cleaned.len() { DONE } else { UNDO_INCOMPLETE })

@@ -14,7 +14,7 @@ use iotax_fleet::perform::{TaskRunner, perform_task};
 use iotax_fleet::task::{AttemptState, ERR, FIGURES, LOG, OUT, Task, TaskFolder};
 use iotax_units::exit::{DONE, Failed, MEASUREMENT_FAILED, UNDO_INCOMPLETE};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
@@ -227,6 +227,10 @@ impl ChildRunner<'_> {
             if let Some(status) =
                 iotax_sys::child::ended_within(&mut child, Duration::from_millis(500))?
             {
+                if is_signalled {
+                    let mut errors = File::options().append(true).open(attempt.join(ERR))?;
+                    writeln!(errors, "iotax: it was interrupted; run.iotax has what it measured")?;
+                }
                 return Ok(status.code().map_or(MEASUREMENT_FAILED, |code| code as u8));
             }
             if stop.load(Ordering::Relaxed) && !is_signalled {
@@ -277,10 +281,15 @@ fn cancel(folder: &TaskFolder) -> Result<u8> {
     say_state(folder)
 }
 
+fn still_running(folder: &TaskFolder) -> anyhow::Error {
+    let fleet = folder.task().ok().flatten().map_or_else(|| "last".to_owned(), |task| task.fleet);
+    Failed::input(format!("its task is still running; hint: iotax fleet cancel {fleet}")).into()
+}
+
 /// Undoes what the runs of a task that is gone have left.
 fn clean(folder: &TaskFolder) -> Result<u8> {
     let Some(_lock) = folder.lock().map_err(Failed::from)? else {
-        return Err(Failed::input("its task is still running; hint: iotax fleet cancel").into());
+        return Err(still_running(folder));
     };
     let task = folder.task().map_err(Failed::from)?;
     let runs = folder.runs_of(task.as_ref());
@@ -300,7 +309,7 @@ fn clean(folder: &TaskFolder) -> Result<u8> {
 /// Removes the folder of the task. The program in it is this one.
 fn remove(folder: &TaskFolder) -> Result<u8> {
     let Some(_lock) = folder.lock().map_err(Failed::from)? else {
-        return Err(Failed::input("its task is still running").into());
+        return Err(still_running(folder));
     };
     let task = folder.task().map_err(Failed::from)?;
     check_nothing_left(&folder.runs_of(task.as_ref()))?;

@@ -6,6 +6,9 @@ use crate::plan::{FleetFolder, FleetPlan, HostFolder, PlannedHost, Ticket};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+/// Reason of a host whose turn had not come.
+pub(crate) const INTERRUPTED: &str = "the fleet was interrupted before its turn";
+
 /// A fleet that is carried out.
 pub struct FleetRun<'a> {
     pub plan: &'a FleetPlan,
@@ -67,8 +70,8 @@ impl HostErrand<'_> {
 
 /// What carries tasks to hosts.
 pub trait FleetEngine: Sync {
-    /// Asks a host which machine it is, and for its drives. Removes its means again unless `stays`:
-    /// a task follows.
+    /// Asks a host which machine it is, and for its drives. Removes what it put there afterwards,
+    /// unless `stays` is set because a task follows.
     ///
     /// # Errors
     /// The report of a host that cannot take a task.

@@ -21,10 +21,6 @@ impl HereEngine {
     fn perform(&self, errand: &HostErrand, ticket: &mut Ticket) -> anyhow::Result<()> {
         let folder = TaskFolder::open(errand.folder.path())?;
         if folder.state_of(ticket.attempt) == AttemptState::Gone {
-            anyhow::ensure!(
-                errand.may_begin_again(),
-                "its consent is spent; hint: iotax fleet resume with --consent FILE"
-            );
             ticket.attempt += 1;
         }
         folder.write_task(&errand.run.plan.task(errand.planned, ticket.attempt))?;
@@ -57,6 +53,9 @@ impl FleetEngine for HereEngine {
     }
 
     fn carry_out(&self, errand: &HostErrand, ticket: &mut Ticket) -> HostReport {
+        if self.status(errand, ticket).state == HostState::Lost && !errand.may_begin_again() {
+            return errand.lost("its run was killed, and its consent is spent");
+        }
         ticket.leaves = true;
         let done = self.perform(errand, ticket);
         let outcome = errand.folder.newest_outcome().ok().flatten();
@@ -79,7 +78,7 @@ impl FleetEngine for HereEngine {
     }
 
     fn cancel(&self, _errand: &HostErrand, _ticket: &Ticket) -> Result<(), HostReport> {
-        // The iotax that drives it is asked to stop, and hands that on.
+        // The process that drives the fleet sees the request to stop, and signals the run.
         Ok(())
     }
 

@@ -97,7 +97,7 @@ pub(crate) fn task(
         "metadata": {"name": pods.name, "namespace": settings.namespace, "labels": pods.labels("task")},
         "spec": {
             "completions": 1,
-            // Once: what was destroyed is not destroyed again.
+            // Never retried: a retry would write the drives again.
             "backoffLimit": 0,
             "podReplacementPolicy": "Failed",
             "template": {"metadata": {"labels": pods.labels("task")}, "spec": pod},

@@ -5,7 +5,7 @@
 use super::fleet_engine::{FleetEngine, FleetRun, HostErrand};
 use super::host_shell::{ScriptOutput, ShellAnswer, run_script};
 use super::kube_manifest::{self, NodePods};
-use super::task_link::{ANSWER_LIMIT, LONG_LIMIT, TaskAnswer, TaskLink};
+use super::task_link::{ANSWER_LIMIT, TaskAnswer, TaskLink};
 use super::tools::{ENGINE_LIMIT, run_tool};
 use crate::host_look::HostLook;
 use crate::host_state::{HostReport, HostState};
@@ -154,7 +154,7 @@ impl KubeHost<'_> {
                     return Err(format!("a pod on its node does not start: {why}"));
                 }
                 PodState::Absent | PodState::Over if begun.elapsed() > POD_LIMIT => {
-                    return Err("a pod on its node ends at once".into());
+                    return Err("the pod that reads results ended before it could be used".into());
                 }
                 _ => std::thread::sleep(LOOKS_EVERY),
             }
@@ -199,7 +199,9 @@ impl KubeHost<'_> {
                     ));
                 }
                 Ok(PodState::Absent) if begun.elapsed() > POD_LIMIT => {
-                    return Err(self.never_started("Kubernetes made no pod for the Job"));
+                    let limit = POD_LIMIT.as_secs();
+                    let why = format!("Kubernetes created no pod for the Job within {limit} s");
+                    return Err(self.never_started(why));
                 }
                 Err(why) if begun.elapsed() > self.run.patience.max(POD_LIMIT) => {
                     return Err(self.run.unanswered(&why));
@@ -281,7 +283,8 @@ impl TaskLink for KubeHost<'_> {
         limit: Duration,
     ) -> std::io::Result<ShellAnswer> {
         let pod = self.pod.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let pod = pod.ok_or_else(|| std::io::Error::other("there is no pod on its node"))?;
+        let pod =
+            pod.ok_or_else(|| std::io::Error::other("no pod of this fleet runs on the node"))?;
         let mut command = Command::new("kubectl");
         command.args(["-n", &self.settings.namespace, "exec"]);
         if input.is_some() {
@@ -380,10 +383,7 @@ impl FleetEngine for KubernetesEngine {
         let host = self.connect(errand.run, errand.planned);
         host.attach()?;
         if host.ask("wait --seconds 0", None, ANSWER_LIMIT).is_ok() {
-            let answer = host
-                .program("clean", None, ScriptOutput::Kept, LONG_LIMIT)
-                .map_err(|error| error.to_string())?;
-            answer.marked("cleaned").ok_or_else(|| answer.last_words())?;
+            host.clean_up()?;
             host.remove()?;
         }
         host.release()?;

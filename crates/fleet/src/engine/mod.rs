@@ -11,6 +11,7 @@ pub mod ssh;
 mod task_link;
 mod tools;
 
+pub(crate) use fleet_engine::INTERRUPTED;
 pub use fleet_engine::{FleetEngine, FleetRun, HostErrand};
 
 use crate::plan::{EngineChoice, FleetPlan};
@@ -31,7 +32,7 @@ pub fn engine_of(plan: &FleetPlan) -> Result<Box<dyn FleetEngine>, Failed> {
         }
         EngineChoice::Here => Ok(Box::new(here::HereEngine)),
         EngineChoice::Emitted => Err(Failed::input(
-            "the tasks of this fleet are run by somebody else; hint: iotax fleet gather takes their results",
+            "another tool runs this fleet; hint: cancel or repeat its tasks there, then: iotax fleet gather",
         )),
     }
 }

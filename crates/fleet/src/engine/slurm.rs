@@ -53,7 +53,7 @@ pub struct SlurmEngine {
 pub fn nodes_of(partition: &str) -> Result<Vec<FleetHost>, Failed> {
     let need = |why: String| {
         Failed::need(format!(
-            "cannot ask Slurm: {why}; hint: is slurm-client installed, SLURM_CONF set, and the controller up?"
+            "cannot ask Slurm: {why}; hint: install slurm-client, set SLURM_CONF, and see whether `scontrol ping` answers"
         ))
     };
     let shown =
@@ -252,7 +252,8 @@ impl SlurmEngine {
         };
         let Some(listed) = listed else {
             let job = ticket.job.as_deref().unwrap_or("of that name");
-            return Some(without_result(format!("there is no job {job}, and no result")));
+            let why = format!("Slurm no longer lists the job {job}, and there is no result");
+            return Some(without_result(why));
         };
         let job = &listed.number;
         match listed.state.as_str() {
@@ -280,13 +281,17 @@ impl SlurmEngine {
                         HostState::Refused,
                         format!("{host} does not see {}", errand.run.folder.path().display()),
                         format!(
-                            "iotax fleet --fleets DIR run ...: with a folder that all nodes see, or leave the node out: --limit '!{host}'"
+                            "start a new fleet with --fleets DIR on a file system that all nodes see, or with --limit '!{host}'"
                         ),
                     )),
-                    code => Some(without_result(format!(
-                        "job {job} ended as {state} ({}) without a result",
-                        code.unwrap_or("no exit code")
-                    ))),
+                    code => {
+                        let code = code.unwrap_or("no exit code");
+                        let longer = "; hint: a longer limit, such as --sbatch=--time=60:00";
+                        let hint = if state == "TIMEOUT" { longer } else { "" };
+                        let why =
+                            format!("job {job} ended as {state} ({code}) without a result{hint}");
+                        Some(without_result(why))
+                    }
                 }
             }
         }
@@ -358,7 +363,7 @@ impl FleetEngine for SlurmEngine {
         let state = state.lines().next().unwrap_or_default();
         let (state, reason) = state.trim().split_once('|').unwrap_or((state.trim(), ""));
         if ["down", "drain", "fail", "unknown", "error"].iter().any(|word| state.contains(word)) {
-            let why = format!("Slurm calls the node {state}: {reason}");
+            let why = format!("the node is {state} in Slurm: {reason}");
             let next = format!("scontrol show node {host}; then: {}", run.resume());
             return Err(HostReport::new(HostState::NeverStarted, why, next));
         }

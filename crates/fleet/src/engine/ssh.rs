@@ -196,7 +196,7 @@ impl SshHost<'_> {
         if theirs != std::env::consts::ARCH {
             return Err(self.refused(
                 format!(
-                    "it is a {theirs} machine, and this iotax is built for {}",
+                    "its architecture is {theirs}, and this iotax is built for {}",
                     std::env::consts::ARCH
                 ),
                 format!("leave it out: --limit '!{}'", self.host.name),

@@ -1,7 +1,7 @@
 //! A task on a host that is reached by questions to the program there: how it is started, waited
 //! for, gathered, and what its host's state is. Engines differ in how a question gets to the host.
 
-use super::fleet_engine::{FleetRun, HostErrand};
+use super::fleet_engine::{FleetRun, HostErrand, INTERRUPTED};
 use super::host_shell::{MARK, ScriptOutput, ShellAnswer};
 use crate::committed::sum_of_file;
 use crate::host_look::HostLook;
@@ -23,6 +23,8 @@ const WAITS_S: u64 = 20;
 pub(super) const LONG_LIMIT: Duration = Duration::from_secs(900);
 /// Seconds by which a clock may be off before the report says so.
 const CLOCK_APART_S: i64 = 60;
+
+const SPENT: &str = "a task that may write was sent there before, so it does not begin again";
 
 /// Reason why a question has no answer.
 pub(super) struct AskFault {
@@ -98,8 +100,12 @@ pub(super) trait TaskLink {
         let answer = self.program("look", None, ScriptOutput::Kept, ANSWER_LIMIT);
         let answer = answer.map_err(|error| self.never_started(error.to_string()))?;
         let look = answer.marked("look").and_then(|text| serde_json::from_str(text).ok());
-        look.ok_or_else(|| {
-            self.never_started(format!("it does not report its drives: {}", answer.last_words()))
+        look.ok_or_else(|| match self.fleet_run().stop.load(Ordering::Relaxed) {
+            true => self.never_started(INTERRUPTED),
+            false => {
+                let words = answer.last_words();
+                self.never_started(format!("it does not report its drives: {words}"))
+            }
         })
     }
 
@@ -164,6 +170,14 @@ pub(super) trait TaskLink {
         receive_stream(BufReader::new(opened), into, attempt).map_err(|error| {
             format!("its result did not arrive whole: {error} ({})", answer.last_words())
         })
+    }
+
+    /// Undoes what a task that is gone has left on the host.
+    fn clean_up(&self) -> Result<(), String> {
+        let answer = self
+            .program("clean", None, ScriptOutput::Kept, LONG_LIMIT)
+            .map_err(|error| error.to_string())?;
+        answer.marked("cleaned").map(drop).ok_or_else(|| answer.last_words())
     }
 
     /// Removes all of the fleet from the host.
@@ -235,26 +249,21 @@ pub(super) trait TaskLink {
         let answer = self.ask_first(ticket)?;
         let may_begin = !ticket.spent || errand.may_begin_again();
         let answer = match answer.state {
-            AttemptState::New if !may_begin => {
-                return Err(lost(errand, ticket, &answer));
-            }
+            AttemptState::New if !may_begin => return Err(errand.lost(SPENT)),
             AttemptState::New => self.start(errand, ticket)?,
             AttemptState::Gone => {
-                let lost = lost(errand, ticket, &answer);
-                let cleaned = self.program("clean", None, ScriptOutput::Kept, LONG_LIMIT);
-                let is_clean = cleaned.is_ok_and(|answer| answer.marked("cleaned").is_some());
-                if !may_begin || !is_clean {
-                    return Err(lost);
+                if self.clean_up().is_err() || !may_begin {
+                    return Err(lost(errand, ticket, &answer));
                 }
                 ticket.attempt = answer.attempt + 1;
                 self.start(errand, ticket)?
             }
             AttemptState::Committed if answer.attempt < ticket.attempt => {
-                // The host was not cleaned after that attempt.
-                let cleaned = self.program("clean", None, ScriptOutput::Kept, LONG_LIMIT);
-                let is_clean = cleaned.is_ok_and(|answer| answer.marked("cleaned").is_some());
-                if !is_clean || !may_begin {
-                    return Err(lost(errand, ticket, &answer));
+                self.clean_up().map_err(|why| {
+                    errand.lost(format!("an earlier attempt left something there: {why}"))
+                })?;
+                if !may_begin {
+                    return Err(errand.lost(SPENT));
                 }
                 self.start(errand, ticket)?
             }
@@ -276,7 +285,7 @@ pub(super) trait TaskLink {
         let outcome = self
             .gather(errand.folder.path(), answer.attempt)
             .map_err(|why| self.fleet_run().unanswered(&why))?;
-        // Nothing was written by what was refused before it began.
+        // A refused task wrote nothing, so its consent is not spent.
         ticket.spent &= !outcome.refused;
         match self.remove().and_then(|()| self.release()) {
             Ok(()) => ticket.leaves = false,

@@ -33,8 +33,7 @@ pub(super) fn run_tool(
         return Ok(answer.stdout);
     }
     let last = answer.last_words();
-    Err(format!(
-        "{program}: {}",
-        last.trim_start_matches("sbatch: error: ").trim_start_matches("error: ")
-    ))
+    let own = format!("{program}: ");
+    let words = last.trim_start_matches(&own).trim_start_matches("error: ");
+    Err(format!("{own}{}", words.trim_start_matches("fatal: ")))
 }

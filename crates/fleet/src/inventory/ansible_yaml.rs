@@ -74,7 +74,7 @@ impl YamlHosts {
             parts.iter().find(|(key, _)| !["hosts", "children", "vars"].contains(&key.as_str()))
         {
             let why = format!(
-                "{name} has a key \"{}\"; hint: hosts, children and vars",
+                "{name} has an unknown key \"{}\"; hint: use hosts, children or vars",
                 key.escape_debug()
             );
             return Err(LineError::at_line(line_of(value), why));

@@ -34,7 +34,11 @@ fn listed_host(word: &str) -> Result<FleetHost, String> {
         None => (None, word),
     };
     if user.as_ref().is_some_and(|user| user.is_empty() || user.starts_with('-')) {
-        return Err(format!("\"{}\" has no name of a user before '@'", word.escape_debug()));
+        return Err(format!("\"{}\" has no user name before '@'", word.escape_debug()));
+    }
+    if rest.matches(':').count() > 1 {
+        let hint = "hint: give the host a name in ~/.ssh/config, or ansible_host in an inventory";
+        return Err(format!("\"{}\" is an IPv6 address; {hint}", rest.escape_debug()));
     }
     let (name, port) = match rest.split_once(':') {
         Some((name, port)) => {

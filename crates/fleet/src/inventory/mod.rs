@@ -139,7 +139,7 @@ fn check_name(name: &str) -> Result<(), String> {
 fn add_unique(hosts: &mut Vec<FleetHost>, host: FleetHost) -> Result<(), String> {
     if hosts.iter().any(|other| other.name == host.name) {
         return Err(format!(
-            "the host {} is there twice; hint: remove one of the lines",
+            "the host {} is listed twice; hint: remove one of the lines",
             host.name
         ));
     }

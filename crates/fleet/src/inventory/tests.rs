@@ -24,7 +24,7 @@ fn a_list_has_users_ports_ranges_and_comments() {
         ("-oProxyCommand=x", 1, "not a host name"),
         ("n1:0", 1, "not a"),
         ("n[1-", 1, "not closed"),
-        ("-x@n1", 1, "has no name of a user"),
+        ("-x@n1", 1, "has no user name"),
     ] {
         let error = read("hosts", text).unwrap_err();
         assert!(error.line == Some(line) && error.why.contains(part), "{text}: {error:?}");

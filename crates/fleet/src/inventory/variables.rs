@@ -65,7 +65,7 @@ pub(super) fn unused_note<'a>(all: impl Iterator<Item = &'a Variables>) -> Optio
         .collect();
     let names: Vec<&str> = names.into_iter().collect();
     let hint = "put such options into ~/.ssh/config";
-    (!names.is_empty()).then(|| format!("{} is not used: {hint}", names.join(", ")))
+    (!names.is_empty()).then(|| format!("iotax ignores {}; hint: {hint}", names.join(", ")))
 }
 
 fn checked_word(value: &str) -> Option<String> {
