@@ -90,12 +90,26 @@ pub(super) fn print(scenario: &Scenario, form: PlanForm) -> Result<u8> {
     let ready = ready(scenario, &mut |text| say_aside(&text))?;
     let lacks = ready.missing_summary(scenario);
     let text = match form {
-        PlanForm::Brief => brief::brief_plan(&view, scenario, ready, &next_command())?,
+        PlanForm::Brief => {
+            let (text, is_ready) = brief::brief_plan(&view, scenario, ready)?;
+            text + &brief::next_lines(&view, is_ready, &next_command())
+        }
         PlanForm::Detailed(_) => detail::detailed_plan(&view, scenario, ready)?,
         PlanForm::Script => commands::plan_script(scenario, ready)?,
     };
     say_in_colour(&text)?;
     Ok(if lacks.is_none() { DONE } else { UNMET_NEED })
+}
+
+/// Returns the plan of a scenario on this host in brief, and why the host is not ready.
+///
+/// # Errors
+/// Fails like [`run`].
+pub fn host_plan(scenario: &Scenario, width: usize) -> Result<(String, Option<String>)> {
+    let ready = ready(scenario, &mut |_| ())?;
+    let view = View { width, ..View::default() };
+    let lacks = ready.missing_summary(scenario).into_iter().chain(ready.obstacles()).next();
+    Ok((brief::brief_plan(&view, scenario, ready)?.0, lacks))
 }
 
 /// Returns the command that carries out the plan that this call shows, as a user types it.
@@ -105,7 +119,7 @@ fn next_command() -> String {
 }
 
 /// Replaces the word `plan` by `run`, or drops `--plan`, and drops the options of `plan` itself.
-fn run_words(mut words: Vec<String>) -> String {
+pub fn run_words(mut words: Vec<String>) -> String {
     words.retain(|word| !["-v", "--verbose", "--commands", "--plan"].contains(&word.as_str()));
     if let Some(word) = words.iter_mut().find(|word| *word == "plan") {
         *word = "run".to_owned();

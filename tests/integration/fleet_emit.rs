@@ -57,7 +57,8 @@ fn ansible_runs_its_playbook() {
     std::fs::write(lab.path("hosts.ini"), inventory).unwrap();
     let own = OWN.replace("--hosts hosts", "--hosts hosts.ini");
     let (out, err) = lab.fleet.run(0, &format!("emit ansible {own} {LOAD} -o emitted"));
-    assert!(out.contains("ansible-playbook -i hosts.ini"), "{out}");
+    let command = format!("ansible-playbook -i {} ", lab.path("hosts.ini").display());
+    assert!(out.contains(&command), "{out}");
     assert!(err.contains("ansible_ssh_common_args"), "{err}");
     lab.fleet.run(2, &format!("emit ansible {own} {LOAD} -o emitted"));
     let (early, _) = lab.fleet.run(4, "gather emitted");

@@ -2,7 +2,7 @@
 
 use crate::consent::shared_drive;
 use crate::engine::{FleetEngine, FleetRun, HostErrand, INTERRUPTED};
-use crate::host_look::HostLook;
+use crate::host_look::{HostLook, LookPurpose};
 use crate::host_state::{HostReport, HostState};
 use crate::plan::{PlannedHost, Ticket, TicketPhase};
 use iotax_units::exit::Failed;
@@ -46,7 +46,7 @@ fn side_by_side<'a, T: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Looks at all hosts. Returns what each reports. Nothing is left there unless `stays`.
+/// Looks at all hosts. Returns what each reports. Nothing is left there unless a task follows.
 ///
 /// # Errors
 /// Bad input: two names are one host, or one drive would be written by two hosts.
@@ -54,10 +54,10 @@ pub fn look_at_hosts(
     run: &FleetRun,
     engine: &dyn FleetEngine,
     hosts: &[&PlannedHost],
-    stays: bool,
+    purpose: LookPurpose,
 ) -> Result<Vec<Result<HostLook, HostReport>>, Failed> {
     let looks =
-        side_by_side(hosts, run.plan.parallel, |_, planned| engine.look(run, planned, stays));
+        side_by_side(hosts, run.plan.parallel, |_, planned| engine.look(run, planned, purpose));
     let seen: Vec<(&PlannedHost, &HostLook)> = hosts
         .iter()
         .zip(&looks)
@@ -124,8 +124,8 @@ fn carry_out_hosts(
     hosts: &[&PlannedHost],
     watch: HostWatcher,
 ) -> Result<Vec<HostReport>, Failed> {
-    let looks =
-        look_at_hosts(run, engine, hosts, true).inspect_err(|_| remove_all(run, engine, hosts))?;
+    let looks = look_at_hosts(run, engine, hosts, LookPurpose::Start)
+        .inspect_err(|_| remove_all(run, engine, hosts))?;
     Ok(side_by_side(hosts, run.plan.parallel, |at, planned| {
         let name = planned.host.name.as_str();
         let report = match &looks[at] {

@@ -76,6 +76,31 @@ pub struct HostLook {
     pub drives: Vec<HostDrive>,
     /// Seconds since 1970 by the clock of the host.
     pub clock_s: i64,
+    /// Plan of its task, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<HostPlan>,
+}
+
+/// What a host would do with its task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostPlan {
+    /// The plan, as `iotax plan` prints it.
+    pub text: String,
+    /// Reason why the host is not ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What a look at a host is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookPurpose {
+    /// Its drives.
+    Drives,
+    /// What it would do with its task, in lines of so many columns.
+    Plan(usize),
+    /// A task follows.
+    Start,
 }
 
 impl HostLook {
@@ -85,6 +110,7 @@ impl HostLook {
             machine: MachineIdentity::of_this_machine(folder),
             drives: host_drives(&files_of_this_machine()),
             clock_s: jiff::Timestamp::now().as_second(),
+            plan: None,
         }
     }
 

@@ -101,6 +101,10 @@ impl HostReport {
         let resume = format!("iotax fleet resume {fleet}{consent}");
         let next = match outcome.code {
             exit::UNDO_INCOMPLETE => format!("iotax fleet clean {fleet}; {resume}"),
+            exit::BAD_INPUT => {
+                "change the scenario, then start a new fleet: iotax fleet run".into()
+            }
+            exit::UNMET_NEED => format!("provide it there, then: {resume}"),
             _ => resume,
         };
         HostReport::new(state, format!("exit code {}: {why}", outcome.code), next)

@@ -10,6 +10,7 @@ use iotax_model::scenario::{Consent, Scenario};
 use iotax_store::{RunLock, StoreError, check_own_folder, default_runs_dir, is_new_id, new_id};
 use iotax_units::exit::Failed;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// File in the folder of a fleet that says what it is.
@@ -88,7 +89,7 @@ pub struct PlannedHost {
 
 impl FleetPlan {
     /// Returns a new fleet with an id of its own. `source` is where its hosts are from.
-    pub fn new(source: &str, engine: EngineChoice, parallel: usize) -> FleetPlan {
+    pub fn new(source: &str, engine: EngineChoice, parallel: NonZeroUsize) -> FleetPlan {
         FleetPlan {
             format: FORMAT,
             id: new_id(),
@@ -96,7 +97,7 @@ impl FleetPlan {
             iotax: env!("CARGO_PKG_VERSION").to_owned(),
             source: source.to_owned(),
             engine,
-            parallel: parallel.max(1),
+            parallel: parallel.get(),
             scenarios: Vec::new(),
             hosts: Vec::new(),
         }
@@ -309,7 +310,11 @@ impl HostFolder {
             self.newest_outcome()?.filter(|(_, outcome)| outcome.attempt >= attempt)
         {
             let report = HostReport::from_outcome(&outcome);
-            let is_over = |one: &&Ticket| one.leaves && one.phase == TicketPhase::Over;
+            // While the fleet is driven, the driver removes it.
+            let fleet = self.0.ancestors().nth(2).unwrap_or(&self.0);
+            let is_over = |one: &&Ticket| {
+                one.leaves && (one.phase == TicketPhase::Over || !RunLock::is_held(fleet))
+            };
             return Ok(match ticket.as_ref().filter(is_over) {
                 Some(_) if outcome.is_done() => HostReport {
                     why: Some("its result is here, but something is left on the host".to_owned()),

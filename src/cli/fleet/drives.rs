@@ -8,6 +8,7 @@ use anyhow::Result;
 use iotax_fleet::consent::row_of_drives;
 use iotax_fleet::drive::look_at_hosts;
 use iotax_fleet::engine::{FleetRun, engine_of};
+use iotax_fleet::host_look::LookPurpose;
 use iotax_fleet::plan::{FleetFolder, FleetPlan, PlannedHost};
 use iotax_units::exit::{DONE, Failed, MEASUREMENT_FAILED};
 use std::path::Path;
@@ -45,7 +46,7 @@ pub fn run(args: &HostsArgs, fleets: &Path) -> Result<u8> {
         patience: Duration::ZERO,
     };
     let chosen: Vec<&PlannedHost> = plan.hosts.iter().collect();
-    let looks = look_at_hosts(&fleet, engine.as_ref(), &chosen, false)?;
+    let looks = look_at_hosts(&fleet, engine.as_ref(), &chosen, LookPurpose::Drives)?;
     let mut code = DONE;
     say(HEADING)?;
     for (planned, look) in chosen.iter().zip(&looks) {

@@ -35,9 +35,13 @@ fn known_kind(word: &str) -> Result<String, String> {
 pub fn run(args: &EmitArgs) -> Result<u8> {
     let kind = kind_by_name(&args.kind).ok_or_else(|| Failed::input("unknown kind of files"))?;
     let mut plan = args.request.plan()?;
+    let writes = plan.hosts.iter().any(|planned| !planned.consent.is_empty());
     let commands = emit_files(kind, &mut plan, &std::path::absolute(&args.output)?)?;
     let about = kind.about;
-    say(&format!("fleet {}: {about} in {}\nto run it:\n", plan.id, args.output.display()))?;
+    say(&format!("fleet {}: {about} in {}; to run it:\n", plan.id, args.output.display()))?;
+    if writes {
+        say("the files contain the consents: whoever runs them writes the drives\n")?;
+    }
     for command in commands {
         say(&format!("  {command}\n"))?;
     }

@@ -13,8 +13,8 @@ pub struct HostPrinter {
 }
 
 impl HostPrinter {
-    pub fn new<'a>(names: impl Iterator<Item = &'a str>) -> HostPrinter {
-        let states = names.map(|name| (name.to_owned(), HostState::Waiting)).collect();
+    pub fn new<'a>(reports: impl Iterator<Item = (&'a str, &'a HostReport)>) -> HostPrinter {
+        let states = reports.map(|(name, report)| (name.to_owned(), report.state)).collect();
         HostPrinter { states: Mutex::new(states) }
     }
 

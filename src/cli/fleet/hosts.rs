@@ -7,6 +7,7 @@ use iotax_fleet::inventory::{FleetHost, Inventory, limit_hosts, read_hosts};
 use iotax_fleet::plan::{EngineChoice, PodSettings};
 use iotax_units::count_noun;
 use iotax_units::exit::Failed;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,8 +25,8 @@ pub struct HostsArgs {
     #[arg(long, value_name = "N")]
     pub expect: Option<usize>,
     /// Measure on at most N hosts at the same time; use 1 if they share storage or a network
-    #[arg(long, value_name = "N", default_value_t = 32)]
-    pub parallel: usize,
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN.saturating_add(31))]
+    pub parallel: NonZeroUsize,
     /// Option for sbatch and srun, such as --sbatch=--account=x. Repeat for more (only with
     /// slurm:PARTITION)
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
@@ -92,12 +93,12 @@ impl HostsArgs {
             return Ok((Inventory { hosts, notes: Vec::new() }, engine));
         }
         if let Some(selector) = self.hosts.strip_prefix("k8s:") {
-            let hosts = kubernetes::nodes_of(selector)?;
             let image = self.image.clone().ok_or_else(|| {
                 Failed::input(
                     "k8s: runs an image; hint: --image REGISTRY/iotax:TAG, which `podman build -f Containerfile` makes",
                 )
             })?;
+            let hosts = kubernetes::nodes_of(selector)?;
             let (namespace, pull_policy) = (self.namespace.clone(), self.pull_policy.clone());
             let pods = PodSettings { namespace, image, pull_policy };
             return Ok((Inventory { hosts, notes: Vec::new() }, EngineChoice::Kubernetes(pods)));

@@ -184,8 +184,13 @@ pub fn earlier_fleet(fleets: &Path, plan: &FleetPlan) -> Option<OpenFleet> {
         Some(OpenFleet { plan, folder })
     });
     opened.find(|other| {
+        let has_result = |planned: &&PlannedHost| {
+            let folder = other.folder.host(&planned.host.name);
+            let outcome = folder.and_then(|folder| folder.newest_outcome());
+            outcome.is_ok_and(|found| found.is_some_and(|(_, outcome)| outcome.is_done()))
+        };
         let shared =
             other.plan.hosts.iter().filter(|planned| own.contains(planned.host.name.as_str()));
-        sums(&other.plan) == sums(plan) && 2 * shared.count() >= own.len()
+        sums(&other.plan) == sums(plan) && 2 * shared.filter(has_result).count() >= own.len()
     })
 }

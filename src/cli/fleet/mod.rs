@@ -6,6 +6,7 @@ mod gather;
 mod host_lines;
 mod hosts;
 mod input;
+mod plan;
 mod report;
 mod run;
 mod status;
@@ -35,7 +36,7 @@ enum FleetCommand {
     Run(Box<run::RunArgs>),
     /// Check hosts and drives, and print what `fleet run` would do; start nothing
     #[command(mut_args(refused))]
-    Plan(Box<run::PlanArgs>),
+    Plan(Box<plan::PlanArgs>),
     /// List the drives of each host as a table for --consent, every drive commented out
     #[command(after_help = drives::EXAMPLES)]
     Drives(hosts::HostsArgs),
@@ -79,7 +80,7 @@ pub fn run(args: &Args) -> Result<u8> {
     };
     match &args.command {
         FleetCommand::Run(args) => run::run(args, &fleets()?),
-        FleetCommand::Plan(args) => run::plan(args, &fleets()?),
+        FleetCommand::Plan(args) => plan::run(args, &fleets()?),
         FleetCommand::Drives(args) => drives::run(args, &fleets()?),
         FleetCommand::Status(args) => status::run(args, &fleets()?),
         FleetCommand::Resume(args) => run::resume(args, &fleets()?),

@@ -104,6 +104,10 @@ fn read_input(word: &str, against: Option<&str>, fleets: &Path) -> Result<FleetI
     let mut input = opened.input(&reports)?;
     input.earlier = match against {
         Some("none") => None,
+        Some(word) if find_fleet(fleets, word)? == path => {
+            let why = "--against names the same fleet; hint: iotax fleet status lists the fleets";
+            return Err(Failed::input(why).into());
+        }
         Some(word) => Some(Box::new(read_input(word, Some("none"), fleets)?)),
         None => earlier_fleet(fleets, &opened.plan)
             .map(|earlier| {

@@ -1,8 +1,7 @@
-//! `iotax fleet run`, `plan` and `resume`.
+//! `iotax fleet run` and `resume`.
 
 use super::super::asked::MeasureArgs;
 use super::super::output::{say, say_aside};
-use super::super::plan::long_time;
 use super::super::stop;
 use super::host_lines::{HostPrinter, state_lines, typed_fleet};
 use super::hosts::{HostsArgs, PatienceArgs};
@@ -10,7 +9,7 @@ use super::report::print_answer;
 use anyhow::Result;
 use iotax_fleet::committed::make_folder;
 use iotax_fleet::consent::ConsentTable;
-use iotax_fleet::drive::{ask_hosts, carry_out, look_at_hosts};
+use iotax_fleet::drive::{ask_hosts, carry_out};
 use iotax_fleet::engine::{FleetEngine, FleetRun, engine_of};
 use iotax_fleet::host_state::{HostReport, HostState};
 use iotax_fleet::inventory::FleetHost;
@@ -19,7 +18,8 @@ use iotax_fleet::together::{check_apart, groups_of_hosts, scenario_of_group};
 use iotax_model::scenario::Scenario;
 use iotax_model::scenario::check::parse_consent;
 use iotax_units::count_noun;
-use iotax_units::exit::{DONE, FINDING, Failed, MEASUREMENT_FAILED, UNDO_INCOMPLETE, UNMET_NEED};
+use iotax_units::exit::{DONE, FINDING, Failed, MEASUREMENT_FAILED, UNDO_INCOMPLETE};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -31,8 +31,8 @@ pub const EXAMPLES: &str = "Examples:
   iotax fleet run writes.toml --hosts hosts.txt --consent drives.toml
       each host writes only the drives in its row of drives.toml (iotax fleet drives makes one)";
 
-/// Most hosts without a result that the end of a fleet lists.
-const MOST_HOSTS: usize = 8;
+/// Most hosts without a result that the end of a fleet lists, and most that a line names.
+pub const MOST_HOSTS: usize = 8;
 
 /// What to run on which hosts.
 #[derive(clap::Args)]
@@ -57,12 +57,6 @@ pub struct RunArgs {
     request: FleetRequest,
     #[command(flatten, next_help_heading = "Hosts")]
     patience: PatienceArgs,
-}
-
-#[derive(clap::Args)]
-pub struct PlanArgs {
-    #[command(flatten)]
-    request: FleetRequest,
 }
 
 #[derive(clap::Args)]
@@ -100,7 +94,11 @@ impl FleetRequest {
                 .and_then(|table| table.rows.get(&host.name))
                 .cloned()
                 .unwrap_or_default();
-            let named = |error: anyhow::Error| error.context(format!("host {}", host.name));
+            // A scenario that is wrong is so for every host.
+            let named = |error: anyhow::Error| match row.device.is_empty() {
+                true => error,
+                false => error.context(format!("host {}, its row of the consents", host.name)),
+            };
             let scenario = self.asked.scenario_of_host(&row.device, &row.destroy).map_err(named)?;
             check_fit(&scenario, row.destroy.len())?;
             let consent = scenario.consent.clone();
@@ -130,7 +128,10 @@ fn plan_of_groups(plan: &FleetPlan, names: &str) -> Result<FleetPlan, Failed> {
     if plan.parallel > 1 {
         check_apart(&groups)?;
     }
-    let mut grouped = FleetPlan::new(&plan.source, EngineChoice::Here, plan.parallel);
+    let mut grouped = FleetPlan {
+        parallel: plan.parallel,
+        ..FleetPlan::new(&plan.source, EngineChoice::Here, NonZeroUsize::MIN)
+    };
     for (name, members) in groups {
         let whole = scenario_of_group(&members, &plan.scenarios)?;
         let mut host = FleetHost::new(&name).map_err(Failed::input)?;
@@ -168,82 +169,9 @@ pub fn run(args: &RunArgs, fleets: &Path) -> Result<u8> {
     let plan = args.request.plan()?;
     let engine = engine_of(&plan)?;
     let folder = FleetFolder::create(fleets, &plan).map_err(Failed::from)?;
-    let hosts = count_noun(plan.hosts.len() as u64, "host", "hosts");
-    say_aside(&format!("fleet {}: {hosts}", plan.id));
     let opened = OpenFleet { plan, folder };
     let chosen: Vec<&PlannedHost> = opened.plan.hosts.iter().collect();
     opened.carry_out(engine.as_ref(), &chosen, false, args.patience.patience, fleets)
-}
-
-/// Prints what `run` would do. Looks at each host.
-///
-/// # Errors
-/// Bad input, as of `run`.
-pub fn plan(args: &PlanArgs, fleets: &Path) -> Result<u8> {
-    let plan = args.request.plan()?;
-    let temporary = temporary_fleet(fleets)?;
-    let folder = FleetFolder::create(temporary.path(), &plan).map_err(Failed::from)?;
-    let engine = engine_of(&plan)?;
-    let opened = OpenFleet { plan, folder };
-    let stop = stop::flag()?;
-    let chosen: Vec<&PlannedHost> = opened.plan.hosts.iter().collect();
-    let fleet = opened.fleet_run(&stop, Duration::ZERO);
-    say(&effort_line(&opened.plan))?;
-    let looks = look_at_hosts(&fleet, engine.as_ref(), &chosen, false)?;
-    let is_here = opened.plan.engine == EngineChoice::Here;
-    let mut code = DONE;
-    for (planned, look) in chosen.iter().zip(&looks) {
-        let name = &planned.host.name;
-        match look {
-            Ok(look) => match look.missing_drives(&planned.consent).as_slice() {
-                _ if is_here => {
-                    say(&format!("{name}: not asked; its run looks at its hosts and drives\n"))?;
-                }
-                [] if planned.consent.is_empty() => say(&format!("{name}: reachable\n"))?,
-                [] => {
-                    let serials = planned.consent.iter().map(|consent| consent.serial.as_str());
-                    let serials: Vec<&str> = serials.collect();
-                    say(&format!(
-                        "{name}: reachable, has the drives; all data on {} may be lost\n",
-                        serials.join(", ")
-                    ))?;
-                }
-                missing => {
-                    let hint = "hint: correct its row (iotax fleet drives lists the drives)";
-                    say(&format!("{name}: it has no drive {}; {hint}\n", missing.join(", ")))?;
-                    code = UNMET_NEED;
-                }
-            },
-            Err(report) => {
-                let why = report.why.as_deref().unwrap_or_default();
-                say(&format!("{name}: {}: {why}\n", report.state.word()))?;
-                code = UNMET_NEED;
-            }
-        }
-    }
-    Ok(code)
-}
-
-/// Returns the number of hosts, what carries the tasks, and the longest time of measuring.
-fn effort_line(plan: &FleetPlan) -> String {
-    let longest = plan
-        .scenarios
-        .iter()
-        .map(|one| one.measure.budget_ns * one.workloads.len().max(1) as u64)
-        .max();
-    let longest_s = longest.unwrap_or(0) as f64 / 1e9;
-    let turns = plan.hosts.len().div_ceil(plan.parallel) as f64;
-    let hosts = match plan.engine {
-        EngineChoice::Here => count_noun(plan.hosts.len() as u64, "group", "groups"),
-        _ => count_noun(plan.hosts.len() as u64, "host", "hosts"),
-    };
-    format!(
-        "{hosts} by {}, {} at a time; each measures for at most {}, all of them for {}\n",
-        plan.engine.word(),
-        plan.parallel.min(plan.hosts.len()),
-        long_time(longest_s),
-        long_time(longest_s * turns)
-    )
 }
 
 /// Continues a fleet with the hosts that are not done.
@@ -260,9 +188,12 @@ pub fn resume(args: &ResumeArgs, fleets: &Path) -> Result<u8> {
     let before = opened.folder.reports(&opened.plan).map_err(Failed::from)?;
     let mut chosen: Vec<&PlannedHost> = Vec::new();
     for (planned, report) in opened.plan.hosts.iter().zip(&before) {
-        if report.state != HostState::Done
-            && prepare_again(&opened.folder, planned, report, renewed.is_some())?
-        {
+        let is_chosen = match report.state {
+            // Something of iotax may be left there.
+            HostState::Done => report.why.is_some(),
+            _ => prepare_again(&opened.folder, planned, report, renewed.is_some())?,
+        };
+        if is_chosen {
             chosen.push(planned);
         }
     }
@@ -274,8 +205,11 @@ pub fn resume(args: &ResumeArgs, fleets: &Path) -> Result<u8> {
 /// # Errors
 /// It cannot be made.
 pub fn temporary_fleet(fleets: &Path) -> Result<TempDir> {
-    make_folder(fleets).map_err(Failed::from)?;
-    Ok(tempfile::Builder::new().prefix(".look-").tempdir_in(fleets)?)
+    let hint = "hint: name another folder with --fleets or $IOTAX_FLEETS";
+    let made = make_folder(fleets)
+        .map_err(anyhow::Error::from)
+        .and_then(|()| Ok(tempfile::Builder::new().prefix(".look-").tempdir_in(fleets)?));
+    made.map_err(|error| Failed::input(format!("{error:#}; {hint}")).into())
 }
 
 /// A fleet on disk that a command acts on.
@@ -332,7 +266,10 @@ impl OpenFleet {
         self.folder.clear_stop();
         let stop = stop::flag()?;
         let fleet = FleetRun { consent_renewed, ..self.fleet_run(&stop, patience) };
-        let printer = HostPrinter::new(chosen.iter().map(|host| host.host.name.as_str()));
+        let states = self.folder.reports(&self.plan).map_err(Failed::from)?;
+        let printer = HostPrinter::new(self.names().into_iter().zip(&states));
+        let hosts = count_noun(chosen.len() as u64, "host", "hosts");
+        say_aside(&format!("fleet {}: looking at {hosts}", self.plan.id));
         carry_out(&fleet, engine, chosen, &|name, report| printer.take(name, report))?;
         self.print_end(fleets)
     }

@@ -1,6 +1,6 @@
 //! `iotax fleet status`, `cancel` and `clean`.
 
-use super::super::output::say;
+use super::super::output::{say, say_aside};
 use super::super::stop;
 use super::host_lines::{state_lines, typed_fleet};
 use super::hosts::PatienceArgs;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use iotax_fleet::drive::{cancel_hosts, clean_hosts};
 use iotax_fleet::engine::engine_of;
 use iotax_fleet::host_state::{HostReport, count_hosts};
-use iotax_fleet::plan::{FleetFolder, FleetPlan, PlannedHost, list_fleets};
+use iotax_fleet::plan::{EngineChoice, FleetFolder, FleetPlan, PlannedHost, list_fleets};
 use iotax_units::exit::{DONE, Failed, UNDO_INCOMPLETE};
 use serde::Serialize;
 use std::path::Path;
@@ -72,6 +72,12 @@ pub fn run(args: &StatusArgs, fleets: &Path) -> Result<u8> {
         let listed: Vec<ListedHost> = names.iter().zip(&reports).map(ListedHost::new).collect();
         say(&iotax_report::json::document_text(&listed))?;
         return Ok(DONE);
+    }
+    let is_open = reports.iter().any(|report| !report.state.is_final());
+    let is_driven = opened.folder.lock().map_err(Failed::from)?.is_none();
+    if is_open && !is_driven && opened.plan.engine != EngineChoice::Emitted {
+        let resume = typed_fleet("resume", opened.folder.path());
+        say_aside(&format!("no iotax drives this fleet now; to go on: {resume}"));
     }
     say(&format!(
         "fleet {}: {}",

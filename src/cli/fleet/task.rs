@@ -2,13 +2,14 @@
 //! a login profile may print others.
 
 use super::super::output::{say, say_aside, say_bytes};
+use super::super::plan::host_plan;
 use super::super::progress::ProgressPrinter;
 use super::super::run::measure;
 use super::super::{report, stop};
 use super::input::figures_of_run;
 use anyhow::{Context, Result};
 use iotax_fleet::committed::{self, sum_of};
-use iotax_fleet::host_look::HostLook;
+use iotax_fleet::host_look::{HostLook, HostPlan};
 use iotax_fleet::outcome::send_attempt;
 use iotax_fleet::perform::{TaskRunner, perform_task};
 use iotax_fleet::task::{AttemptState, ERR, FIGURES, LOG, OUT, Task, TaskFolder};
@@ -42,6 +43,9 @@ pub struct TaskArgs {
     /// File with the task
     #[arg(long)]
     task: Option<PathBuf>,
+    /// Also read the task from standard input, and plan it, in lines of so many columns
+    #[arg(long)]
+    plan: Option<usize>,
     /// Seconds to stay until the folder is removed
     #[arg(long, default_value_t = 0)]
     hold: u64,
@@ -76,7 +80,10 @@ pub fn run(args: &TaskArgs) -> Result<u8> {
         || TaskFolder::open(&args.folder).map_err(|error| anyhow::Error::from(Failed::from(error)));
     match args.action {
         TaskAction::Look => {
-            let look = HostLook::of_this_machine(args.folder.parent().unwrap_or(&args.folder));
+            let mut look = HostLook::of_this_machine(args.folder.parent().unwrap_or(&args.folder));
+            if let Some(width) = args.plan {
+                look.plan = Some(plan_of_task(&task_from_input()?, width));
+            }
             say(&format!("{MARK} look {}\n", serde_json::to_string(&look)?))?;
             Ok(DONE)
         }
@@ -114,12 +121,24 @@ fn say_state(folder: &TaskFolder) -> Result<u8> {
     Ok(DONE)
 }
 
-/// Stores the task and starts it in a session of its own, so that it outlives the connection.
-fn start(folder: &TaskFolder) -> Result<u8> {
+fn task_from_input() -> Result<Task> {
     let mut text = Vec::new();
     std::io::stdin().take(MOST_TASK).read_to_end(&mut text)?;
-    let task: Task = serde_json::from_slice(&text)
-        .map_err(|error| Failed::input(format!("it is not a task: {error}")))?;
+    let task = serde_json::from_slice(&text);
+    Ok(task.map_err(|error| Failed::input(format!("it is not a task: {error}")))?)
+}
+
+/// Returns what `iotax plan` prints of a task on this host.
+fn plan_of_task(task: &Task, width: usize) -> HostPlan {
+    match host_plan(&task.scenario, width) {
+        Ok((text, why)) => HostPlan { text, why },
+        Err(error) => HostPlan { text: String::new(), why: Some(format!("{error:#}")) },
+    }
+}
+
+/// Stores the task and starts it in a session of its own, so that it outlives the connection.
+fn start(folder: &TaskFolder) -> Result<u8> {
+    let task = task_from_input()?;
     let newest = folder.newest_attempt();
     if folder.state_of(newest) == AttemptState::Running || newest >= task.attempt {
         return say_state(folder);

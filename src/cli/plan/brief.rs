@@ -21,7 +21,7 @@ pub fn label(name: &str) -> String {
     format!("{name:<LABEL$}")
 }
 
-/// Returns the plan as text. `next` is the command that carries it out.
+/// Returns the plan as text, and true if it can be carried out.
 ///
 /// # Errors
 /// Bad input, as for `iotax run`.
@@ -29,8 +29,7 @@ pub fn brief_plan(
     view: &View,
     scenario: &Scenario,
     ready: ReadyScenario,
-    next: &str,
-) -> Result<String> {
+) -> Result<(String, bool)> {
     let (missing, obstacles) = (ready.missing_needs().to_vec(), ready.obstacles());
     let is_ready = ready.missing_summary(scenario).is_none() && obstacles.is_empty();
     let ReadyScenario { layout, survey, guest_parts, .. } = ready;
@@ -57,11 +56,15 @@ pub fn brief_plan(
     for warning in [ground.guest_warnings()?, survey.warnings].concat() {
         text += &view.paragraph(&label("Warning"), &escape_line(&warning));
     }
+    Ok((text, is_ready))
+}
+
+/// Returns the lines with the command that carries a plan out.
+pub fn next_lines(view: &View, is_ready: bool, next: &str) -> String {
     // A command stays on one line, to be copied.
-    text += &format!("\n{}{next}\n", label(if is_ready { "Next" } else { "Then" }));
-    text +=
-        &view.paragraph(&label(""), "-v shows every step in words, --commands prints them to copy");
-    Ok(text)
+    let command = format!("\n{}{next}\n", label(if is_ready { "Next" } else { "Then" }));
+    let more = "-v shows every step in words, --commands prints them to copy";
+    command + &view.paragraph(&label(""), more)
 }
 
 /// Describes in which order the stacks are measured.
@@ -135,7 +138,8 @@ mod tests {
     fn shown(scenario: &Scenario) -> String {
         let ready = ready(scenario, &mut |_| {}).unwrap();
         let view = View { width: 80, ..View::default() };
-        brief_plan(&view, scenario, ready, "iotax run ...").unwrap()
+        let (text, is_ready) = brief_plan(&view, scenario, ready).unwrap();
+        text + &next_lines(&view, is_ready, "iotax run ...")
     }
 
     #[test]

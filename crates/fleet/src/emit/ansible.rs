@@ -54,7 +54,8 @@ fn next(plan: &FleetPlan, folder: &Path) -> Vec<String> {
     let own = shell::path(folder.join("inventory.ini"));
     // The user's inventory has all variables; a list is no inventory.
     let is_inventory = [".ini", ".yaml", ".yml"].iter().any(|ending| plan.source.ends_with(ending));
-    let inventory = if is_inventory { shell::quote_word(&plan.source) } else { own };
+    let given = std::path::absolute(&plan.source).unwrap_or_else(|_| plan.source.clone().into());
+    let inventory = if is_inventory { shell::path(given) } else { own };
     vec![
         format!("ansible-playbook -i {inventory} {playbook}"),
         format!("iotax fleet gather {}", shell::path(folder)),

@@ -1,6 +1,6 @@
 //! What every engine of fleets does, and what it is given.
 
-use crate::host_look::HostLook;
+use crate::host_look::{HostLook, LookPurpose};
 use crate::host_state::{HostReport, HostState};
 use crate::plan::{FleetFolder, FleetPlan, HostFolder, PlannedHost, Ticket};
 use std::sync::atomic::AtomicBool;
@@ -52,6 +52,21 @@ pub struct HostErrand<'a> {
     pub on_begin: &'a (dyn Fn() + Sync),
 }
 
+/// Returns the words of `iotax fleet task` for a look, and what it reads.
+pub(super) fn look_words(
+    run: &FleetRun,
+    planned: &PlannedHost,
+    purpose: LookPurpose,
+) -> (String, Option<Vec<u8>>) {
+    match purpose {
+        LookPurpose::Plan(width) => {
+            let task = serde_json::to_vec(&run.plan.task(planned, 1)).unwrap_or_default();
+            (format!("look --plan {width}"), Some(task))
+        }
+        LookPurpose::Drives | LookPurpose::Start => ("look".to_owned(), None),
+    }
+}
+
 impl HostErrand<'_> {
     /// Returns true if a task that began here may begin again.
     pub fn may_begin_again(&self) -> bool {
@@ -70,8 +85,8 @@ impl HostErrand<'_> {
 
 /// What carries tasks to hosts.
 pub trait FleetEngine: Sync {
-    /// Asks a host which machine it is, and for its drives. Removes what it put there afterwards,
-    /// unless `stays` is set because a task follows.
+    /// Asks a host which machine it is, for its drives, and for a plan of its task. Removes what it
+    /// put there afterwards, unless a task follows.
     ///
     /// # Errors
     /// The report of a host that cannot take a task.
@@ -79,7 +94,7 @@ pub trait FleetEngine: Sync {
         &self,
         run: &FleetRun,
         planned: &PlannedHost,
-        stays: bool,
+        purpose: LookPurpose,
     ) -> Result<HostLook, HostReport>;
 
     /// Brings the host to its end from wherever it is: starts its task, waits for it, gathers the

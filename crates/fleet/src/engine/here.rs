@@ -1,8 +1,10 @@
 //! Groups of hosts together: this host drives one run for each group, whose load begins on all of
 //! its hosts at the same time. The places of the run are reached by ssh, as in any run.
 
-use super::fleet_engine::{FleetEngine, FleetRun, HostErrand};
-use crate::host_look::HostLook;
+use super::fleet_engine::{FleetEngine, FleetRun, HostErrand, look_words};
+use super::task_link::LONG_LIMIT;
+use super::tools::run_tool;
+use crate::host_look::{HostLook, LookPurpose};
 use crate::host_state::{HostReport, HostState};
 use crate::plan::{PlannedHost, Ticket, TicketPhase};
 use crate::task::{AttemptState, TaskFolder};
@@ -45,11 +47,20 @@ impl HereEngine {
 impl FleetEngine for HereEngine {
     fn look(
         &self,
-        _run: &FleetRun,
-        _planned: &PlannedHost,
-        _stays: bool,
+        run: &FleetRun,
+        planned: &PlannedHost,
+        purpose: LookPurpose,
     ) -> Result<HostLook, HostReport> {
-        Ok(HostLook::default())
+        let (action, input) = look_words(run, planned, purpose);
+        if input.is_none() {
+            return Ok(HostLook::default());
+        }
+        let words: Vec<&str> = ["fleet", "task"].into_iter().chain(action.split(' ')).collect();
+        let printed = run_own(&[&words[..], &["/var/tmp"]].concat(), input.as_deref());
+        let printed = printed.map_err(|why| run.never_started(why))?;
+        let look = printed.lines().find_map(|line| line.strip_prefix("IOTAX-FLEET look "));
+        look.and_then(|text| serde_json::from_str(text).ok())
+            .ok_or_else(|| run.never_started("iotax fleet task look printed no answer"))
     }
 
     fn carry_out(&self, errand: &HostErrand, ticket: &mut Ticket) -> HostReport {
@@ -84,9 +95,12 @@ impl FleetEngine for HereEngine {
 
     fn clean(&self, errand: &HostErrand, _ticket: &Ticket) -> Result<(), String> {
         let folder = errand.folder.path().display().to_string();
-        let own = std::env::current_exe().map_err(|error| error.to_string())?;
-        let words = ["fleet", "task", "clean", &folder];
-        super::tools::run_tool(&own.display().to_string(), &words, None, Duration::from_secs(900))?;
-        Ok(())
+        run_own(&["fleet", "task", "clean", &folder], None).map(drop)
     }
+}
+
+/// Runs this program. Returns its standard output.
+fn run_own(words: &[&str], input: Option<&[u8]>) -> Result<String, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    run_tool(&own.display().to_string(), words, input, LONG_LIMIT)
 }

@@ -7,7 +7,7 @@ use super::host_shell::{ScriptOutput, ShellAnswer, run_script};
 use super::kube_manifest::{self, NodePods};
 use super::task_link::{ANSWER_LIMIT, TaskAnswer, TaskLink};
 use super::tools::{ENGINE_LIMIT, run_tool};
-use crate::host_look::HostLook;
+use crate::host_look::{HostLook, LookPurpose};
 use crate::host_state::{HostReport, HostState};
 use crate::inventory::FleetHost;
 use crate::plan::{PlannedHost, PodSettings, Ticket, TicketPhase};
@@ -343,15 +343,15 @@ impl FleetEngine for KubernetesEngine {
         &self,
         run: &FleetRun,
         planned: &PlannedHost,
-        stays: bool,
+        purpose: LookPurpose,
     ) -> Result<HostLook, HostReport> {
         let host = self.connect(run, planned);
         host.node_fault().map_err(|why| host.never_started(why))?;
-        if planned.consent.is_empty() && stays {
+        if planned.consent.is_empty() && purpose == LookPurpose::Start {
             return Ok(HostLook::default());
         }
-        let look =
-            host.attach().map_err(|why| host.never_started(why)).and_then(|()| host.ask_look());
+        let attached = host.attach().map_err(|why| host.never_started(why));
+        let look = attached.and_then(|()| host.ask_look(planned, purpose));
         // A reader pod that stays ends by itself.
         let _ = host.release();
         let mut look = look?;

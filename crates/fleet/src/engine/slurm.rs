@@ -2,9 +2,9 @@
 //! on a file system that all nodes see; the task writes its outcome there, and that counts, not
 //! what Slurm says of the job.
 
-use super::fleet_engine::{FleetEngine, FleetRun, HostErrand};
+use super::fleet_engine::{FleetEngine, FleetRun, HostErrand, look_words};
 use super::tools::{ENGINE_LIMIT, run_tool};
-use crate::host_look::HostLook;
+use crate::host_look::{HostLook, LookPurpose};
 use crate::host_state::{HostReport, HostState};
 use crate::inventory::FleetHost;
 use crate::plan::{PlannedHost, Ticket, TicketPhase};
@@ -149,12 +149,14 @@ impl SlurmEngine {
         host: &str,
         action: &str,
         folder: &Path,
+        input: Option<&[u8]>,
     ) -> Result<String, String> {
         let program = self.place_program(run)?;
         let (program, folder) = (program.display().to_string(), folder.display().to_string());
         let mut words = self.pinned(host);
-        words.extend(["-D", "/", "-J", "iotax-look", &program, "fleet", "task", action, &folder]);
-        run_tool("srun", &words, None, STEP_LIMIT)
+        words.extend(["-D", "/", "-J", "iotax-look", &program, "fleet", "task"]);
+        words.extend(action.split(' ').chain([folder.as_str()]));
+        run_tool("srun", &words, input, STEP_LIMIT)
     }
 
     /// Submits the task of a host.
@@ -350,7 +352,7 @@ impl FleetEngine for SlurmEngine {
         &self,
         run: &FleetRun,
         planned: &PlannedHost,
-        stays: bool,
+        purpose: LookPurpose,
     ) -> Result<HostLook, HostReport> {
         let host = &planned.host.name;
         let state = run_tool(
@@ -367,11 +369,12 @@ impl FleetEngine for SlurmEngine {
             let next = format!("scontrol show node {host}; then: {}", run.resume());
             return Err(HostReport::new(HostState::NeverStarted, why, next));
         }
-        if planned.consent.is_empty() && stays {
+        if planned.consent.is_empty() && purpose == LookPurpose::Start {
             return Ok(HostLook::default());
         }
+        let (action, input) = look_words(run, planned, purpose);
         let printed = self
-            .step(run, host, "look", Path::new("/var/tmp"))
+            .step(run, host, &action, Path::new("/var/tmp"), input.as_deref())
             .map_err(|why| run.never_started(why))?;
         let look = printed.lines().find_map(|line| line.strip_prefix("IOTAX-FLEET look "));
         let look = look.and_then(|text| serde_json::from_str::<HostLook>(text).ok());
@@ -434,7 +437,7 @@ impl FleetEngine for SlurmEngine {
         let folder = TaskFolder::open(errand.folder.path()).map_err(|error| error.to_string())?;
         if folder.state_of(ticket.attempt) != AttemptState::New {
             let printed =
-                self.step(errand.run, &errand.planned.host.name, "clean", folder.path())?;
+                self.step(errand.run, &errand.planned.host.name, "clean", folder.path(), None)?;
             if !printed.contains("IOTAX-FLEET cleaned") {
                 return Err("its node did not report that it is clean".into());
             }

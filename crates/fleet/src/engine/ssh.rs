@@ -4,7 +4,7 @@
 use super::fleet_engine::{FleetEngine, FleetRun, HostErrand};
 use super::host_shell::{ScriptOutput, ShellAnswer, run_script};
 use super::task_link::{ANSWER_LIMIT, LONG_LIMIT, TaskAnswer, TaskLink};
-use crate::host_look::HostLook;
+use crate::host_look::{HostLook, LookPurpose};
 use crate::host_state::{HostReport, HostState};
 use crate::inventory::FleetHost;
 use crate::plan::{PlannedHost, Ticket};
@@ -275,10 +275,14 @@ impl SshHost<'_> {
                 format!("sudo is refused: {}", answer.last_words()),
                 format!("allow sudo without a password there, then: {}", self.run.resume()),
             ),
-            _ => self.never_started(format!(
-                "its shell did not run the script to the end: {}",
-                answer.last_words()
-            )),
+            _ => {
+                let why = "its login shell did not run the script to the end";
+                HostReport::new(
+                    HostState::NeverStarted,
+                    format!("{why}: {}", answer.last_words()),
+                    format!("see what it prints: {by_hand}; then: {}", self.run.resume()),
+                )
+            }
         }
     }
 }
@@ -314,11 +318,11 @@ impl FleetEngine for SshEngine {
         &self,
         run: &FleetRun,
         planned: &PlannedHost,
-        stays: bool,
+        purpose: LookPurpose,
     ) -> Result<HostLook, HostReport> {
         let host = self.connect(run, planned);
-        let look = host.install().and_then(|_| host.ask_look());
-        if !stays {
+        let look = host.install().and_then(|_| host.ask_look(planned, purpose));
+        if purpose != LookPurpose::Start {
             // A host that does not answer shows it in the look.
             let _ = host.remove_bare();
         }

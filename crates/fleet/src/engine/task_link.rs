@@ -1,16 +1,16 @@
 //! A task on a host that is reached by questions to the program there: how it is started, waited
 //! for, gathered, and what its host's state is. Engines differ in how a question gets to the host.
 
-use super::fleet_engine::{FleetRun, HostErrand, INTERRUPTED};
+use super::fleet_engine::{FleetRun, HostErrand, INTERRUPTED, look_words};
 use super::host_shell::{MARK, ScriptOutput, ShellAnswer};
 use crate::committed::sum_of_file;
-use crate::host_look::HostLook;
+use crate::host_look::{HostLook, LookPurpose};
 use crate::host_state::{HostReport, HostState};
 use crate::outcome::{Outcome, receive_attempt};
-use crate::plan::{Ticket, TicketPhase};
+use crate::plan::{PlannedHost, Ticket, TicketPhase};
 use crate::task::AttemptState;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Cursor, Read, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -96,8 +96,14 @@ pub(super) trait TaskLink {
     }
 
     /// Asks for the drives and the identity of the host.
-    fn ask_look(&self) -> Result<HostLook, HostReport> {
-        let answer = self.program("look", None, ScriptOutput::Kept, ANSWER_LIMIT);
+    fn ask_look(
+        &self,
+        planned: &PlannedHost,
+        purpose: LookPurpose,
+    ) -> Result<HostLook, HostReport> {
+        let (action, input) = look_words(self.fleet_run(), planned, purpose);
+        let input = input.map(|text| Box::new(Cursor::new(text)) as Box<dyn Read + Send>);
+        let answer = self.program(&action, input, ScriptOutput::Kept, ANSWER_LIMIT);
         let answer = answer.map_err(|error| self.never_started(error.to_string()))?;
         let look = answer.marked("look").and_then(|text| serde_json::from_str(text).ok());
         look.ok_or_else(|| match self.fleet_run().stop.load(Ordering::Relaxed) {

@@ -119,7 +119,6 @@ impl IniInventory {
 
     fn add_child(&mut self, line: &str, group: &str) -> Result<(), String> {
         let child = line.split(['#', ' ']).next().unwrap_or_default().to_owned();
-        self.groups.entry(child.clone()).or_default();
         self.groups.entry(group.to_owned()).or_default().children.insert(child);
         Ok(())
     }
@@ -140,6 +139,11 @@ impl IniInventory {
 
     fn inventory(self) -> Result<Inventory, LineError> {
         let mut inventory = Inventory::default();
+        let members = self.groups.values().flat_map(|group| &group.children);
+        if let Some(child) = members.into_iter().find(|child| !self.groups.contains_key(*child)) {
+            let why = format!("there is no group [{child}], which a [...:children] names");
+            return Err(LineError { line: None, why });
+        }
         for host in &self.hosts {
             let failed = |why| LineError::at_line(host.line, why);
             let groups = self.groups_of(host);

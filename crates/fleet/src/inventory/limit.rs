@@ -1,30 +1,39 @@
 //! Chooses some hosts of an inventory, as Ansible's `--limit` does.
 
 use super::FleetHost;
+use super::host_range::expand_range;
 use iotax_units::exit::Failed;
+use std::collections::BTreeSet;
 
-/// Keeps the hosts that fit one of the patterns: names and groups with `*` and `?`, separated by
-/// commas; `!PATTERN` leaves hosts out.
+/// Keeps the hosts that fit one of the patterns: names and groups with `*`, `?` and ranges
+/// (`n[1-4]`), separated by commas; `!PATTERN` leaves hosts out.
 ///
 /// # Errors
 /// Bad input: a pattern matches no host, or no host is left.
 pub fn limit_hosts(hosts: Vec<FleetHost>, patterns: &str) -> Result<Vec<FleetHost>, Failed> {
-    let patterns: Vec<&str> =
-        patterns.split(',').map(str::trim).filter(|one| !one.is_empty()).collect();
-    let (without, with): (Vec<&str>, Vec<&str>) =
-        patterns.iter().partition(|one| one.starts_with('!'));
-    let without: Vec<&str> = without.into_iter().map(|one| &one[1..]).collect();
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for pattern in split_patterns(patterns) {
+        let (kept, pattern) = match pattern.strip_prefix('!') {
+            Some(pattern) => (&mut without, pattern),
+            None => (&mut with, pattern),
+        };
+        let failed = |why| Failed::input(format!("--limit: {why}"));
+        kept.extend(expand_range(pattern).map_err(failed)?);
+    }
     let unused =
         with.iter().chain(&without).find(|one| !hosts.iter().any(|host| fits_host(host, one)));
     if let Some(pattern) = unused {
-        let names: Vec<&str> =
-            hosts.iter().take(MOST_NAMED).map(|host| host.name.as_str()).collect();
-        let more = hosts.len().saturating_sub(MOST_NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let names: BTreeSet<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+        let groups: BTreeSet<&str> =
+            hosts.iter().flat_map(|host| &host.groups).map(String::as_str).collect();
+        let groups = match groups.is_empty() {
+            true => String::new(),
+            false => format!("; groups: {}", first_names(&groups)),
+        };
         return Err(Failed::input(format!(
-            "--limit: \"{}\" matches no host or group; hosts: {}{more}",
+            "--limit: \"{}\" matches no host or group; hosts: {}{groups}",
             pattern.escape_debug(),
-            names.join(", ")
+            first_names(&names)
         )));
     }
     let is_chosen = |host: &FleetHost| {
@@ -38,7 +47,25 @@ pub fn limit_hosts(hosts: Vec<FleetHost>, patterns: &str) -> Result<Vec<FleetHos
     }
 }
 
-/// Number of hosts that the error names.
+/// Splits a text at the commas that are in no range.
+fn split_patterns(text: &str) -> Vec<&str> {
+    let mut in_range = false;
+    let parts = text.split(|c| {
+        in_range = (in_range || c == '[') && c != ']';
+        c == ',' && !in_range
+    });
+    parts.map(str::trim).filter(|one| !one.is_empty()).collect()
+}
+
+fn first_names(names: &BTreeSet<&str>) -> String {
+    let listed: Vec<&str> = names.iter().take(MOST_NAMED).copied().collect();
+    match names.len().saturating_sub(MOST_NAMED) {
+        0 => listed.join(", "),
+        more => format!("{} and {more} more", listed.join(", ")),
+    }
+}
+
+/// Number of hosts and of groups that the error names.
 const MOST_NAMED: usize = 8;
 
 fn fits_host(host: &FleetHost, pattern: &str) -> bool {
