@@ -12,7 +12,7 @@ mod precondition;
 mod set;
 mod trees;
 
-pub use effort::{long_time, longest_run_words};
+pub use effort::longest_run_words;
 
 use super::asked::MeasureArgs;
 use super::output::{columns, hanging_paragraph, look, say_aside, say_in_colour};
