@@ -41,64 +41,19 @@ pub struct FleetAnswer {
     pub sentence: String,
 }
 
-/// Kind of a figure that hosts are compared by.
+/// Kind of a figure that hosts are compared by; an answer prefers the first. Its words are in its
+/// definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FleetQuantity {
     Rate,
     DurableRate,
+    ProbeRate,
+    ProbeTime,
     RateRatio,
     DurableRatio,
     LatencyP99,
     CpuPerIo,
-}
-
-impl FleetQuantity {
-    /// All kinds with their names in stored files; an answer prefers the first.
-    pub const ALL: [(FleetQuantity, &'static str); 6] = [
-        (FleetQuantity::Rate, "rate"),
-        (FleetQuantity::DurableRate, "durable_rate"),
-        (FleetQuantity::RateRatio, "rate_ratio"),
-        (FleetQuantity::DurableRatio, "durable_ratio"),
-        (FleetQuantity::LatencyP99, "latency_p99"),
-        (FleetQuantity::CpuPerIo, "cpu_per_io"),
-    ];
-
-    /// Returns the name in stored files: `rate_ratio`.
-    pub fn key(self) -> &'static str {
-        FleetQuantity::ALL.iter().find(|(one, _)| *one == self).map_or("", |(_, key)| key)
-    }
-
-    pub fn from_key(key: &str) -> Option<FleetQuantity> {
-        FleetQuantity::ALL.iter().find(|(_, known)| *known == key).map(|(one, _)| *one)
-    }
-
-    /// Returns the name of the figure; `unit` is that of its values.
-    pub fn word(self, unit: &str) -> &'static str {
-        match self {
-            FleetQuantity::Rate if unit == "B/s" => "throughput",
-            FleetQuantity::Rate => "IOPS",
-            FleetQuantity::DurableRate => "durable throughput",
-            FleetQuantity::RateRatio => "rate",
-            FleetQuantity::DurableRatio => "durable rate",
-            FleetQuantity::LatencyP99 => "p99",
-            FleetQuantity::CpuPerIo => "CPU per I/O",
-        }
-    }
-
-    pub fn more_is_better(self) -> bool {
-        !matches!(self, FleetQuantity::LatencyP99 | FleetQuantity::CpuPerIo)
-    }
-
-    /// Returns how a host with less, or with more, of it is: `slower`, `higher`.
-    pub fn comparative(self, is_less: bool) -> &'static str {
-        match (self.more_is_better(), is_less) {
-            (true, true) => "slower",
-            (true, false) => "faster",
-            (false, true) => "lower",
-            (false, false) => "higher",
-        }
-    }
 }
 
 /// Names a figure of a fleet: load, stack and quantity.
@@ -121,7 +76,8 @@ impl FigureKey {
     pub fn to_words(&self, unit: &str) -> String {
         let direction = self.direction.as_ref().map(|one| format!("{one} ")).unwrap_or_default();
         let against = self.against.as_ref().map(|one| format!(" against {one}"));
-        let (word, against) = (self.quantity.word(unit), against.unwrap_or_default());
+        let (word, against) =
+            ((self.quantity.definition().word)(unit), against.unwrap_or_default());
         format!("{direction}{word} of {}{against}", self.stack)
     }
 }

@@ -1,10 +1,11 @@
 //! Hosts against their own earlier runs of the same scenario.
 
-use super::answer::{figure_words, percent_words};
+use super::answer::difference_words;
 use super::compared::{MeasuredHost, ratio_figure, side_of, spread_figure, unit_word};
 use super::fleet_input::FleetInput;
 use super::host_figures::{HostFigure, HostFigures};
 use super::name_hosts;
+use super::quantity::Difference;
 use crate::findings::MeasuredFigure;
 use crate::findings::fleet::{ChangedHost, FigureDrift, FigureKey, FleetDrift};
 use iotax_stats::Uncertain;
@@ -142,7 +143,7 @@ fn fact_changes(pair: &HostPair) -> Vec<String> {
     differs.chain(iotax).collect()
 }
 
-/// Returns `2 of 12 hosts changed since FLEET: n3 12 % slower (...)`.
+/// Returns `2 of 12 hosts changed for sure; most: n3 is 12 % slower than its earlier run (...)`.
 fn drift_sentence(figures: &[FigureDrift], matched: usize) -> String {
     let matched_words = count_noun(matched as u64, "host", "hosts");
     let all = figures.iter().flat_map(|figure| figure.changed.iter().map(move |one| (figure, one)));
@@ -164,14 +165,13 @@ fn drift_sentence(figures: &[FigureDrift], matched: usize) -> String {
     strongest.sort_by(|one, other| size(other.1).total_cmp(&size(one.1)));
     let words = strongest.first().map(|(figure, one)| {
         let ratio = one.change.value().unwrap_or(1.0);
-        let how = figure.key.quantity.comparative(ratio < 1.0);
-        let about = figure_words(&figure.subject, &figure.key, figure.unit);
-        let size = percent_words((ratio - 1.0).abs());
+        let by = Difference::new([ratio.ln()], "its earlier run");
+        let how = difference_words(&by, &figure.subject, &figure.key, figure.unit);
         let differs = match one.differs.is_empty() {
             true => String::new(),
             false => format!("; since then: {}", one.differs.join(", ")),
         };
-        format!("{} is {size} % {how} ({about}){differs}", one.host)
+        format!("{} {how}{differs}", one.host)
     });
     let count = hosts.len();
     format!("{count} of {matched_words} changed for sure; most: {}", words.unwrap_or_default())

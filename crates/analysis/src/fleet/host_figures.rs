@@ -4,7 +4,7 @@
 use super::host_facts::{HostFact, host_facts};
 use super::quantity;
 use crate::findings::fleet::FigureKey;
-use crate::findings::{Interval, MeasuredFigure};
+use crate::findings::{Interval, MeasuredFigure, WorkloadFindings};
 use crate::{Findings, RunData};
 use iotax_stats::{Uncertain, t_quantile};
 use serde::{Deserialize, Serialize};
@@ -61,20 +61,23 @@ impl HostFigures {
     /// Reduces a run. `scenario_sha256` tells scenarios apart.
     pub fn from_run(run: &RunData, found: &Findings, scenario_sha256: &str) -> HostFigures {
         let mut figures = Vec::new();
-        for load in found.workloads.iter().filter(|load| load.probe.is_none()) {
-            for (kind, row) in
-                quantity::ALL.iter().flat_map(|kind| load.rows.iter().map(move |row| (kind, row)))
-            {
-                for picked in (kind.pick)(load, row) {
+        for load in &found.workloads {
+            let subject = load_subject(load);
+            for one in quantity::ALL {
+                let picked = load
+                    .rows
+                    .iter()
+                    .flat_map(|row| (one.pick)(load, row).into_iter().map(move |it| (row, it)));
+                figures.extend(picked.filter_map(|(row, picked)| {
                     let key = FigureKey {
                         workload: load.name.clone(),
                         stack: row.stack.clone(),
-                        quantity: kind.quantity,
+                        quantity: one.quantity,
                         against: picked.against,
                         direction: picked.direction,
                     };
-                    figures.extend(HostFigure::from_figure(key, &load.subject, &picked.figure));
-                }
+                    HostFigure::from_figure(key, &subject, &picked.figure)
+                }));
             }
         }
         let comparisons = found.workloads.iter().flat_map(|load| &load.comparisons);
@@ -107,6 +110,14 @@ impl HostFigures {
                  that host"
             )),
         }
+    }
+}
+
+/// Returns the load in words, with what a probe counts: `integer work in passes/s`.
+fn load_subject(load: &WorkloadFindings) -> String {
+    match &load.probe {
+        Some(probe) if load.rate_unit == "1/s" => format!("{} in {}", load.subject, probe.head),
+        _ => load.subject.clone(),
     }
 }
 

@@ -11,14 +11,13 @@ mod host_figures;
 #[cfg(any(test, feature = "testing"))]
 #[path = "../testing/made_up_fleet.rs"]
 pub mod made_up_fleet;
-mod quantity;
+pub(crate) mod quantity;
 #[cfg(test)]
 mod tests;
 
 pub use fleet_input::{FleetHostResult, FleetInput};
 pub use host_facts::HostFact;
 pub use host_figures::{FIGURES_FORMAT, HostFigure, HostFigures};
-pub use quantity::FigureKind;
 
 use crate::findings::fleet::{ComparedHost, FleetFindings, MissingHost};
 use compared::{ComparedFigures, order_hosts};

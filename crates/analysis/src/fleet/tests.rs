@@ -1,8 +1,8 @@
 //! Made-up fleets with a known truth.
 
 use super::made_up_fleet::MadeUpFleet;
-use super::{FleetInput, HostFigures, fleet_findings};
-use crate::findings::fleet::FleetFindings;
+use super::{FleetHostResult, FleetInput, HostFigure, HostFigures, fleet_findings};
+use crate::findings::fleet::{FleetFindings, FleetQuantity};
 use crate::{findings, twin};
 
 fn outliers(found: &FleetFindings) -> Vec<&str> {
@@ -106,6 +106,49 @@ fn lost_hosts_other_versions_and_clocks_are_named() {
 }
 
 #[test]
+fn probes_of_a_run_are_figures_of_hosts() {
+    let mut run = twin::networks();
+    for (load, probe) in run.start.scenario.workloads.iter_mut().zip(["integer", "rr"]) {
+        load.probe = iotax_probe::ProbeSpec::parse(probe).ok();
+    }
+    let own = HostFigures::from_run(&run, &findings(&run), "abcd");
+    let names = run.start.scenario.workloads.iter().map(|load| load.name.as_str());
+    let names: Vec<&str> = names.collect();
+    let [of_rate, of_time] = [names[0], names[1]].map(|name| {
+        let of_load = own.figures.iter().filter(|one| one.key.workload == name);
+        of_load.collect::<Vec<_>>()
+    });
+    let first = |all: &[&HostFigure]| {
+        assert!(all.iter().all(|one| one.log().is_some_and(|log| log.error > 0.0)), "{all:?}");
+        let quantities = all.iter().map(|one| one.key.quantity).collect::<Vec<_>>();
+        (quantities, all[0].key.to_words(&all[0].unit), all[0].subject.clone())
+    };
+    use FleetQuantity::{LatencyP99, ProbeRate, ProbeTime, RateRatio};
+    let all = vec![ProbeRate, ProbeRate, RateRatio, LatencyP99, LatencyP99];
+    let expected = (all, "rate of host to ssh:b".into(), "integer work in passes/s".into());
+    assert_eq!(first(&of_rate), expected);
+    let all = vec![ProbeTime, ProbeTime, RateRatio, LatencyP99, LatencyP99];
+    let expected = (all, "mean time of host to ssh:b".into(), "network round trip (tcp)".into());
+    assert_eq!(first(&of_time), expected);
+    // Hosts differ by up to 1 %, and round trips of n3 take three times as long.
+    let hosts = (0..12).map(|at| {
+        let mut own = own.clone();
+        for (figure, one) in own.figures.iter_mut().enumerate() {
+            let is_slow = at == 2 && one.key.quantity == ProbeTime;
+            let times = if is_slow { 3.0 } else { 1.0 };
+            one.value *= times + 0.002 * ((at * (figure + 1)) % 5) as f64;
+        }
+        FleetHostResult { host: format!("n{}", at + 1), figures: Some(own), ..Default::default() }
+    });
+    let found = fleet_findings(&FleetInput { hosts: hosts.collect(), ..FleetInput::default() });
+    assert_eq!((outliers(&found), found.answer.class), (vec!["n3"], "cost"));
+    let sentence = &found.answer.sentence;
+    let expected = "n3 has a mean time 3.0 times that of the other 11 hosts (network round trip \
+                    (tcp), host to ssh:";
+    assert!(sentence.starts_with(expected), "{sentence}");
+}
+
+#[test]
 fn a_host_that_became_slower_drifted() {
     let before = MadeUpFleet { id: "before".into(), ..MadeUpFleet::of_hosts(12, 8) };
     let mut now = before.build();
@@ -117,8 +160,9 @@ fn a_host_that_became_slower_drifted() {
     now.hosts[11].host = "n99".into();
     let drift = fleet_findings(&now).drift.unwrap();
     assert_eq!((drift.matched, drift.earlier.as_str()), (11, "before"));
-    let expected = "1 of 11 hosts changed for sure; most: n5 is 20 % slower (4k random reads at \
-                    iodepth 32, IOPS of file); since then: drive firmware GDC5302Q (was GDC5902Q)";
+    let expected = "1 of 11 hosts changed for sure; most: n5 is 20 % slower than its earlier run \
+                    (4k random reads at iodepth 32, IOPS of file); since then: drive firmware \
+                    GDC5302Q (was GDC5902Q)";
     assert_eq!(drift.sentence, expected);
     assert_eq!(drift.not_compared, ["n99: there is no earlier run"]);
 }

@@ -146,12 +146,21 @@ fn closing_lines(found: &FleetFindings, places: &ReportPlaces, page: &PageContex
     text + &page.look.ink(Ink::Dim, &format!("  {rest}\n"))
 }
 
-/// Returns the first lines of a text; the last one shows that there were more.
+/// Returns the first lines of a text; the last one shows that there were more, in place of words if
+/// it would be wider than the others.
 fn first_lines(text: &str, most: usize) -> String {
+    const MORE: &str = " ...";
     let lines: Vec<&str> = text.lines().collect();
     let kept = lines.iter().take(most).map(|line| format!("{line}\n")).collect::<String>();
-    match lines.len() > most {
-        true => format!("{} ...\n", kept.trim_end()),
-        false => kept,
+    if lines.len() <= most {
+        return kept;
     }
+    let columns = |line: &str| line.chars().count();
+    let width = lines.iter().map(|line| columns(line)).max().unwrap_or(0);
+    let mut kept = kept.trim_end();
+    while columns(kept.lines().last().unwrap_or_default()) + columns(MORE) > width {
+        let Some((shorter, _)) = kept.rsplit_once(' ') else { break };
+        kept = shorter.trim_end();
+    }
+    format!("{kept}{MORE}\n")
 }
