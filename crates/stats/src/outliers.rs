@@ -14,9 +14,25 @@ pub const LEAST_COMPARED: usize = 4;
 /// False-discovery rate of outliers; also the chance that any host is named if none differs.
 pub const FALSE_OUTLIERS: f64 = 0.01;
 
-/// Degrees of freedom of the reference distribution with many hosts. With these, hosts that scatter
-/// like Student's t with 5 degrees of freedom are accused as rarely as normal ones.
+/// Most degrees of freedom of the reference distribution, unless so many hosts are compared that
+/// their own scatter shows how heavy its tails are. With these, hosts that scatter like Student's t
+/// with 5 degrees of freedom are accused as rarely as normal ones.
 const MOST_FREEDOM: f64 = 5.7;
+
+/// Fewest ordinary hosts whose scatter shows the weight of its tails: one of them lies beyond the
+/// far quantile.
+const LEAST_FITTED: usize = 200;
+
+/// Quantiles of the standardized deviations, without their signs, whose ratio is the weight of the
+/// tails.
+const NEAR_AND_FAR: [f64; 2] = [0.75, 0.995];
+
+/// Number of hosts as which [`MOST_FREEDOM`] counts beside those from which the tails are estimated.
+const PRIOR_HOSTS: f64 = 100.0;
+
+/// Allowance for the error of the estimated tails: a standard error, which falls with the root of
+/// the number of hosts.
+const TAIL_ALLOWANCE: f64 = 1.5;
 
 /// Median of the square of a normal value.
 const MEDIAN_SQUARE: f64 = 0.455;
@@ -144,34 +160,84 @@ struct ComparedField {
     weights: Vec<f64>,
     is_ordinary: Vec<bool>,
     ordinary: WeightedSums,
+    /// Most degrees of freedom of the reference distribution.
+    most_freedom: f64,
 }
 
 impl ComparedField {
-    /// Sets hosts aside: at most `most_aside`, those farthest from the median. From the inside
-    /// outwards they are put back until one differs clearly from those inside (as in the
-    /// generalized test of Rosner 1983).
+    /// Sets hosts aside: at most `most_aside`, those farthest from the median.
     fn new(hosts: &[Uncertain], most_aside: usize) -> Result<ComparedField, Refusal> {
         let mut hosts = HostValue::moderated(hosts, LEAST_COMPARED)?;
         let middle = median(hosts.iter().map(|host| host.value));
         hosts.iter_mut().for_each(|host| host.value -= middle);
         let tau_squared = robust_variance(&hosts);
-        let weights: Vec<f64> =
-            hosts.iter().map(|host| 1.0 / (tau_squared + host.variance)).collect();
-        let far = |at: usize| weights[at] * hosts[at].value.powi(2);
-        let mut order: Vec<usize> = (0..hosts.len()).collect();
+        let mut field = ComparedField {
+            middle,
+            weights: hosts.iter().map(|host| 1.0 / (tau_squared + host.variance)).collect(),
+            is_ordinary: vec![false; hosts.len()],
+            hosts,
+            ordinary: WeightedSums::default(),
+            most_freedom: MOST_FREEDOM,
+        };
+        field.set_aside(most_aside);
+        if let Some(fitted) = field.fitted_freedom() {
+            field.most_freedom = fitted;
+            field.set_aside(most_aside);
+        }
+        Ok(field)
+    }
+
+    /// Takes all but the hosts farthest from the median, and from the inside outwards more of them
+    /// until one differs clearly from those inside (as in the generalized test of Rosner 1983).
+    fn set_aside(&mut self, most_aside: usize) {
+        let many = self.hosts.len();
+        let far = |at: usize| self.weights[at] * self.hosts[at].value.powi(2);
+        let mut order: Vec<usize> = (0..many).collect();
         order.sort_by(|one, other| far(*one).total_cmp(&far(*other)));
-        let (many, core) = (hosts.len(), hosts.len() - most_aside.min(hosts.len()));
-        let mut ordinary = WeightedSums::default();
-        let mut is_ordinary = vec![false; many];
+        self.ordinary = WeightedSums::default();
+        self.is_ordinary.fill(false);
         for (inside, at) in order.into_iter().enumerate() {
+            let (value, weight) = (self.hosts[at].value, self.weights[at]);
             let level = FALSE_OUTLIERS * (many - inside) as f64 / many as f64;
-            if inside >= core && ordinary.p_value(hosts[at].value, weights[at]) <= level {
+            let is_tested = inside >= many - most_aside.min(many);
+            if is_tested && self.ordinary.p_value(value, weight, self.most_freedom) <= level {
                 break;
             }
-            ordinary = ordinary.with(hosts[at].value, weights[at], 1.0);
-            is_ordinary[at] = true;
+            self.ordinary = self.ordinary.with(value, weight, 1.0);
+            self.is_ordinary[at] = true;
         }
-        Ok(ComparedField { middle, hosts, weights, is_ordinary, ordinary })
+    }
+
+    /// Returns the degrees of freedom at which the quantiles of Student's t have the ratio of those
+    /// of the ordinary hosts, on the safe side; `None` for fewer than [`LEAST_FITTED`].
+    fn fitted_freedom(&self) -> Option<f64> {
+        let centre = self.ordinary.value / self.ordinary.weight;
+        let all = self.hosts.iter().zip(&self.weights).zip(&self.is_ordinary);
+        let mut sizes: Vec<f64> = all
+            .filter(|(_, is_ordinary)| **is_ordinary)
+            .map(|((host, weight), _)| weight.sqrt() * (host.value - centre).abs())
+            .collect();
+        if sizes.len() < LEAST_FITTED {
+            return None;
+        }
+        sizes.sort_by(f64::total_cmp);
+        let count = sizes.len() as f64;
+        let log_ratio = |[near, far]: [f64; 2]| (far / near).ln();
+        let of_t = |freedom: f64| {
+            log_ratio(NEAR_AND_FAR.map(|part| t_quantile(0.5 + part / 2.0, freedom)))
+        };
+        let found = log_ratio(NEAR_AND_FAR.map(|part| sizes[(part * count) as usize]));
+        let own_share = count / (count + PRIOR_HOSTS);
+        let target = own_share * found
+            + (1.0 - own_share) * of_t(MOST_FREEDOM)
+            + TAIL_ALLOWANCE / count.sqrt();
+        // Bisects one over the degrees of freedom, from nearly normal tails to 2.
+        let (mut low, mut high) = (1e-4, 0.5);
+        for _ in 0..30 {
+            let middle = f64::midpoint(low, high);
+            *if of_t(1.0 / middle) < target { &mut low } else { &mut high } = middle;
+        }
+        Some(1.0 / high)
     }
 
     /// Returns the sums of the ordinary hosts without one host.
@@ -189,7 +255,8 @@ impl ComparedField {
 
     fn standing(&self, at: usize, deviation: Uncertain) -> HostStanding {
         let others = self.others(at);
-        HostStanding::new(deviation, others.scatter(self.weights[at]), others.freedom())
+        let freedom = others.freedom(self.most_freedom);
+        HostStanding::new(deviation, others.scatter(self.weights[at]), freedom)
     }
 }
 
@@ -244,14 +311,14 @@ impl WeightedSums {
     }
 
     /// Returns the degrees of freedom of the reference distribution: those of the scatter for few
-    /// hosts, [`MOST_FREEDOM`] for many. The power in between is fitted to simulations.
-    fn freedom(self) -> f64 {
-        ((self.count - 1.0).powf(-1.5) + MOST_FREEDOM.powf(-1.5)).powf(-1.0 / 1.5)
+    /// hosts, `most` for many. The power in between is fitted to simulations.
+    fn freedom(self, most: f64) -> f64 {
+        ((self.count - 1.0).powf(-1.5) + most.powf(-1.5)).powf(-1.0 / 1.5)
     }
 
-    fn p_value(self, value: f64, weight: f64) -> f64 {
+    fn p_value(self, value: f64, weight: f64, most_freedom: f64) -> f64 {
         let deviation = value - self.value / self.weight;
-        t_two_sided(deviation / self.scatter(weight), self.freedom())
+        t_two_sided(deviation / self.scatter(weight), self.freedom(most_freedom))
     }
 }
 
@@ -393,6 +460,28 @@ mod tests {
         name_outliers(figures.iter_mut().flatten(), ZONE);
         assert_eq!(named(&figures.concat()), [2 * 12 + 6]);
         assert!((figures[2][6].q / alone - 8.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_thousand_hosts_show_how_heavy_their_tails_are() {
+        let mut noise = crate::noise::Noise::new(0);
+        let normal: Vec<f64> = (0..1000).map(|_| 0.01 * noise.normal()).collect();
+        let heavy: Vec<f64> = normal
+            .iter()
+            .map(|value| {
+                let square = (0..4).map(|_| noise.normal().powi(2)).sum::<f64>() / 4.0;
+                value / square.sqrt()
+            })
+            .collect();
+        let freedom = |values: &[f64]| host_standings(&hosts(values)).unwrap()[0].freedom;
+        assert!(freedom(&normal) > 9.0, "{}", freedom(&normal));
+        assert!(freedom(&heavy) < 5.0, "{}", freedom(&heavy));
+        assert!(freedom(&normal[..199]) < MOST_FREEDOM);
+        let mut one = normal;
+        one[500] = -0.1;
+        assert_eq!(named(&host_outliers(&hosts(&one), ZONE).unwrap()), [500]);
+        // Figures that are equal to the last digit have no tails.
+        assert!(host_outliers(&hosts(&[0.5; 200]), ZONE).unwrap().iter().all(|one| one.p == 1.0));
     }
 
     fn any_hosts() -> impl Strategy<Value = Vec<Uncertain>> {

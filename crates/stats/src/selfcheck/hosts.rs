@@ -10,6 +10,44 @@ use crate::random_effects::pooled_effect;
 /// Relative difference that is accepted, as a fraction: iotax's own default.
 const ZONE: f64 = 0.02;
 
+/// Distribution of hosts around their mean, with a standard deviation of one.
+#[derive(Clone, Copy, Debug)]
+pub enum HostScatter {
+    /// Normal distribution.
+    Normal,
+    /// Student's t with these degrees of freedom, at least 3.
+    Student(u32),
+    /// Shifted lognormal distribution of shape 0.5, whose long tail are slow hosts.
+    Skewed,
+}
+
+impl HostScatter {
+    fn draw(self, noise: &mut Noise) -> f64 {
+        let normal = noise.normal();
+        match self {
+            HostScatter::Normal => normal,
+            HostScatter::Student(freedom) => {
+                let odd = if freedom % 2 == 1 { noise.normal().powi(2) } else { 0.0 };
+                let chi_squared = even_chi_squared(noise, freedom / 2) + odd;
+                // The variance of Student's t is freedom / (freedom - 2).
+                normal / (chi_squared / (f64::from(freedom) - 2.0)).sqrt()
+            }
+            HostScatter::Skewed => {
+                let (mean, square) = (0.125_f64.exp(), 0.25_f64.exp());
+                (mean - (0.5 * normal).exp()) / ((square - 1.0) * square).sqrt()
+            }
+        }
+    }
+
+    fn word(self) -> String {
+        match self {
+            HostScatter::Normal => String::new(),
+            HostScatter::Student(freedom) => format!(" t{freedom}"),
+            HostScatter::Skewed => " skewed".to_owned(),
+        }
+    }
+}
+
 /// A simulated fleet whose hosts have the true mean 0.
 #[derive(Clone, Copy, Debug)]
 pub struct SimulatedFleet {
@@ -17,8 +55,8 @@ pub struct SimulatedFleet {
     pub hosts: usize,
     /// Standard deviation between hosts, as a fraction.
     pub tau: f64,
-    /// True if hosts scatter like Student's t with 5 degrees of freedom, false for normal scatter.
-    pub is_heavy: bool,
+    /// Distribution of the hosts around their mean.
+    pub scatter: HostScatter,
     /// Smallest standard error of a host, as a fraction; the largest is three times as large.
     pub least_error: f64,
 }
@@ -35,21 +73,8 @@ impl SimulatedFleet {
         let halves = 4 + (17.0 * noise.uniform()) as u32;
         let freedom = f64::from(2 * halves);
         let estimated = error * (even_chi_squared(noise, halves) / freedom).sqrt();
-        let value = self.tau * self.draw_scatter(noise) + error * noise.normal();
+        let value = self.tau * self.scatter.draw(noise) + error * noise.normal();
         Uncertain { value, error: estimated, freedom }
-    }
-
-    /// Draws the deviation of a host in standard deviations.
-    fn draw_scatter(&self, noise: &mut Noise) -> f64 {
-        let normal = noise.normal();
-        match self.is_heavy {
-            true => {
-                let chi_squared = even_chi_squared(noise, 2) + noise.normal().powi(2);
-                // The variance of t with 5 degrees of freedom is 5/3.
-                normal / (chi_squared / 3.0).sqrt()
-            }
-            false => normal,
-        }
     }
 }
 
@@ -74,7 +99,8 @@ fn pooled_lines(reps: u64, noise: &mut Noise) -> Vec<SelfcheckLine> {
     let (mut means, mut nexts) = (Vec::new(), Vec::new());
     for hosts in [3, 5, 12, 50, 300] {
         for tau in [0.0, 0.01, 0.05] {
-            let fleet = SimulatedFleet { hosts, tau, is_heavy: false, least_error: 0.005 };
+            let fleet =
+                SimulatedFleet { hosts, tau, scatter: HostScatter::Normal, least_error: 0.005 };
             let drawn: Vec<(bool, bool)> = (0..repetitions(reps, hosts))
                 .filter_map(|_| {
                     let found = pooled_effect(&fleet.draw(noise)).ok()?;
@@ -100,25 +126,28 @@ fn pooled_lines(reps: u64, noise: &mut Noise) -> Vec<SelfcheckLine> {
 
 fn accused_lines(reps: u64, noise: &mut Noise) -> Vec<SelfcheckLine> {
     let mut lines = Vec::new();
-    for (hosts, tau, is_heavy) in [
-        (4, 0.01, false),
-        (12, 0.01, false),
-        (12, 0.1, false),
-        (1000, 0.01, false),
-        (4, 0.01, true),
-        (12, 0.01, true),
-        (1000, 0.01, true),
-        (8, 0.1, true),
+    let (normal, t5) = (HostScatter::Normal, HostScatter::Student(5));
+    for (hosts, tau, scatter) in [
+        (4, 0.01, normal),
+        (12, 0.01, normal),
+        (12, 0.1, normal),
+        (1000, 0.01, normal),
+        (4, 0.01, t5),
+        (12, 0.01, t5),
+        (1000, 0.01, t5),
+        (8, 0.1, t5),
+        (1000, 0.1, HostScatter::Student(4)),
+        (1000, 0.1, HostScatter::Skewed),
     ] {
-        let fleet = SimulatedFleet { hosts, tau, is_heavy, least_error: 0.003 };
+        let fleet = SimulatedFleet { hosts, tau, scatter, least_error: 0.003 };
         // Twice as many as elsewhere, since the share is small.
         let reps = repetitions(reps, hosts);
         let accused = (0..2 * reps).map(|_| is_any_named(&fleet.draw(noise)));
         let accused = share_of_hits(accused, reps);
-        let shape = if is_heavy { " t5" } else { "" };
-        let of = format!("{hosts} hosts, {} %{shape}", 100.0 * tau);
-        // The truth, 0.9 %, is too near the bound for the usual number of repetitions.
-        let bound = if tau > 0.01 && is_heavy { LineBound::Shown } else { LineBound::AtMost(0.01) };
+        let of = format!("{hosts} hosts, {} %{}", 100.0 * tau, scatter.word());
+        // The truth is too near the bound for the usual number of repetitions.
+        let is_near = tau > 0.01 && matches!(scatter, HostScatter::Student(_));
+        let bound = if is_near { LineBound::Shown } else { LineBound::AtMost(0.01) };
         lines.push(SelfcheckLine::new(
             "equal fleets accused",
             &of,
@@ -139,8 +168,11 @@ fn found_lines(reps: u64, noise: &mut Noise) -> Vec<SelfcheckLine> {
         (12, 3, 0.1, LineBound::Shown),
         (4, 1, 0.2, LineBound::Shown),
         (6, 1, 0.2, LineBound::AtLeast(0.85)),
+        (1000, 1, 0.12, LineBound::AtLeast(0.9)),
     ] {
-        let fleet = SimulatedFleet { hosts, tau: 0.01, is_heavy: false, least_error: 0.003 };
+        let fleet =
+            SimulatedFleet { hosts, tau: 0.01, scatter: HostScatter::Normal, least_error: 0.003 };
+        let reps = repetitions(reps, hosts);
         let found = (0..reps).map(|_| are_all_named(&fleet, bad, by, noise));
         let of = format!("{bad} of {hosts}, -{} %", 100.0 * by);
         let sample = share_of_hits(found, reps);
