@@ -60,28 +60,32 @@ fn outlier_groups<'a>(
             first_cause.entry(host).or_insert(at);
         }
     }
-    let mut groups: BTreeMap<(bool, usize), Vec<&ComparedHost>> = BTreeMap::new();
+    let mut alike: BTreeMap<(bool, usize), Vec<&ComparedHost>> = BTreeMap::new();
     for (at, host) in hosts.iter().enumerate() {
         let Some((figure, log)) = strongest_outlier(host, figures) else { continue };
         // Hosts without a cause have nothing in common.
         let cause = first_cause.get(host.host.as_str()).copied().unwrap_or(causes.len() + at);
         let is_worse = side_of(&figures[figure].key, log) == OutlierSide::Worse;
-        groups.entry((is_worse, cause)).or_default().push(host);
+        alike.entry((is_worse, cause)).or_default().push(host);
     }
-    let groups = groups.into_iter().filter_map(|((is_worse, _), members)| {
+    let mut groups: Vec<OutlierGroup> = Vec::new();
+    for ((is_worse, _), mut members) in alike {
         let side = if is_worse { OutlierSide::Worse } else { OutlierSide::Better };
-        let figure = shared_figure(&members, figures, side)?;
-        let log = |host: &ComparedHost| {
-            let own = host.deviations[figure].as_ref().and_then(|one| one.of_others.value());
-            own.map(f64::ln).or(strongest_outlier(host, figures).map(|(_, log)| log))
-        };
-        let has_all =
-            |cause: &&LikelyCause| members.iter().all(|host| cause.hosts.contains(&host.host));
-        let causes = causes.iter().filter(has_all).collect();
-        let hosts = members.iter().filter_map(|host| Some((host.host.as_str(), log(host)?)));
-        Some(OutlierGroup { figure, side, hosts: hosts.collect(), causes })
-    });
-    let mut groups: Vec<OutlierGroup> = groups.collect();
+        // Members that are outliers in other figures only are a group of their own.
+        while let Some(figure) = shared_figure(&members, figures, side) {
+            let is_in = |host: &&ComparedHost| outlier_log(host, figure, side).is_some();
+            let (these, rest): (Vec<_>, Vec<_>) = members.into_iter().partition(is_in);
+            let has_all =
+                |cause: &&LikelyCause| these.iter().all(|host| cause.hosts.contains(&host.host));
+            let causes = causes.iter().filter(has_all).collect();
+            let log = |host: &&'a ComparedHost| {
+                Some((host.host.as_str(), outlier_log(host, figure, side)?))
+            };
+            let hosts = these.iter().filter_map(log).collect();
+            groups.push(OutlierGroup { figure, side, hosts, causes });
+            members = rest;
+        }
+    }
     groups.sort_by(|one, other| {
         let farthest =
             |group: &OutlierGroup| group.hosts.iter().map(|(_, log)| log.abs()).fold(0.0, f64::max);
@@ -90,23 +94,26 @@ fn outlier_groups<'a>(
     groups
 }
 
+/// Returns the deviation of a host that is an outlier on this side in a figure, as a logarithm.
+fn outlier_log(host: &ComparedHost, figure: usize, side: OutlierSide) -> Option<f64> {
+    let own = host.deviations[figure].as_ref().filter(|one| one.outlier == Some(side))?;
+    Some(own.of_others.value()?.ln())
+}
+
 /// Returns the figure in which most of the hosts are outliers on this side, of several the one of
-/// the first quantity in which they deviate most.
+/// the first quantity in which they deviate most; `None` if none of them is.
 fn shared_figure(
     hosts: &[&ComparedHost],
     figures: &[FleetFigure],
     side: OutlierSide,
 ) -> Option<usize> {
     let score = |at: usize| {
-        let own = hosts.iter().filter_map(|host| host.deviations[at].as_ref());
-        let own: Vec<f64> = own
-            .filter(|one| one.outlier == Some(side))
-            .filter_map(|one| Some(one.of_others.value()?.ln().abs()))
-            .collect();
-        let sum = own.iter().sum::<f64>();
-        (own.len(), Reverse(figures[at].key.quantity), (1e6 * sum) as u64)
+        let logs = hosts.iter().filter_map(|host| outlier_log(host, at, side));
+        let (count, sum) = logs.fold((0, 0.0), |(count, sum), log| (count + 1, sum + log.abs()));
+        (count, Reverse(figures[at].key.quantity), (1e6 * sum) as u64, Reverse(at))
     };
-    (0..figures.len()).max_by_key(|at| (score(*at), Reverse(*at)))
+    let best = (0..figures.len()).map(score).max()?;
+    (best.0 > 0).then_some(best.3.0)
 }
 
 fn outlier_sentence(
@@ -116,7 +123,7 @@ fn outlier_sentence(
 ) -> String {
     let shown = groups.iter().take(MOST_GROUPS);
     let words: Vec<String> =
-        shown.map(|group| group_words(group, &figures[group.figure], hosts.len())).collect();
+        shown.map(|group| group_words(group, &figures[group.figure], hosts)).collect();
     let rest: usize = groups.iter().skip(MOST_GROUPS).map(|group| group.hosts.len()).sum();
     let more = match rest {
         0 => String::new(),
@@ -127,13 +134,15 @@ fn outlier_sentence(
 
 /// Returns `n7 is 38 % slower than the other 11 hosts (4k random reads at iodepth 32, IOPS of file);
 /// likely: PCIe link 8.0 GT/s x2 (the others 16.0 GT/s x4)`.
-fn group_words(group: &OutlierGroup, figure: &FleetFigure, compared: usize) -> String {
+fn group_words(group: &OutlierGroup, figure: &FleetFigure, hosts: &[ComparedHost]) -> String {
     let names = name_hosts(group.hosts.iter().map(|(host, _)| *host));
     // More names are no answer; they follow it.
     let (subject, named) = match group.hosts.len() > FEW_NAMES {
         true => (format!("{} hosts", group.hosts.len()), format!(": {names}")),
         false => (names, String::new()),
     };
+    let own = |host: &ComparedHost| host.deviations[group.figure].as_ref()?.of_others.value();
+    let compared = hosts.iter().filter(|host| own(host).is_some()).count();
     let others = match compared - group.hosts.len() {
         1 => "the other host".to_owned(),
         others => format!("the other {others} hosts"),
@@ -175,7 +184,7 @@ pub(super) fn percent_words(size: f64) -> String {
 }
 
 /// Returns the answer where no host is an outlier.
-fn alike_answer<'h>(figures: &[FleetFigure], hosts: &'h [ComparedHost], zone: f64) -> FleetAnswer {
+fn alike_answer(figures: &[FleetFigure], hosts: &[ComparedHost], zone: f64) -> FleetAnswer {
     let open = |sentence: String| FleetAnswer { class: "open", sentence };
     if hosts.is_empty() {
         return open("unresolved: no host has a figure".to_owned());
@@ -186,23 +195,29 @@ fn alike_answer<'h>(figures: &[FleetFigure], hosts: &'h [ComparedHost], zone: f6
             "unresolved: {have} figures, and {LEAST_COMPARED} are needed to find one that differs"
         ));
     }
-    let reaches = figures.iter().enumerate().filter_map(|(at, figure)| {
-        let of_others = |host: &'h ComparedHost| Some(&host.deviations[at].as_ref()?.of_others);
-        let family = Family::single_kind(hosts.len());
-        let reaches = hosts.iter().filter_map(|host| farthest_reach(of_others(host)?, family));
-        Some((figure, reaches.reduce(f64::max)?))
-    });
     // Rates are what is asked about; tails and CPU time scatter more.
-    let (mut rates, mut others): (Vec<_>, Vec<_>) =
-        reaches.partition(|(figure, _)| figure.more_is_better);
-    let kept = if rates.is_empty() { &mut others } else { &mut rates };
-    kept.sort_by(|one, other| other.1.total_cmp(&one.1));
-    let Some((figure, reach)) = kept.first() else {
+    let all = |is_rate: bool| -> Vec<usize> {
+        let is_compared = |at: &usize| {
+            let mut own = hosts.iter().filter_map(|host| host.deviations[*at].as_ref());
+            figures[*at].more_is_better == is_rate
+                && own.any(|one| one.of_others.bounds().is_some())
+        };
+        (0..figures.len()).filter(is_compared).collect()
+    };
+    let kept = [all(true), all(false)].into_iter().find(|kept| !kept.is_empty());
+    let kept = kept.unwrap_or_default();
+    let family = Family::single_kind(hosts.len() * kept.len().max(1));
+    let reaches = kept.into_iter().flat_map(|at| {
+        let own = hosts.iter().filter_map(move |host| host.deviations[at].as_ref());
+        own.filter_map(move |one| Some((at, farthest_reach(&one.of_others, family)?)))
+    });
+    let Some((at, reach)) = reaches.max_by(|one, other| one.1.total_cmp(&other.1)) else {
         return open("unresolved: no figure has an interval on at least 4 hosts".to_owned());
     };
-    let percent = percent_words(*reach);
+    let figure = &figures[at];
+    let percent = percent_words(reach);
     let count = hosts.len();
-    match *reach <= zone {
+    match reach <= zone {
         true => FleetAnswer {
             class: "none",
             sentence: format!(

@@ -148,6 +148,10 @@ impl HostFigure {
         let error = self.log_error.filter(|error| error.is_finite() && *error >= 0.0)?;
         let freedom = self.freedom.unwrap_or(MANY);
         let value = self.value.ln();
-        value.is_finite().then_some(Uncertain { value, error, freedom })
+        (value.is_finite() && freedom > 0.0).then_some(Uncertain {
+            value,
+            error,
+            freedom: freedom.min(MANY),
+        })
     }
 }

@@ -19,7 +19,8 @@ pub use fleet_input::{FleetHostResult, FleetInput};
 pub use host_facts::HostFact;
 pub use host_figures::{FIGURES_FORMAT, HostFigure, HostFigures};
 
-use crate::findings::fleet::{ComparedHost, FleetFindings, MissingHost};
+use crate::findings::MeasuredFigure;
+use crate::findings::fleet::{ComparedHost, FleetFigure, FleetFindings, MissingHost};
 use compared::{ComparedFigures, order_hosts};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +55,7 @@ pub fn fleet_findings(fleet: &FleetInput) -> FleetFindings {
         drift: fleet.earlier.as_ref().map(|earlier| drift::fleet_drift(&measured, earlier, zone)),
         missing: missing_hosts(fleet, is_same),
         alarms: alarm_sentences(fleet),
-        not_excluded: open_doubts(fleet, &hosts),
+        not_excluded: open_doubts(fleet, &figures, &hosts),
         facts: facts.spreads(),
         figures,
         hosts,
@@ -63,13 +64,13 @@ pub fn fleet_findings(fleet: &FleetInput) -> FleetFindings {
 }
 
 fn count_states(fleet: &FleetInput) -> String {
-    let mut counts: BTreeMap<usize, (&str, usize)> = BTreeMap::new();
+    let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
     for host in &fleet.hosts {
         let at = STATES.iter().position(|state| *state == host.state).unwrap_or(STATES.len());
-        counts.entry(at).or_insert((&host.state, 0)).1 += 1;
+        *counts.entry((at, &host.state)).or_default() += 1;
     }
-    let done = counts.remove(&0).map_or(0, |(_, count)| count);
-    let others = counts.into_values().map(|(state, count)| format!("; {count} {state}"));
+    let done = counts.remove(&(0, STATES[0])).unwrap_or(0);
+    let others = counts.into_iter().map(|((_, state), count)| format!("; {count} {state}"));
     format!("{done} of {} hosts done{}", fleet.hosts.len(), others.collect::<String>())
 }
 
@@ -94,7 +95,7 @@ fn most_common<'a>(values: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     counts.into_iter().find(|(_, count)| *count == most).map(|(value, _)| value)
 }
 
-/// Most hosts that a sentence names.
+/// Most hosts, or figures, that a sentence names.
 const NAMED: usize = 8;
 
 /// Returns the names for a sentence: `n3, n7, n9`, or the first eight and a count.
@@ -109,7 +110,7 @@ fn name_hosts<'a>(hosts: impl IntoIterator<Item = &'a str>) -> String {
 fn alarm_sentences(fleet: &FleetInput) -> Vec<String> {
     type PickText = fn(&HostFigures) -> &str;
     let mut all = Vec::new();
-    let of = |pick: PickText| -> BTreeMap<&str, Vec<&str>> {
+    let hosts_by = |pick: PickText| -> BTreeMap<&str, Vec<&str>> {
         let mut by_value: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (host, figures) in fleet.figures() {
             by_value.entry(pick(figures)).or_default().push(&host.host);
@@ -119,7 +120,7 @@ fn alarm_sentences(fleet: &FleetInput) -> Vec<String> {
     let kinds: [(&str, PickText); 2] =
         [("iotax", |one| &one.iotax), ("another scenario, SHA-256", |one| &one.scenario_sha256)];
     for (what, pick) in kinds {
-        let by_value = of(pick);
+        let by_value = hosts_by(pick);
         let usual = most_common(fleet.figures().map(|(_, one)| pick(one)));
         for (value, hosts) in by_value.into_iter().filter(|(value, _)| Some(*value) != usual) {
             let value: String = value.chars().take(16).collect();
@@ -154,7 +155,7 @@ fn alarm_sentences(fleet: &FleetInput) -> Vec<String> {
     all
 }
 
-fn open_doubts(fleet: &FleetInput, hosts: &[ComparedHost]) -> Vec<String> {
+fn open_doubts(fleet: &FleetInput, figures: &[FleetFigure], hosts: &[ComparedHost]) -> Vec<String> {
     let mut all = Vec::new();
     let without = fleet.hosts.len() - hosts.len();
     if without > 0 {
@@ -162,6 +163,24 @@ fn open_doubts(fleet: &FleetInput, hosts: &[ComparedHost]) -> Vec<String> {
         let asked = fleet.hosts.len();
         all.push(format!(
             "{without} of {asked} {missing} from every figure; losses are seldom random"
+        ));
+    }
+    let mut incomplete = figures.iter().filter_map(|one| match one.mean {
+        MeasuredFigure::Known { n, .. } if (n as usize) < hosts.len() => {
+            Some(format!("{}: {} ({n})", one.key.workload, one.key.to_words(one.unit)))
+        }
+        _ => None,
+    });
+    let named: Vec<String> = incomplete.by_ref().take(NAMED).collect();
+    if !named.is_empty() {
+        let more = match incomplete.count() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        all.push(format!(
+            "figures that not all of the {} hosts have, or not with an interval: {}{more}",
+            hosts.len(),
+            named.join(", ")
         ));
     }
     let days: BTreeSet<&str> = fleet.figures().filter_map(|(_, one)| one.at.get(..10)).collect();

@@ -72,6 +72,49 @@ fn several_outliers_with_a_fact_in_common_are_said_together() {
 }
 
 #[test]
+fn outliers_with_a_fact_in_common_but_in_other_figures_are_said_apart() {
+    let fleet = MadeUpFleet { slow: vec![(3, 0.8)], ..MadeUpFleet::of_hosts(24, 5) };
+    let mut input = fleet.build();
+    let link = input.hosts[2].figures.as_ref().unwrap().facts[7].clone();
+    for (at, times) in [(2, 0.8), (8, 2.2)] {
+        let own = input.hosts[at].figures.as_mut().unwrap();
+        own.facts[7] = link.clone();
+        let p99 = own.figures.iter_mut().find(|one| one.key.quantity == FleetQuantity::LatencyP99);
+        p99.unwrap().value *= times;
+    }
+    let found = fleet_findings(&input);
+    let sentence = &found.answer.sentence;
+    assert!(sentence.contains("n3 is ") && sentence.contains("n9 has a p99 latency"), "{sentence}");
+    assert_eq!(sentence.matches("the other 23 hosts").count(), 2, "{sentence}");
+}
+
+#[test]
+fn hosts_without_a_figure_or_its_interval_are_in_no_mean_and_said_to_be_missing() {
+    let mut input = MadeUpFleet::of_hosts(12, 11).build();
+    let mut own: Vec<&mut HostFigures> =
+        input.hosts.iter_mut().filter_map(|host| host.figures.as_mut()).collect();
+    own[0].figures[0].value = 0.0;
+    own[1].figures[0].log_error = None;
+    own[2].figures[0].freedom = Some(f64::NAN);
+    own[3].figures.remove(0);
+    let found = fleet_findings(&input);
+    let file = found.figures.iter().find(|one| one.key.to_words(one.unit) == "IOPS of file");
+    let file = file.unwrap();
+    assert!(file.mean.value().is_some_and(|mean| (mean / 400e3 - 1.0).abs() < 0.02), "{file:?}");
+    let expected = "figures that not all of the 12 hosts have, or not with an interval: \
+                    randread-4k-x32: IOPS of file (8)";
+    assert_eq!(found.not_excluded, [expected]);
+}
+
+#[test]
+fn states_that_are_not_known_are_counted_one_by_one() {
+    let mut input = MadeUpFleet::of_hosts(4, 1).build();
+    input.hosts[1].state = "paused".into();
+    input.hosts[2].state = "moved".into();
+    assert_eq!(fleet_findings(&input).counted, "2 of 4 hosts done; 1 moved; 1 paused");
+}
+
+#[test]
 fn a_hot_drive_is_a_cause_and_a_slow_one_without_is_said_to_have_none() {
     let fleet = MadeUpFleet {
         slow: vec![(2, 0.7)],

@@ -136,7 +136,7 @@ fn fleet_rows<'a>(
     index: &DeviationIndex<'a>,
 ) -> Vec<FleetRow<'a>> {
     let row = |is_first, figure: Option<&'a HostFigure>| {
-        let deviation = figure.and_then(|one| index.deviation(&host.host, &one.key));
+        let deviation = figure.and_then(|one| index.deviation(&host.host, one));
         FleetRow { fleet, host, is_first, figure, deviation }
     };
     let figures = host.figures.as_ref().map(|one| one.figures.as_slice()).unwrap_or_default();

@@ -93,7 +93,7 @@ fn insert_hosts(
             own.map(|one| &one.scenario_sha256),
         ])?;
         for one in own.iter().flat_map(|own| &own.figures) {
-            let deviation = index.deviation(&host.host, &one.key);
+            let deviation = index.deviation(&host.host, one);
             let (low, high) = deviation.and_then(|one| one.of_others.bounds()).unzip();
             figures.execute(params![
                 fleet.id,

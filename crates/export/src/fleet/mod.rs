@@ -10,7 +10,7 @@ pub use fleet_parquet::read_fleet_parquet;
 
 use crate::workbook::fleet_book;
 use iotax_analysis::findings::fleet::{ComparedHost, FigureKey, FleetFindings, HostDeviation};
-use iotax_analysis::fleet::FleetInput;
+use iotax_analysis::fleet::{FleetInput, HostFigure};
 use std::collections::HashMap;
 use std::io::{Result, Write};
 
@@ -32,18 +32,19 @@ pub fn by_name(name: &str) -> Option<&'static FleetExporter> {
 /// Deviations of hosts, by host and figure.
 struct DeviationIndex<'a> {
     hosts: HashMap<&'a str, &'a ComparedHost>,
-    columns: HashMap<&'a FigureKey, usize>,
+    columns: HashMap<(&'a FigureKey, &'a str), usize>,
 }
 
 impl<'a> DeviationIndex<'a> {
     fn new(found: &'a FleetFindings) -> DeviationIndex<'a> {
-        let columns = found.figures.iter().enumerate().map(|(at, one)| (&one.key, at));
+        let columns = found.figures.iter().enumerate().map(|(at, one)| ((&one.key, one.unit), at));
         let hosts = found.hosts.iter().map(|host| (host.host.as_str(), host));
         DeviationIndex { hosts: hosts.collect(), columns: columns.collect() }
     }
 
-    fn deviation(&self, host: &str, key: &FigureKey) -> Option<&'a HostDeviation> {
-        self.hosts.get(host)?.deviations[*self.columns.get(key)?].as_ref()
+    fn deviation(&self, host: &str, one: &HostFigure) -> Option<&'a HostDeviation> {
+        let column = *self.columns.get(&(&one.key, one.unit.as_str()))?;
+        self.hosts.get(host)?.deviations[column].as_ref()
     }
 }
 

@@ -48,16 +48,28 @@ impl Document {
                 identity: sheet::fleet_identity(found),
                 alarms: found.alarms.clone(),
                 answer: Some(VerdictSentence { class: found.answer.class, text: title.clone() }),
-                headline: match sentence.strip_prefix(&title).and_then(|rest| rest.get(2..)) {
-                    Some(rest) if !rest.is_empty() => Ok(rest.replacen(')', "", 1)),
-                    _ => Err(None),
-                },
+                headline: sentence.strip_prefix(&title).and_then(without_brackets).ok_or(None),
                 ruler: None,
             },
             title,
             sections,
         }
     }
+}
+
+/// Returns a text that begins with ` (...)` without these brackets.
+fn without_brackets(text: &str) -> Option<String> {
+    let inner = text.strip_prefix(" (")?;
+    let mut depth = 1;
+    let end = inner.find(|letter| {
+        depth += match letter {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        depth == 0
+    })?;
+    Some(format!("{}{}", &inner[..end], &inner[end + 1..]))
 }
 
 fn figure_section(found: &FleetFindings) -> DocumentSection {

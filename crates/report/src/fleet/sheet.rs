@@ -7,6 +7,7 @@ use iotax_analysis::findings::fleet::{
 };
 use iotax_stats::Digits;
 use iotax_units::count_noun;
+use std::collections::BTreeMap;
 
 /// Returns the answer without what it is about and its causes: `n7 is 38 % slower than the other 11
 /// hosts`.
@@ -119,22 +120,19 @@ pub(crate) fn named_hosts(hosts: &[String]) -> String {
 /// Returns the missing hosts by state and reason, for a line each: `3 lost: n4, n5, n9 (ssh: no
 /// route to host); next: iotax fleet resume ID`.
 pub(crate) fn missing_lines(found: &FleetFindings) -> Vec<String> {
-    type Group<'a> = ((&'a str, Option<&'a str>, Option<&'a str>), Vec<String>);
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for one in &found.missing {
-        let key = (one.state.as_str(), one.why.as_deref(), one.next.as_deref());
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, hosts)) => hosts.push(one.host.clone()),
-            None => groups.push((key, vec![one.host.clone()])),
-        }
+        let reason = (one.state.as_str(), one.why.as_deref(), one.next.as_deref());
+        groups.entry(reason).or_default().push(one.host.clone());
     }
+    let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(_, hosts)| std::cmp::Reverse(hosts.len()));
-    let line = |((state, why, next), hosts): &Group| {
+    let lines = groups.into_iter().map(|((state, why, next), hosts)| {
         let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
         let next = next.map(|next| format!("; next: {next}")).unwrap_or_default();
-        format!("{} {state}: {}{why}{next}", hosts.len(), named_hosts(hosts))
-    };
-    groups.iter().map(line).collect()
+        format!("{} {state}: {}{why}{next}", hosts.len(), named_hosts(&hosts))
+    });
+    lines.collect()
 }
 
 /// Returns `25 outliers of 1000 hosts`.

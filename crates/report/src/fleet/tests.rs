@@ -90,6 +90,16 @@ fn every_form_names_the_outlier_its_cause_and_the_lost_host() {
 }
 
 #[test]
+fn brackets_of_a_load_stay_in_the_line_under_the_title() {
+    let mut input = MadeUpFleet { slow: vec![(7, 0.62)], ..MadeUpFleet::of_hosts(12, 1) }.build();
+    let own = input.hosts.iter_mut().filter_map(|host| host.figures.as_mut());
+    own.flat_map(|one| &mut one.figures).for_each(|one| one.subject = "stream (tcp)".into());
+    let found = fleet_findings(&input);
+    let text = (by_name("markdown").unwrap().render)(&found, &PageContext::default());
+    assert!(text.contains("stream (tcp), IOPS of file; likely: PCIe link"), "{text}");
+}
+
+#[test]
 fn a_page_of_a_thousand_hosts_stays_small_and_folds_them() {
     let found = thousand();
     let page = (by_name("html").unwrap().render)(&found, &PageContext::default());
