@@ -81,8 +81,10 @@ pub fn print_figure(
     });
     let (from, to) = (number(&low_text), number(&high_text));
     let fits = |step: &f64| (from..=to).contains(&to_step(value, *step));
-    // Beside a bound that is far away, the value keeps two digits of its own.
-    let own = if value.abs() >= step { step.min(step_of(value.abs(), decimals)) } else { step };
+    // Beside a bound that is far away, the value keeps two digits of its own, or of its distance to
+    // the nearer bound.
+    let nearer = if value.abs() >= step { value.abs() } else { below.min(above) };
+    let own = if nearer > 0.0 { step.min(step_of(nearer, decimals)) } else { step };
     let step = finer(own, decimals).find(fits).unwrap_or(own);
     (fixed(to_step(value, step), step), Margin::Bounds(low_text, high_text))
 }

@@ -109,6 +109,11 @@ impl Digits {
         }
     }
 
+    /// Returns the value with its unit, without the interval.
+    pub fn bare(&self) -> String {
+        self.with_unit(&self.value)
+    }
+
     /// Returns the interval alone: `+- 4.0 %`, `-87 to +440 %`; `None` if there is no interval.
     pub fn width(&self) -> Option<String> {
         match &self.margin {

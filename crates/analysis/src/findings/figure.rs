@@ -136,6 +136,14 @@ impl MeasuredFigure {
         }
     }
 
+    /// Returns the reason why there is no value.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            MeasuredFigure::Known { .. } => None,
+            MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason } => Some(reason),
+        }
+    }
+
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
             MeasuredFigure::Known { interval: Interval::Bounds { low, high, .. }, .. } => {

@@ -187,13 +187,13 @@ pub struct LikelyCause {
 }
 
 impl LikelyCause {
-    /// Returns `PCIe link 8.0 GT/s x2 (the others 16.0 GT/s x4)`.
+    /// Returns `PCIe link 8.0 GT/s x2 (most others: 16.0 GT/s x4)`.
     pub fn to_words(&self) -> String {
         let subject = match self.subject.as_str() {
             "host" | "drive" => String::new(),
             other => format!("{other} "),
         };
-        format!("{subject}{} {} (the others {})", self.key, self.value, self.usual)
+        format!("{subject}{} {} (most others: {})", self.key, self.value, self.usual)
     }
 }
 

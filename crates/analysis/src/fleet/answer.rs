@@ -133,7 +133,7 @@ fn outlier_sentence(
 }
 
 /// Returns `n7 is 38 % slower than the other 11 hosts (4k random reads at iodepth 32, IOPS of file);
-/// likely: PCIe link 8.0 GT/s x2 (the others 16.0 GT/s x4)`.
+/// likely: PCIe link 8.0 GT/s x2 (most others: 16.0 GT/s x4)`.
 fn group_words(group: &OutlierGroup, figure: &FleetFigure, hosts: &[ComparedHost]) -> String {
     let names = name_hosts(group.hosts.iter().map(|(host, _)| *host));
     // More names are no answer; they follow it.
@@ -152,10 +152,10 @@ fn group_words(group: &OutlierGroup, figure: &FleetFigure, hosts: &[ComparedHost
     let causes = group.causes.iter().take(MOST_CAUSES).map(|cause| cause.to_words());
     let causes: Vec<String> = causes.collect();
     let why = match (causes.is_empty(), group.hosts.len()) {
-        (true, 1) => "; nothing that is recorded of it differs from the others".to_owned(),
+        (true, 1) => "; no recorded fact sets it apart".to_owned(),
         (true, _) => String::new(),
         (false, 1) => format!("; likely: {}", causes.join(", ")),
-        (false, _) => format!("; all have {}", causes.join(", ")),
+        (false, _) => format!("; likely, on all of them: {}", causes.join(", ")),
     };
     format!("{subject} {how}{named}{why}")
 }
@@ -207,31 +207,63 @@ fn alike_answer(figures: &[FleetFigure], hosts: &[ComparedHost], zone: f64) -> F
     let kept = [all(true), all(false)].into_iter().find(|kept| !kept.is_empty());
     let kept = kept.unwrap_or_default();
     let family = Family::single_kind(hosts.len() * kept.len().max(1));
-    let reaches = kept.into_iter().flat_map(|at| {
-        let own = hosts.iter().filter_map(move |host| host.deviations[at].as_ref());
-        own.filter_map(move |one| Some((at, farthest_reach(&one.of_others, family)?)))
-    });
-    let Some((at, reach)) = reaches.max_by(|one, other| one.1.total_cmp(&other.1)) else {
-        return open("unresolved: no figure has an interval on at least 4 hosts".to_owned());
+    let deviations = || {
+        kept.iter().flat_map(|at| {
+            hosts.iter().filter_map(|host| Some((*at, &host.host, host.deviations[*at].as_ref()?)))
+        })
     };
-    let figure = &figures[at];
-    let percent = percent_words(reach);
-    let count = hosts.len();
-    match reach <= zone {
-        true => FleetAnswer {
-            class: "none",
-            sentence: format!(
-                "no host differs from the other {} by more than {} %",
-                count - 1,
-                percent_words(zone)
-            ),
-        },
-        false => open(format!(
-            "no host differs beyond chance; single hosts may still be off by {percent} % ({}, {})",
-            figure.subject,
-            figure.key.to_words(figure.unit)
-        )),
+    let reaches =
+        deviations().filter_map(|(at, _, one)| Some((at, farthest_reach(&one.of_others, family)?)));
+    let Some((at, reach)) = reaches.max_by(|one, other| one.1.total_cmp(&other.1)) else {
+        return open(no_interval_words(hosts));
+    };
+    if reach <= zone {
+        let (others, zone) = (hosts.len() - 1, percent_words(zone));
+        let sentence = format!("no host differs from the other {others} by more than {zone} %");
+        return FleetAnswer { class: "none", sentence };
     }
+    let farthest = deviations()
+        .filter_map(|(at, host, one)| Some((at, host, one.of_others.value()?.ln(), one.q?)))
+        .min_by(|one, other| one.3.total_cmp(&other.3));
+    if let Some((at, host, log, q)) = farthest.filter(|(.., q)| *q <= NEARLY) {
+        let by = Difference::new([log], format!("the other {} hosts", hosts.len() - 1));
+        let figure = &figures[at];
+        let how = difference_words(&by, &figure.subject, &figure.key, figure.unit);
+        return open(format!(
+            "no host differs beyond chance; nearest to it, {host} {how}; false-discovery rate {} %, and 1 % names a host",
+            percent_words(q)
+        ));
+    }
+    let figure = &figures[at];
+    let of_figure = format!("({}, {})", figure.subject, figure.key.to_words(figure.unit));
+    open(match reach <= WIDE {
+        true => {
+            format!(
+                "no host differs beyond chance, or by more than {} % {of_figure}",
+                percent_words(reach)
+            )
+        }
+        false => format!(
+            "no host differs beyond chance, but intervals are wide {of_figure}; hint: raise --budget"
+        ),
+    })
+}
+
+/// False-discovery rate up to which a host that is no outlier is named in the answer.
+const NEARLY: f64 = 0.2;
+
+/// Reach of the intervals, relative to the others, beyond which they exclude next to nothing.
+const WIDE: f64 = 0.5;
+
+/// Returns the answer where no figure can be compared, with the reason that most hosts have.
+fn no_interval_words(hosts: &[ComparedHost]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let each = hosts.iter().flat_map(|host| host.deviations.iter().flatten().next());
+    each.filter_map(|one| one.of_others.reason())
+        .for_each(|why| *counts.entry(why).or_default() += 1);
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    let why = most.map(|(why, _)| format!(": {why}; hint: raise --budget")).unwrap_or_default();
+    format!("unresolved: no figure has an interval on at least {LEAST_COMPARED} hosts{why}")
 }
 
 /// Returns how far from the others a host may be by an interval that holds for all hosts at once.

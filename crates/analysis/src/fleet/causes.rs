@@ -180,6 +180,41 @@ pub(super) fn likely_causes(facts: &FactTable, hosts: &[ComparedHost]) -> Vec<Li
     all.into_iter().map(|(_, cause)| cause).collect()
 }
 
+/// Returns the facts in which one device differs from its peers, the likeliest cause first:
+/// `firmware GDC5702Q (most others: GDC5902Q)`, `temperature 78 °C (the others: 34 to 41)`.
+pub(crate) fn differing_facts(
+    own: &[(String, String)],
+    others: &[&[(String, String)]],
+) -> Vec<String> {
+    let differs = own.iter().filter_map(|(key, value)| {
+        let theirs =
+            || others.iter().filter_map(|one| Some(&one.iter().find(|one| one.0 == *key)?.1));
+        let (rank, kind) = rank_and_kind(key);
+        let words = match kind {
+            FactKind::Identity => return None,
+            FactKind::Text => {
+                let is_usual = |one: &&String| {
+                    2 * theirs().filter(|other| other == one).count() > others.len()
+                };
+                let usual = theirs().find(is_usual).filter(|usual| *usual != value)?;
+                format!("{key} {value} (most others: {usual})")
+            }
+            FactKind::Number(least) => {
+                let number = number_in(value)?;
+                let numbers = || theirs().filter_map(|other| number_in(other));
+                let low = numbers().reduce(f64::min)?;
+                let high = numbers().reduce(f64::max)?;
+                let is_beyond = number >= high + least || number <= low - least;
+                is_beyond.then(|| format!("{key} {value} (the others: {low} to {high})"))?
+            }
+        };
+        Some((rank, words))
+    });
+    let mut differs: Vec<(usize, String)> = differs.collect();
+    differs.sort_by_key(|(rank, _)| *rank);
+    differs.into_iter().map(|(_, words)| words).collect()
+}
+
 /// Outliers with a value, the value, the usual one, and how many others share the value.
 type UnusualValue = (Vec<usize>, String, String, usize);
 

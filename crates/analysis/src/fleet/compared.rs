@@ -83,7 +83,10 @@ impl ColumnStandings {
         let Some(one) = &self.found[at] else {
             let why = match &self.refusal {
                 Some(why) => why.to_string(),
-                None => "the host's own figure has no interval".to_owned(),
+                None => match &figure.no_error {
+                    Some(why) => format!("it has no interval ({why})"),
+                    None => "it has no interval".to_owned(),
+                },
             };
             let of_others = MeasuredFigure::missing(why);
             let (q, ordinary, outlier) = (None, None, None);

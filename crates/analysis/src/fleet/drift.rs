@@ -158,21 +158,24 @@ fn drift_sentence(figures: &[FigureDrift], matched: usize) -> String {
         return "no host has an earlier run of this scenario".to_owned();
     }
     if hosts.is_empty() {
-        return format!("no change of {matched_words} is sure");
+        return format!("none of {matched_words} changed beyond chance");
     }
     let size = |one: &ChangedHost| one.change.value().map_or(0.0, |ratio| ratio.ln().abs());
     let mut strongest: Vec<&(&FigureDrift, &ChangedHost)> = hosts.values().collect();
     strongest.sort_by(|one, other| size(other.1).total_cmp(&size(one.1)));
     let words = strongest.first().map(|(figure, one)| {
         let ratio = one.change.value().unwrap_or(1.0);
-        let by = Difference::new([ratio.ln()], "its earlier run");
+        let by = Difference::new([ratio.ln()], "in its earlier run");
         let how = difference_words(&by, &figure.subject, &figure.key, figure.unit);
         let differs = match one.differs.is_empty() {
             true => String::new(),
-            false => format!("; since then: {}", one.differs.join(", ")),
+            false => format!("; what differs: {}", one.differs.join(", ")),
         };
         format!("{} {how}{differs}", one.host)
     });
     let count = hosts.len();
-    format!("{count} of {matched_words} changed for sure; most: {}", words.unwrap_or_default())
+    format!(
+        "{count} of {matched_words} changed beyond chance; largest: {}",
+        words.unwrap_or_default()
+    )
 }

@@ -105,7 +105,8 @@ fn rounded_gibibytes(bytes: u64) -> String {
     format!("{:.0} GiB", bytes as f64 / (1_u64 << 30) as f64)
 }
 
-fn device_pairs(device: &Device) -> Vec<(String, String)> {
+/// Returns what is recorded of a device and may change its speed, in words by name.
+pub(crate) fn device_pairs(device: &Device) -> Vec<(String, String)> {
     let count = |number: Option<u64>| number.map(|number| number.to_string());
     let link = |speed: &Option<String>, width: &Option<u64>| {
         Some(format!("{} x{}", speed.as_ref()?.trim_end_matches(" PCIe"), (*width)?))

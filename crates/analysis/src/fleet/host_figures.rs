@@ -55,6 +55,9 @@ pub struct HostFigure {
     /// Degrees of freedom of that error; `None` if it is not of Student's kind.
     #[serde(default)]
     pub freedom: Option<f64>,
+    /// Reason why there is no error: `10 whole rounds, an interval needs 16`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_error: Option<String>,
 }
 
 impl HostFigures {
@@ -132,6 +135,10 @@ impl HostFigure {
             }
             _ => (None, None),
         };
+        let no_error = match interval {
+            Interval::Missing { missing } => Some(missing.clone()),
+            Interval::Bounds { .. } => None,
+        };
         let (subject, unit) = (subject.to_owned(), (*unit).to_owned());
         (value.is_finite() && *value > 0.0).then_some(HostFigure {
             key,
@@ -140,6 +147,7 @@ impl HostFigure {
             value: *value,
             log_error,
             freedom,
+            no_error,
         })
     }
 

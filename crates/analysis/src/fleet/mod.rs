@@ -15,13 +15,18 @@ pub(crate) mod quantity;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use causes::differing_facts;
 pub use fleet_input::{FleetHostResult, FleetInput};
 pub use host_facts::HostFact;
+pub(crate) use host_facts::device_pairs;
 pub use host_figures::{FIGURES_FORMAT, HostFigure, HostFigures};
 
 use crate::findings::MeasuredFigure;
-use crate::findings::fleet::{ComparedHost, FleetFigure, FleetFindings, MissingHost};
+use crate::findings::fleet::{
+    ComparedHost, FleetFigure, FleetFindings, HostDeviation, MissingHost,
+};
 use compared::{ComparedFigures, order_hosts};
+use iotax_stats::Digits;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// States in the order in which they are counted; others follow.
@@ -54,7 +59,7 @@ pub fn fleet_findings(fleet: &FleetInput) -> FleetFindings {
         zone,
         drift: fleet.earlier.as_ref().map(|earlier| drift::fleet_drift(&measured, earlier, zone)),
         missing: missing_hosts(fleet, is_same),
-        alarms: alarm_sentences(fleet),
+        alarms: [left_out_sentences(&figures, &hosts), alarm_sentences(fleet)].concat(),
         not_excluded: open_doubts(fleet, &figures, &hosts),
         facts: facts.spreads(),
         figures,
@@ -107,6 +112,47 @@ fn name_hosts<'a>(hosts: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
+/// Returns sentences on hosts that are in no comparison under the first quantity, as their figures
+/// have no interval: the slowest host measures the fewest rounds.
+fn left_out_sentences(figures: &[FleetFigure], hosts: &[ComparedHost]) -> Vec<String> {
+    let first = figures.iter().map(|one| one.key.quantity).min();
+    let mut all: Vec<(Vec<&str>, String)> = Vec::new();
+    for (at, figure) in figures.iter().enumerate() {
+        let values = || {
+            hosts
+                .iter()
+                .filter_map(move |host| Some((host.host.as_str(), host.deviations[at].as_ref()?)))
+        };
+        let (compared, left_out): (Vec<_>, Vec<_>) =
+            values().partition(|(_, one)| one.of_others.value().is_some());
+        let names: Vec<&str> = left_out.iter().map(|(host, _)| *host).collect();
+        let is_known =
+            compared.is_empty() || names.is_empty() || all.iter().any(|(known, _)| *known == names);
+        if Some(figure.key.quantity) != first || is_known {
+            continue;
+        }
+        let range = |them: &[(&str, &HostDeviation)]| {
+            let sizes = || them.iter().map(|(_, one)| one.value);
+            let words = |value| Digits::for_value(value, None, figure.unit).bare();
+            let (low, high) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
+            match (words(low), words(high)) {
+                (low, high) if low == high => low,
+                (low, high) => format!("{low} to {high}"),
+            }
+        };
+        let why = left_out.first().and_then(|(_, one)| one.of_others.reason()).unwrap_or_default();
+        let sentence = format!(
+            "{} not compared, {}: {} against {} of the others; {why}; hint: raise --budget",
+            name_hosts(names.iter().copied()),
+            figure.key.to_words(figure.unit),
+            range(&left_out),
+            range(&compared),
+        );
+        all.push((names, sentence));
+    }
+    all.into_iter().map(|(_, sentence)| sentence).collect()
+}
+
 fn alarm_sentences(fleet: &FleetInput) -> Vec<String> {
     type PickText = fn(&HostFigures) -> &str;
     let mut all = Vec::new();
@@ -126,7 +172,7 @@ fn alarm_sentences(fleet: &FleetInput) -> Vec<String> {
             let value: String = value.chars().take(16).collect();
             let names = name_hosts(hosts);
             let usual: String = usual.unwrap_or_default().chars().take(16).collect();
-            all.push(format!("{names} ran {what} {value}, most others {usual}"));
+            all.push(format!("{names} ran {what} {value} (most others: {usual})"));
         }
     }
     let emulated = fleet.figures().filter(|(_, one)| !one.emulated.is_empty());
@@ -162,7 +208,7 @@ fn open_doubts(fleet: &FleetInput, figures: &[FleetFigure], hosts: &[ComparedHos
         let missing = if without > 1 { "hosts are missing" } else { "hosts is missing" };
         let asked = fleet.hosts.len();
         all.push(format!(
-            "{without} of {asked} {missing} from every figure; losses are seldom random"
+            "{without} of {asked} {missing} from every figure; they may be the slow ones"
         ));
     }
     let mut incomplete = figures.iter().filter_map(|one| match one.mean {
@@ -188,8 +234,7 @@ fn open_doubts(fleet: &FleetInput, figures: &[FleetFigure], hosts: &[ComparedHos
         all.push(format!("hosts were measured from {first} to {last}, not at one time"));
     }
     if hosts.iter().any(ComparedHost::is_outlier) {
-        let untried =
-            "a likely cause is a fact that only outliers have; that it is the cause was not tried";
+        let untried = "a likely cause is a fact that nearly only outliers have; it was not tested";
         all.push(untried.to_owned());
     }
     all

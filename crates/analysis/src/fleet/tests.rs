@@ -19,7 +19,7 @@ fn the_one_slow_host_of_twelve_is_named_in_20_of_20() {
         let sentence = &found.answer.sentence;
         assert!(sentence.starts_with(&format!("n{slow} is ")), "{sentence}");
         let end = "% slower than the other 11 hosts (4k random reads at iodepth 32, IOPS of \
-                   file); likely: PCIe link 8.0 GT/s x2 (the others 16.0 GT/s x4)";
+                   file); likely: PCIe link 8.0 GT/s x2 (most others: 16.0 GT/s x4)";
         assert!(
             sentence.contains(&end.replace("file", "loop")) || sentence.contains(end),
             "{sentence}"
@@ -63,7 +63,7 @@ fn several_outliers_with_a_fact_in_common_are_said_together() {
     named.sort();
     assert_eq!(named, ["n3", "n7", "n9"]);
     let sentence = &found.answer.sentence;
-    let end = "; all have firmware GDC5302Q (the others GDC5902Q)";
+    let end = "; likely, on all of them: firmware GDC5302Q (most others: GDC5902Q)";
     assert!(sentence.ends_with(end) && sentence.contains("the other 21 hosts"), "{sentence}");
     assert_eq!(found.causes[0].hosts.len(), 3);
     // The kernel differs among hosts that are no outliers, too.
@@ -122,10 +122,10 @@ fn a_hot_drive_is_a_cause_and_a_slow_one_without_is_said_to_have_none() {
         ..MadeUpFleet::of_hosts(12, 6)
     };
     let sentence = fleet_findings(&fleet.build()).answer.sentence;
-    assert!(sentence.contains("likely: temperature 78 °C (the others 3"), "{sentence}");
+    assert!(sentence.contains("likely: temperature 78 °C (most others: 3"), "{sentence}");
     let bare = MadeUpFleet { slow_facts: Vec::new(), ..fleet };
     let sentence = fleet_findings(&bare.build()).answer.sentence;
-    assert!(sentence.contains("nothing that is recorded of it differs"), "{sentence}");
+    assert!(sentence.contains("no recorded fact sets it apart"), "{sentence}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn lost_hosts_other_versions_and_clocks_are_named() {
     assert_eq!(found.missing[0].why.as_deref(), Some("ssh: no route to host"));
     assert_eq!(found.figures[0].mean.value().map(|_| found.hosts.len()), Some(10));
     let alarms = found.alarms.join("\n");
-    assert!(alarms.contains("n3 ran iotax 0.8.0, most others 0.9.0"), "{alarms}");
+    assert!(alarms.contains("n3 ran iotax 0.8.0 (most others: 0.9.0)"), "{alarms}");
     assert!(alarms.contains("n6 ran another scenario, SHA-256 beef"), "{alarms}");
     assert!(alarms.contains("clocks are off: n2 3600 s ahead"), "{alarms}");
     assert!(found.not_excluded[0].starts_with("2 of 12 hosts are missing"));
@@ -203,9 +203,9 @@ fn a_host_that_became_slower_drifted() {
     now.hosts[11].host = "n99".into();
     let drift = fleet_findings(&now).drift.unwrap();
     assert_eq!((drift.matched, drift.earlier.as_str()), (11, "before"));
-    let expected = "1 of 11 hosts changed for sure; most: n5 is 20 % slower than its earlier run \
-                    (4k random reads at iodepth 32, IOPS of file); since then: drive firmware \
-                    GDC5302Q (was GDC5902Q)";
+    let expected = "1 of 11 hosts changed beyond chance; largest: n5 is 20 % slower than in its \
+                    earlier run (4k random reads at iodepth 32, IOPS of file); what differs: drive \
+                    firmware GDC5302Q (was GDC5902Q)";
     assert_eq!(drift.sentence, expected);
     assert_eq!(drift.not_compared, ["n99: there is no earlier run"]);
 }
@@ -229,4 +229,26 @@ fn a_run_is_reduced_to_some_kilobytes_that_are_read_again() {
     newer.format += 1;
     let refused = HostFigures::from_json(&serde_json::to_vec(&newer).unwrap()).unwrap_err();
     assert!(refused.starts_with("its format is 2"), "{refused}");
+}
+
+#[test]
+fn a_host_without_an_interval_is_named_and_so_is_the_nearest_to_an_outlier() {
+    let fleet = MadeUpFleet::of_hosts(12, 3);
+    let mut input = fleet.build();
+    let slow = input.hosts[2].figures.as_mut().unwrap();
+    for one in slow.figures.iter_mut().filter(|one| one.key.quantity == FleetQuantity::Rate) {
+        one.value = 25e3;
+        (one.log_error, one.no_error) =
+            (None, Some("10 whole rounds, an interval needs 16".into()));
+    }
+    let found = fleet_findings(&input);
+    let [alarm] = found.alarms.as_slice() else { panic!("{:?}", found.alarms) };
+    let start = "n3 not compared, IOPS of file: 25.0k against 39";
+    let end = "it has no interval (10 whole rounds, an interval needs 16); hint: raise --budget";
+    assert!(alarm.starts_with(start) && alarm.ends_with(end), "{alarm}");
+    // A few standard deviations off, which chance explains too often.
+    let nearly = fleet_findings(&MadeUpFleet { slow: vec![(4, 0.95)], ..fleet }.build());
+    assert_eq!(nearly.answer.class, "open");
+    let words = "no host differs beyond chance; nearest to it, n4 is ";
+    assert!(nearly.answer.sentence.starts_with(words), "{}", nearly.answer.sentence);
 }

@@ -5,12 +5,12 @@ use crate::ceilings::efficiency::drive_below;
 use crate::compare::drives::{drive_groups, peers};
 use crate::findings::WorkloadFindings;
 use crate::findings::drives::{DriveFacts, DriveFigure, DriveGroup, DriveOutlier};
-use iotax_facts::machine::{Device, PcieLink};
+use crate::fleet::{device_pairs, differing_facts};
+use iotax_facts::machine::Device;
 use iotax_model::stack::{LayerSpec, Stack};
 use iotax_stats::Digits;
 use iotax_store::RunData;
-use iotax_units::{count_noun, show_bytes};
-use std::collections::BTreeMap;
+use iotax_units::count_noun;
 
 /// Returns the groups of stacks that differ only in their drive, with what differs and which drives
 /// are outliers under which load.
@@ -24,17 +24,17 @@ fn drive_group(run: &RunData, workloads: &[WorkloadFindings], group: &[usize]) -
         group.iter().map(|at| drive_below(run, &stacks[*at])).collect();
     let models: Vec<Option<&str>> =
         devices.iter().map(|device| device.and_then(|device| device.model.as_deref())).collect();
-    let settings: Vec<BTreeMap<String, String>> =
-        devices.iter().map(|device| device.map(drive_settings).unwrap_or_default()).collect();
+    let known: Vec<Vec<(String, String)>> =
+        devices.iter().map(|device| device.map(device_pairs).unwrap_or_default()).collect();
     let facts = |at: &usize| {
         let its = |one: usize| group.iter().position(|known| *known == one);
         let own = its(*at).unwrap_or_default();
         let peers = peers(group, &models, *at).into_iter().filter_map(its);
-        let of_peers: Vec<_> = peers.map(|peer| &settings[peer]).collect();
+        let of_peers: Vec<_> = peers.map(|peer| known[peer].as_slice()).collect();
         DriveFacts {
             stack: stacks[*at].name.clone(),
             drive: drive_name(&stacks[*at], models[own]),
-            differs: differences(&settings[own], &of_peers),
+            differs: differing_facts(&known[own], &of_peers),
         }
     };
     let drives: Vec<DriveFacts> = group.iter().map(facts).collect();
@@ -61,50 +61,6 @@ fn drive_name(stack: &Stack, model: Option<&str>) -> String {
         Some(model) => format!("{place} ({})", model.trim()),
         None => place.to_owned(),
     }
-}
-
-/// Returns what is recorded of a drive and may change its speed, in words by name. What differs by
-/// nature, such as the serial number, is left out.
-fn drive_settings(device: &Device) -> BTreeMap<String, String> {
-    let link = |link: &PcieLink| {
-        let of = |speed: &Option<String>, width: &Option<u64>| {
-            Some(format!("{} x{}", speed.as_ref()?.trim_end_matches(" PCIe"), (*width)?))
-        };
-        of(&link.speed, &link.width)
-    };
-    let text = |word: &Option<String>| word.as_ref().map(|word| word.trim().to_owned());
-    let number = |number: Option<u64>| number.map(|number| number.to_string());
-    let known = [
-        ("model", text(&device.model)),
-        ("firmware", text(&device.firmware)),
-        ("driver", text(&device.driver)),
-        ("size", device.bytes.map(show_bytes)),
-        ("PCIe link", device.pcie.as_ref().and_then(link)),
-        ("cable", device.cable.as_ref().map(|cable| format!("{} {}", cable.kind, cable.speed))),
-        ("NUMA node", number(device.numa_node)),
-        ("scheduler", text(&device.scheduler)),
-        ("write cache", text(&device.write_cache)),
-        ("hardware queues", number(device.hardware_queues)),
-    ];
-    let known = known.into_iter().filter_map(|(name, word)| Some((name.to_owned(), word?)));
-    known.chain(device.queue.iter().map(|(name, word)| (name.clone(), word.clone()))).collect()
-}
-
-/// Returns what differs from the value that more than half of the others have: `firmware GDC5702Q
-/// (the others GDC5902Q)`.
-fn differences(
-    own: &BTreeMap<String, String>,
-    others: &[&BTreeMap<String, String>],
-) -> Vec<String> {
-    let usual = |name: &String| {
-        let values = || others.iter().filter_map(|other| other.get(name));
-        values().find(|value| 2 * values().filter(|one| one == value).count() > others.len())
-    };
-    let differs = own.iter().filter_map(|(name, value)| {
-        let usual = usual(name).filter(|usual| *usual != value)?;
-        Some(format!("{name} {value} (the others {usual})"))
-    });
-    differs.collect()
 }
 
 fn sentences(drives: &[DriveFacts], workloads: &[WorkloadFindings]) -> Vec<String> {
@@ -191,8 +147,8 @@ mod tests {
         assert_eq!(names, expected.map(|(name, side)| (name.to_owned(), side)));
         let [group] = found.drives.as_slice() else { panic!("{:?}", found.drives) };
         let differs = |at: usize| group.drives[at].differs.join(", ");
-        let link = "PCIe link 16.0 GT/s x2 (the others 16.0 GT/s x4)";
-        assert_eq!(differs(3), format!("{link}, firmware GDC5702Q (the others GDC5902Q)"));
+        let link = "PCIe link 16.0 GT/s x2 (most others: 16.0 GT/s x4)";
+        assert_eq!(differs(3), format!("{link}, firmware GDC5702Q (most others: GDC5902Q)"));
         assert_eq!([differs(0), differs(5)], [String::new(), link.to_owned()]);
         assert!(
             group.sentences[0].starts_with("d3: ") && group.sentences[0].ends_with("GDC5902Q)")
@@ -201,6 +157,17 @@ mod tests {
         // Six are of one model, and the seventh is compared with all of them.
         assert_eq!(found.workloads[0].drives.iter().map(|one| one.others).min(), Some(5));
         assert_eq!(found.workloads[0].drives[6].others, 6);
+    }
+
+    #[test]
+    fn a_drive_that_is_much_hotter_than_the_others_is_told_apart() {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let others = ["34 °C", "41 °C", "38 °C"].map(|heat| vec![pair("temperature", heat)]);
+        let others: Vec<&[_]> = others.iter().map(Vec::as_slice).collect();
+        let own = [pair("serial", "S9"), pair("temperature", "78 °C"), pair("wear", "3 %")];
+        let expected = ["temperature 78 °C (the others: 34 to 41)"];
+        assert_eq!(differing_facts(&own, &others), expected);
+        assert!(differing_facts(&[pair("temperature", "47 °C")], &others).is_empty());
     }
 
     #[test]

@@ -74,6 +74,7 @@ impl MadeUpFleet {
                 value: typical * (power * own + self.error * normal_value(random)).exp(),
                 log_error: Some(self.error * (1.0 + 0.2 * normal_value(random)).abs().max(0.4)),
                 freedom: Some(15.0),
+                no_error: None,
             }
         };
         let figures = vec![

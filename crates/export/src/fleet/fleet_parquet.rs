@@ -77,6 +77,7 @@ const COLUMNS: &[(&str, FleetColumn)] = &[
     ("value", Number(|row| Some(row.figure?.value))),
     ("log_error", Number(|row| row.figure?.log_error)),
     ("freedom", Number(|row| row.figure?.freedom)),
+    ("no_error", Text(|row| row.figure?.no_error.clone())),
     ("of_others", Number(|row| row.deviation?.of_others.value())),
     ("of_others_low", Number(|row| Some(row.deviation?.of_others.bounds()?.0))),
     ("of_others_high", Number(|row| Some(row.deviation?.of_others.bounds()?.1))),
@@ -283,6 +284,7 @@ impl ReadRow {
             value: self.number_in("value").ok_or("a figure has no value")?,
             log_error: self.number_in("log_error"),
             freedom: self.number_in("freedom"),
+            no_error: self.text_in("no_error"),
         }))
     }
 }

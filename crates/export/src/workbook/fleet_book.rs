@@ -113,9 +113,15 @@ fn figure_sheet(found: &FleetFindings) -> std::result::Result<Worksheet, XlsxErr
 /// Columns of a figure: its value, live against the median, and what the analysis found.
 const PER_FIGURE: u16 = 6;
 
+/// Most figures of the matrix: a sheet has 16,384 columns.
+const MOST_FIGURES: usize = 2_730;
+
 fn matrix_sheet(found: &FleetFindings) -> std::result::Result<Worksheet, XlsxError> {
     let mut pen = SheetPen::new("Matrix", "Hosts by figures, outliers first")?;
     pen.note("against the median: live, from the values in this sheet; it has no interval")?;
+    if found.figures.len() > MOST_FIGURES {
+        pen.note(&format!("the first {MOST_FIGURES} of {} figures", found.figures.len()))?;
+    }
     let (mut medians, mut matrix) = (BookTable::default(), BookTable::default());
     medians.column("", CellForm::Text);
     matrix.column("host", CellForm::Text);
@@ -124,7 +130,7 @@ fn matrix_sheet(found: &FleetFindings) -> std::result::Result<Worksheet, XlsxErr
     let spot = TableSpot::below_head(median_row + 2, found.hosts.len());
     let mut median_cells = vec![BookCell::text("median of hosts")];
     let mut middles = Vec::new();
-    for (at, figure) in found.figures.iter().enumerate() {
+    for (at, figure) in found.figures.iter().enumerate().take(MOST_FIGURES) {
         let (name, form) = (figure_head(figure), CellForm::from_unit(figure.unit));
         let values =
             found.hosts.iter().filter_map(|host| Some(host.deviations[at].as_ref()?.value));

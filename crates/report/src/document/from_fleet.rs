@@ -107,6 +107,8 @@ fn hosts_that_differ(found: &FleetFindings) -> DocumentSection {
         section.paragraph(sheet::outlier_count(found));
         section.table(matrix_table(found, &shown));
         section.note(sheet::MATRIX_LEGEND);
+        let uncompared = sheet::uncompared_lines(found);
+        section.lines(uncompared.into_iter().map(|one| format!("not compared: {one}")));
     }
     section
 }
@@ -156,15 +158,10 @@ fn missing_section(found: &FleetFindings) -> DocumentSection {
         found.missing.len(),
         found.asked
     ));
-    match found.missing.len() <= FEW_HOSTS {
-        true => section.table(table::missing_table(found)),
-        false => {
-            section.lines(sheet::missing_lines(found));
-            let mut all = DocumentSection::new("").for_audience(SectionAudience::Page);
-            all.table(table::missing_table(found));
-            section.fold("all of them", |inner| inner.blocks.append(&mut all.blocks));
-        }
-    }
+    section.lines(sheet::missing_lines(found));
+    let mut all = DocumentSection::new("").for_audience(SectionAudience::Page);
+    all.table(table::missing_table(found));
+    section.fold("all of them", |inner| inner.blocks.append(&mut all.blocks));
     section
 }
 
@@ -172,8 +169,8 @@ fn cause_section(found: &FleetFindings) -> DocumentSection {
     let mut section = DocumentSection::new("Likely causes");
     if !found.causes.is_empty() {
         section.paragraph(
-            "facts that outliers have and nearly no other host; that they are the cause was not \
-             tried",
+            "facts that outliers have and nearly no other host; whether they are the cause was not \
+             tested",
         );
         let kept: Vec<usize> = (0..found.causes.len().min(SHOWN_FACTS)).collect();
         section.table(table::cause_table(found).of_rows(&kept));

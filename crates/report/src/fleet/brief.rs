@@ -101,7 +101,7 @@ fn brief_figures(found: &FleetFindings, page: &PageContext) -> TextTable {
     let cells = |cell: &dyn Fn(&FleetFigure) -> String| found.figures.iter().map(cell).collect();
     let mut table = TextTable::default();
     table.push("figure", 0, cells(&|one| sheet::figure_name(found, one)));
-    table.push("mean over hosts", 0, cells(&sheet::mean_cell));
+    table.push("mean over hosts", 0, cells(&|one| sheet::counted_mean_cell(found, one)));
     let spread = |one: &FleetFigure| sheet::bare_spread(&one.spread);
     table.push("spread", 0, cells(&spread));
     let others = |one: &FleetFigure| {
@@ -133,17 +133,18 @@ fn closing_lines(found: &FleetFindings, places: &ReportPlaces, page: &PageContex
         text += &line(one, 2);
     }
     if missing.len() > 2 {
-        text += &line(&format!("and {} more reasons; -v has all", missing.len() - 2), 1);
+        let more = count_noun(missing.len() as u64 - 2, "more reason", "more reasons");
+        text += &line(&format!("and {more}; -v has all"), 1);
     }
     if let Some(drift) = &found.drift {
         text += &line(&format!("since {}: {}", drift.earlier, drift.sentence), 2);
     }
-    text += &page.look.ink(Ink::Dim, &line("-v: all figures, causes and facts", 1));
+    let all = format!("{} -v: all figures, causes and facts", places.command);
     let rest = match places.page {
         Some(path) => format!("\u{2192} {}", path.display()),
-        None => format!("{} -o fleet.html", places.command),
+        None => format!("{} -o fleet.html: the page", places.command),
     };
-    text + &page.look.ink(Ink::Dim, &format!("  {rest}\n"))
+    text + &page.look.ink(Ink::Dim, &format!("  {all}\n  {rest}\n"))
 }
 
 /// Returns the first lines of a text; the last one shows that there were more, in place of words if

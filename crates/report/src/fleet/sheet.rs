@@ -3,7 +3,7 @@
 use super::super::number::{Shown, change_in_percent};
 use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::fleet::{
-    DeviationBins, FigureKey, FleetFigure, FleetFindings, HostDeviation, OutlierSide,
+    DeviationBins, FigureKey, FleetFigure, FleetFindings, HostDeviation, MissingHost, OutlierSide,
 };
 use iotax_stats::Digits;
 use iotax_units::count_noun;
@@ -27,14 +27,13 @@ pub(crate) fn fleet_identity(found: &FleetFindings) -> String {
 
 pub(crate) const LEGEND: &str = "\
     mean: geometric mean over hosts with its 95 % interval (random effects, Hartung-Knapp); spread: \
-    standard deviation between hosts, without the error of measuring; without outliers: that of the \
-    others; next host: where the next host \
+    standard deviation between hosts, without the error of measuring; without outliers: the spread of the other hosts; next host: where the next host \
     of this kind is expected, relative to the mean, with 95 %";
 
 pub(crate) const MATRIX_LEGEND: &str = "\
     deviation from the mean of the other hosts, each with its own 95 % interval; worse, better: an \
-    outlier, at a false-discovery rate of 1 % over all hosts and figures, and wholly beyond the \
-    limit of no difference";
+    outlier, at a false-discovery rate of 1 % over all hosts and figures, and its whole interval is \
+    beyond the limit of \"no difference\"";
 
 /// Returns the figure with its load, unless all figures are of one load.
 pub(crate) fn figure_name(found: &FleetFindings, figure: &FleetFigure) -> String {
@@ -50,6 +49,16 @@ pub(crate) fn key_name(found: &FleetFindings, key: &FigureKey, unit: &str) -> St
 
 fn has_one_load(found: &FleetFindings) -> bool {
     found.figures.iter().all(|one| one.key.workload == found.figures[0].key.workload)
+}
+
+/// Returns the mean as a cell with the number of its hosts, unless all have the figure.
+pub(crate) fn counted_mean_cell(found: &FleetFindings, figure: &FleetFigure) -> String {
+    match &figure.mean {
+        MeasuredFigure::Known { n, .. } if (*n as usize) < found.hosts.len() => {
+            format!("{} of {n} hosts", mean_cell(figure))
+        }
+        _ => mean_cell(figure),
+    }
 }
 
 /// Returns the mean as a cell; a ratio is the change that it means.
@@ -120,19 +129,40 @@ pub(crate) fn named_hosts(hosts: &[String]) -> String {
 /// Returns the missing hosts by state and reason, for a line each: `3 lost: n4, n5, n9 (ssh: no
 /// route to host); next: iotax fleet resume ID`.
 pub(crate) fn missing_lines(found: &FleetFindings) -> Vec<String> {
-    let mut groups: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    let mut groups: BTreeMap<_, Vec<&MissingHost>> = BTreeMap::new();
     for one in &found.missing {
-        let reason = (one.state.as_str(), one.why.as_deref(), one.next.as_deref());
-        groups.entry(reason).or_default().push(one.host.clone());
+        let without_name = |text: &Option<String>| Some(text.as_ref()?.replace(&one.host, "HOST"));
+        let reason = (one.state.as_str(), without_name(&one.why), without_name(&one.next));
+        groups.entry(reason).or_default().push(one);
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(_, hosts)| std::cmp::Reverse(hosts.len()));
     let lines = groups.into_iter().map(|((state, why, next), hosts)| {
+        let (why, next) = match hosts.as_slice() {
+            [one] => (one.why.clone(), one.next.clone()),
+            _ => (why, next),
+        };
         let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
         let next = next.map(|next| format!("; next: {next}")).unwrap_or_default();
-        format!("{} {state}: {}{why}{next}", hosts.len(), named_hosts(&hosts))
+        let names: Vec<String> = hosts.iter().map(|one| one.host.clone()).collect();
+        format!("{} {state}: {}{why}{next}", names.len(), named_hosts(&names))
     });
     lines.collect()
+}
+
+/// Returns the figures under which no host is compared, with the reason: `IOPS of file, p99 of file:
+/// only 3 hosts have an interval`.
+pub(crate) fn uncompared_lines(found: &FleetFindings) -> Vec<String> {
+    let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (at, figure) in found.figures.iter().enumerate() {
+        let own = || found.hosts.iter().filter_map(|host| host.deviations[at].as_ref());
+        let reason = own().find_map(|one| one.of_others.reason());
+        if let Some(reason) = reason.filter(|_| own().all(|one| one.of_others.value().is_none())) {
+            groups.entry(reason).or_default().push(figure_name(found, figure));
+        }
+    }
+    let line = |(reason, names): (&str, Vec<String>)| format!("{}: {reason}", named_hosts(&names));
+    groups.into_iter().map(line).collect()
 }
 
 /// Returns `25 outliers of 1000 hosts`.
