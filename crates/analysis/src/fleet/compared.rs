@@ -11,6 +11,7 @@ use crate::findings::{Interval, MeasuredFigure, SampleUnit};
 use iotax_stats::outliers::{HostStanding, host_standings, name_outliers};
 use iotax_stats::random_effects::{PooledEffect, pooled_effect};
 use iotax_stats::{Refusal, Uncertain};
+use iotax_units::count_noun;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -82,6 +83,10 @@ impl ColumnStandings {
     fn deviation(&self, at: usize, figure: &HostFigure) -> HostDeviation {
         let Some(one) = &self.found[at] else {
             let why = match &self.refusal {
+                Some(Refusal::TooFewHosts { have, need }) => {
+                    let have = count_noun(*have as u64, "host has", "hosts have");
+                    format!("{have} an interval, and {need} are needed")
+                }
                 Some(why) => why.to_string(),
                 None => match &figure.no_error {
                     Some(why) => format!("it has no interval ({why})"),

@@ -107,6 +107,7 @@ fn hosts_that_differ(found: &FleetFindings) -> DocumentSection {
         section.paragraph(sheet::outlier_count(found));
         section.table(matrix_table(found, &shown));
         section.note(sheet::MATRIX_LEGEND);
+        section.fold("values", |inner| inner.table(table::value_table(found, &shown)));
         let uncompared = sheet::uncompared_lines(found);
         section.lines(uncompared.into_iter().map(|one| format!("not compared: {one}")));
     }

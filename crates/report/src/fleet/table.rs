@@ -5,6 +5,7 @@ use crate::table::TextTable;
 use iotax_analysis::findings::fleet::{
     ChangedHost, ComparedHost, FigureDrift, FleetFigure, FleetFindings, OutlierSide,
 };
+use iotax_stats::Digits;
 use std::cmp::Reverse;
 
 /// Returns a row for each figure: mean, spread and the next host.
@@ -34,6 +35,13 @@ const NAMED_HEADS: usize = 6;
 
 fn has_numbers(found: &FleetFindings) -> bool {
     found.figures.len() > NAMED_HEADS
+}
+
+fn matrix_head(found: &FleetFindings, at: usize) -> String {
+    match has_numbers(found) {
+        true => (at + 1).to_string(),
+        false => sheet::figure_name(found, &found.figures[at]),
+    }
 }
 
 /// Returns a row for each of the hosts, with the figures of which most are outliers in as many
@@ -73,10 +81,7 @@ pub(crate) fn host_matrix(
     table.push("host", 0, hosts.iter().map(|host| host.host.clone()).collect());
     let mut shades = Vec::new();
     for (at, figure) in found.figures.iter().enumerate() {
-        let head = match has_numbers(found) {
-            true => (at + 1).to_string(),
-            false => sheet::figure_name(found, figure),
-        };
+        let head = matrix_head(found, at);
         let deviations = || hosts.iter().map(|host| host.deviations[at].as_ref());
         let rank = if figure.outliers > 0 { 0 } else { 1 };
         table.push(&head, rank, deviations().map(sheet::deviation_cell).collect());
@@ -84,6 +89,20 @@ pub(crate) fn host_matrix(
         shades.push(deviations().map(|one| one.and_then(|one| one.outlier).map(shade)).collect());
     }
     (table, shades)
+}
+
+/// Returns the values of the hosts: a row for each host, a column for each figure.
+pub(crate) fn value_table(found: &FleetFindings, hosts: &[&ComparedHost]) -> TextTable {
+    let mut table = TextTable::default();
+    table.push("host", 0, hosts.iter().map(|host| host.host.clone()).collect());
+    for (at, figure) in found.figures.iter().enumerate() {
+        let cells = hosts.iter().map(|host| match &host.deviations[at] {
+            Some(one) => Digits::for_value(one.value, None, figure.unit).bare(),
+            None => "-".to_owned(),
+        });
+        table.push(&matrix_head(found, at), 1, cells.collect());
+    }
+    table
 }
 
 pub(crate) fn missing_table(found: &FleetFindings) -> TextTable {
