@@ -5,7 +5,7 @@ use crate::committed::{self, make_folder};
 use crate::host_state::{HostReport, HostState};
 use crate::inventory::FleetHost;
 use crate::outcome::Outcome;
-use crate::task::{FORMAT, Task, newest_attempt, scenario_sum};
+use crate::task::{FORMAT, TASK, Task, newest_attempt, scenario_sum};
 use iotax_model::scenario::{Consent, Scenario};
 use iotax_store::{RunLock, StoreError, check_own_folder, default_runs_dir, is_new_id, new_id};
 use iotax_units::exit::Failed;
@@ -310,11 +310,12 @@ impl HostFolder {
             self.newest_outcome()?.filter(|(_, outcome)| outcome.attempt >= attempt)
         {
             let report = HostReport::from_outcome(&outcome);
-            // While the fleet is driven, the driver removes it.
+            // While the fleet is driven, the driver removes it; from a folder that the hosts share,
+            // the task itself does.
             let fleet = self.0.ancestors().nth(2).unwrap_or(&self.0);
-            let is_over = |one: &&Ticket| {
-                one.leaves && (one.phase == TicketPhase::Over || !RunLock::is_held(fleet))
-            };
+            let is_abandoned = || !RunLock::is_held(fleet) && !self.0.join(TASK).exists();
+            let is_over =
+                |one: &&Ticket| one.leaves && (one.phase == TicketPhase::Over || is_abandoned());
             return Ok(match ticket.as_ref().filter(is_over) {
                 Some(_) if outcome.is_done() => HostReport {
                     why: Some("its result is here, but something is left on the host".to_owned()),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Version of all files of a fleet. Later versions read earlier ones.
 pub const FORMAT: u32 = 1;
 
-const TASK: &str = "task.json";
+pub const TASK: &str = "task.json";
 const STARTED: &str = "started.json";
 pub const OUTCOME: &str = "outcome.json";
 /// The run, packed: `iotax report run.iotax` reads it.

@@ -4,7 +4,7 @@
 use super::host_facts::{HostFact, host_facts};
 use super::quantity;
 use crate::findings::fleet::FigureKey;
-use crate::findings::{Interval, MeasuredFigure, WorkloadFindings};
+use crate::findings::{Interval, MeasuredFigure, WarningReport, WorkloadFindings};
 use crate::{Findings, RunData};
 use iotax_stats::{Uncertain, t_quantile};
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,17 @@ pub struct HostFigures {
     #[serde(default)]
     pub verdicts: Vec<String>,
     #[serde(default)]
+    pub warnings: Vec<HostWarning>,
+    #[serde(default)]
     pub facts: Vec<HostFact>,
+}
+
+/// Warning of the run of one host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostWarning {
+    /// `busy`, `masked`, ...
+    pub kind: String,
+    pub text: String,
 }
 
 /// A figure of one host.
@@ -95,6 +105,7 @@ impl HostFigures {
             emulated: found.emulated.clone(),
             figures,
             verdicts: comparisons.map(|one| one.rate.sentence.clone()).collect(),
+            warnings: found.warnings.iter().map(HostWarning::new).collect(),
             facts: host_facts(run),
         }
     }
@@ -121,6 +132,12 @@ fn load_subject(load: &WorkloadFindings) -> String {
     match &load.probe {
         Some(probe) if load.rate_unit == "1/s" => format!("{} in {}", load.subject, probe.head),
         _ => load.subject.clone(),
+    }
+}
+
+impl HostWarning {
+    fn new(one: &WarningReport) -> HostWarning {
+        HostWarning { kind: one.kind.clone(), text: one.text.clone() }
     }
 }
 

@@ -19,13 +19,13 @@ pub(crate) use causes::differing_facts;
 pub use fleet_input::{FleetHostResult, FleetInput};
 pub use host_facts::HostFact;
 pub(crate) use host_facts::device_pairs;
-pub use host_figures::{FIGURES_FORMAT, HostFigure, HostFigures};
+pub use host_figures::{FIGURES_FORMAT, HostFigure, HostFigures, HostWarning};
 
 use crate::findings::MeasuredFigure;
 use crate::findings::fleet::{
     ComparedHost, FleetFigure, FleetFindings, HostDeviation, MissingHost,
 };
-use compared::{ComparedFigures, order_hosts};
+use compared::{ComparedFigures, MeasuredHost, order_hosts};
 use iotax_stats::Digits;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,8 +59,13 @@ pub fn fleet_findings(fleet: &FleetInput) -> FleetFindings {
         zone,
         drift: fleet.earlier.as_ref().map(|earlier| drift::fleet_drift(&measured, earlier, zone)),
         missing: missing_hosts(fleet, is_same),
-        alarms: [left_out_sentences(&figures, &hosts), alarm_sentences(fleet)].concat(),
-        not_excluded: open_doubts(fleet, &figures, &hosts),
+        alarms: [
+            left_out_sentences(&figures, &hosts),
+            disturbed_sentences(&measured, &hosts),
+            alarm_sentences(fleet),
+        ]
+        .concat(),
+        not_excluded: [open_doubts(fleet, &figures, &hosts), warning_sentences(&measured)].concat(),
         facts: facts.spreads(),
         figures,
         hosts,
@@ -151,6 +156,42 @@ fn left_out_sentences(figures: &[FleetFigure], hosts: &[ComparedHost]) -> Vec<St
         all.push((names, sentence));
     }
     all.into_iter().map(|(_, sentence)| sentence).collect()
+}
+
+/// Returns the warnings of outliers that at most half of the other hosts have, too: they may be why
+/// the host differs.
+fn disturbed_sentences(measured: &[MeasuredHost], hosts: &[ComparedHost]) -> Vec<String> {
+    let has =
+        |figures: &HostFigures, kind: &str| figures.warnings.iter().any(|one| one.kind == kind);
+    let outliers = measured.iter().zip(hosts).filter(|(_, host)| host.is_outlier());
+    let own = outliers.flat_map(|((host, figures), _)| {
+        let is_rare = |one: &&HostWarning| {
+            2 * measured.iter().filter(|(_, other)| has(other, &one.kind)).count() <= measured.len()
+        };
+        let rare = figures.warnings.iter().filter(is_rare);
+        rare.map(|one| {
+            format!("{} was measured with a warning, {}: {}", host.host, one.kind, one.text)
+        })
+    });
+    own.take(NAMED).collect()
+}
+
+/// Returns a sentence for each kind of warning of the hosts' runs.
+fn warning_sentences(measured: &[MeasuredHost]) -> Vec<String> {
+    let mut kinds: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    for (host, figures) in measured {
+        for one in &figures.warnings {
+            let hosts = kinds.entry(&one.kind).or_default();
+            if hosts.last().is_none_or(|(last, _)| *last != host.host) {
+                hosts.push((&host.host, &one.text));
+            }
+        }
+    }
+    let sentence = |(kind, hosts): (&str, Vec<(&str, &str)>)| {
+        let names = name_hosts(hosts.iter().map(|(host, _)| *host));
+        format!("{kind} on {names}: {}", hosts[0].1)
+    };
+    kinds.into_iter().map(sentence).collect()
 }
 
 fn alarm_sentences(fleet: &FleetInput) -> Vec<String> {

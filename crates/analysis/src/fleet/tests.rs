@@ -252,3 +252,24 @@ fn a_host_without_an_interval_is_named_and_so_is_the_nearest_to_an_outlier() {
     let words = "no host differs beyond chance; nearest to it, n4 is ";
     assert!(nearly.answer.sentence.starts_with(words), "{}", nearly.answer.sentence);
 }
+
+#[test]
+fn a_warning_that_only_the_outlier_has_is_an_alarm() {
+    let fleet = MadeUpFleet { slow: vec![(4, 0.6)], ..MadeUpFleet::of_hosts(12, 1) };
+    let mut input = fleet.build();
+    let warning = |kind: &str| super::HostWarning {
+        kind: kind.into(),
+        text: "other work took 94 % of the CPU time".into(),
+    };
+    for (at, host) in input.hosts.iter_mut().enumerate() {
+        let own = &mut host.figures.as_mut().unwrap().warnings;
+        own.push(warning("governor"));
+        own.extend((at == 3).then(|| warning("busy")));
+    }
+    let found = fleet_findings(&input);
+    let text = "other work took 94 % of the CPU time";
+    assert_eq!(found.alarms, [format!("n4 was measured with a warning, busy: {text}")]);
+    assert!(found.not_excluded.contains(&format!("busy on n4: {text}")));
+    let governor = found.not_excluded.iter().find(|one| one.starts_with("governor on n4, n1"));
+    assert!(governor.is_some(), "{:?}", found.not_excluded);
+}

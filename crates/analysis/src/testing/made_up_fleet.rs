@@ -95,6 +95,7 @@ impl MadeUpFleet {
             emulated: Vec::new(),
             figures,
             verdicts: vec!["loop costs 17 % +- 1 % of the IOPS of file".into()],
+            warnings: Vec::new(),
             facts: self.facts(factor.is_some(), random),
         }
     }

@@ -13,8 +13,10 @@ use flate2::write::GzEncoder;
 use iotax_remote::ssh::{self, SharedSsh, SshOptions};
 use iotax_units::exit::Failed;
 use iotax_units::shell;
-use std::fs::File;
+use rustix::process::getuid;
+use std::fs::{DirEntry, File};
 use std::io::{Cursor, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
@@ -63,6 +65,9 @@ const REMOVE_BARE: &str = concat!(
     "if [ -e \"$d\" ]; then echo IOTAX-FLEET end left; else echo IOTAX-FLEET end removed; fi",
 );
 
+/// Beginning of the names of folders for sockets; the process follows.
+const FOLDER_PREFIX: &str = "iotax-ssh-";
+
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Path of the program as it is copied.
@@ -108,7 +113,9 @@ impl SshEngine {
         let failed = |error: std::io::Error| {
             Failed::measurement(format!("cannot copy this program to hosts: {error}"))
         };
-        let folder = tempfile::Builder::new().prefix("iotax-ssh-").tempdir().map_err(failed)?;
+        remove_abandoned_folders();
+        let prefix = format!("{FOLDER_PREFIX}{}-", std::process::id());
+        let folder = tempfile::Builder::new().prefix(&prefix).tempdir().map_err(failed)?;
         let sum = File::open(OWN_PROGRAM).and_then(ssh::cksum_line).map_err(failed)?;
         Ok(SshEngine {
             program: OnceLock::new(),
@@ -142,6 +149,23 @@ impl SshEngine {
         let shared = self.logins.pass(|| SharedSsh::start(&host.destination(), &socket, &plain));
         let options = SshOptions { shared: shared.is_some().then_some(socket), ..plain };
         SshHost { engine: self, run, host, options, _shared: shared }
+    }
+}
+
+/// Removes folders of this user's engines that were killed.
+fn remove_abandoned_folders() {
+    let entries = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    let is_own = |entry: &DirEntry| {
+        entry.metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == getuid().as_raw())
+    };
+    for entry in entries.filter(is_own) {
+        let name = entry.file_name().into_string().unwrap_or_default();
+        let owner = name.strip_prefix(FOLDER_PREFIX).and_then(|rest| rest.split('-').next());
+        let owner = owner.and_then(|pid| pid.parse::<u32>().ok());
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            // It is in nobody's way.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 
