@@ -157,7 +157,7 @@ fn a_lost_node_is_unknown_until_it_is_back_and_nothing_runs_twice() {
     lab.tool("cut n2");
     lab.tool("kill-node n3");
     lab.tool("kill-slurmd n4");
-    // The task of n2 went on behind the cut, and that of n4 without slurmd: both wrote results.
+    // The task of n2 went on during the cut, and that of n4 without slurmd: both wrote results.
     ended(run, 4);
     let (done, lost) = (lab.fleet.state_of("n1"), lab.fleet.state_of("n3"));
     assert_eq!(done.0, "done");

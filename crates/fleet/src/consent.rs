@@ -7,6 +7,7 @@
 //! ```
 
 use crate::host_look::{HostDrive, HostLook};
+use crate::inventory::first_names;
 use iotax_model::scenario::Consent;
 use iotax_model::scenario::check::parse_consent;
 use iotax_sys::regular::read_text;
@@ -88,15 +89,13 @@ impl ConsentTable {
     pub fn check_hosts<'a>(&self, hosts: impl Iterator<Item = &'a str>) -> Result<(), Failed> {
         let hosts: BTreeSet<&str> = hosts.collect();
         let own: BTreeSet<&str> = self.rows.keys().map(String::as_str).collect();
-        let listed =
-            |names: Vec<&str>| names.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ");
         let unknown: Vec<&str> = own.difference(&hosts).copied().collect();
         let without: Vec<&str> = hosts.difference(&own).copied().collect();
         if !unknown.is_empty() {
             return Err(Failed::input(format!(
                 "{} has rows for hosts that are not chosen: {}; hint: remove the rows, or choose the hosts with --hosts and --limit",
                 self.path.display(),
-                listed(unknown)
+                first_names(unknown)
             )));
         }
         if !without.is_empty() {
@@ -104,7 +103,7 @@ impl ConsentTable {
             let table = self.path.display();
             return Err(Failed::input(format!(
                 "{table} has no row for {}; {hint}",
-                listed(without)
+                first_names(without)
             )));
         }
         Ok(())
@@ -128,9 +127,6 @@ pub fn row_of_drives(host: &str, drives: &[HostDrive]) -> String {
     }
     format!("[{host}]\ndestroy = [\n{destroy}]\ndevice = [\n{device}]\n")
 }
-
-/// Number of hosts that an error names.
-const MOST_NAMED: usize = 8;
 
 /// Consents of two hosts that mean one drive, found when both hosts reported their drives.
 pub fn shared_drive(
@@ -236,6 +232,8 @@ mod tests {
         assert!(identity("a", 7).is_same_host(&identity("a", 7)));
         assert!(!identity("a", 7).is_same_host(&identity("b", 7)), "a home that two hosts share");
         assert!(!identity("a", 7).is_same_host(&identity("a", 8)));
+        let elsewhere = MachineIdentity { folder_path: Some("/b".into()), ..identity("a", 7) };
+        assert!(!elsewhere.is_same_host(&identity("a", 7)), "an inode that was used again");
         assert!(!MachineIdentity::default().is_same_host(&MachineIdentity::default()));
     }
 }

@@ -6,7 +6,7 @@ use iotax_host::probe::{GuestProbe, Probe};
 use iotax_model::scenario::Consent;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Names that distinguish a machine from all others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct MachineIdentity {
     pub boot_id: Option<String>,
     /// Device and inode of the folder of the fleet there: two names of one host share it.
     pub folder: Option<(u64, u64)>,
+    /// Path of that folder: a file system gives the inode of a folder that was removed to the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder_path: Option<PathBuf>,
 }
 
 impl MachineIdentity {
@@ -29,6 +32,7 @@ impl MachineIdentity {
             machine_id: probe.read_trimmed("/etc/machine-id"),
             boot_id: probe.read_trimmed("/proc/sys/kernel/random/boot_id"),
             folder: inode,
+            folder_path: std::fs::canonicalize(folder).ok(),
         }
     }
 
@@ -39,6 +43,7 @@ impl MachineIdentity {
             && self.boot_id == other.boot_id
             && self.folder.is_some()
             && self.folder == other.folder
+            && self.folder_path == other.folder_path
     }
 }
 
@@ -112,6 +117,12 @@ impl HostLook {
             clock_s: jiff::Timestamp::now().as_second(),
             plan: None,
         }
+    }
+
+    /// Reads the look in what `iotax fleet task look` printed; `None` if there is no look.
+    pub(crate) fn from_printed(text: &str) -> Option<HostLook> {
+        let look = text.lines().find_map(|line| line.strip_prefix("IOTAX-FLEET look "))?;
+        serde_json::from_str(look).ok()
     }
 
     /// Returns the consents that name no drive of the host.

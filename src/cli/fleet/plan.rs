@@ -3,12 +3,13 @@
 use super::super::output::{columns, hanging_paragraph, say};
 use super::super::plan::run_words;
 use super::super::stop;
-use super::run::{FleetRequest, MOST_HOSTS, OpenFleet, temporary_fleet};
+use super::run::{FleetRequest, OpenFleet, temporary_fleet};
 use anyhow::Result;
 use iotax_fleet::drive::look_at_hosts;
 use iotax_fleet::engine::engine_of;
 use iotax_fleet::host_look::{HostLook, LookPurpose};
 use iotax_fleet::host_state::HostReport;
+use iotax_fleet::inventory::first_names;
 use iotax_fleet::plan::{EngineChoice, FleetFolder, FleetPlan, PlannedHost};
 use iotax_units::count_noun;
 use iotax_units::exit::{DONE, Failed, UNMET_NEED};
@@ -59,7 +60,7 @@ pub fn run(args: &PlanArgs, fleets: &Path) -> Result<u8> {
         }
     }
     for (words, names) in outlooks {
-        let first = format!("{}: ", first_names(&names));
+        let first = format!("{}: ", first_names(names));
         say(&hanging_paragraph(&first, &words, columns()))?;
     }
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
@@ -67,14 +68,6 @@ pub fn run(args: &PlanArgs, fleets: &Path) -> Result<u8> {
     let then = if ready == chosen.len() { "to start" } else { "when all are" };
     say(&format!("\n{ready} of {} hosts are ready; {then}: {next}\n", chosen.len()))?;
     Ok(if ready == chosen.len() { DONE } else { UNMET_NEED })
-}
-
-/// Returns names of hosts: all, or the first of many and the number of the others.
-fn first_names(names: &[&str]) -> String {
-    match names.len().saturating_sub(MOST_HOSTS) {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names[..MOST_HOSTS].join(", ")),
-    }
 }
 
 fn ready_words(planned: &PlannedHost) -> String {

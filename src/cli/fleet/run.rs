@@ -31,8 +31,8 @@ pub const EXAMPLES: &str = "Examples:
   iotax fleet run writes.toml --hosts hosts.txt --consent drives.toml
       each host writes only the drives in its row of drives.toml (iotax fleet drives makes one)";
 
-/// Most hosts without a result that the end of a fleet lists, and most that a line names.
-pub const MOST_HOSTS: usize = 8;
+/// Most hosts without a result that the end of a fleet lists.
+const MOST_HOSTS: usize = 8;
 
 /// What to run on which hosts.
 #[derive(clap::Args)]

@@ -1,9 +1,8 @@
 //! The answer of a fleet in a sentence: which hosts differ from the others, by how much, and what
 //! they differ in.
 
-use super::compared::{side_of, strongest_outlier};
-use super::name_hosts;
-use super::quantity::Difference;
+use super::compared::{name_hosts, side_of, strongest_outlier};
+use super::quantity::{Difference, percent_words};
 use crate::findings::fleet::{
     ComparedHost, FigureKey, FleetAnswer, FleetFigure, LikelyCause, OutlierSide,
 };
@@ -175,12 +174,6 @@ pub(super) fn difference_words(
         () if how.contains((definition.word)(unit)) => format!("{how} ({subject}, {})", key.stack),
         () => format!("{how} ({subject}, {figure})"),
     }
-}
-
-/// Returns a relative size in percent without its unit: `38`, `3.8`.
-pub(super) fn percent_words(size: f64) -> String {
-    let percent = 100.0 * size;
-    if percent >= 9.95 { format!("{percent:.0}") } else { format!("{percent:.1}") }
 }
 
 /// Returns the answer where no host is an outlier.

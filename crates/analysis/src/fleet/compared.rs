@@ -255,3 +255,15 @@ pub(super) fn count_bins(figures: &mut [FleetFigure], hosts: &[ComparedHost]) {
         figure.bins = Some(DeviationBins { from, width, counts, has_outlier });
     }
 }
+
+/// Most hosts, or figures, that a sentence names.
+pub(super) const NAMED: usize = 8;
+
+/// Returns the names for a sentence: `n3, n7, n9`, or the first eight and a count.
+pub(super) fn name_hosts<'a>(hosts: impl IntoIterator<Item = &'a str>) -> String {
+    let hosts: Vec<&str> = hosts.into_iter().collect();
+    match hosts.len().saturating_sub(NAMED) {
+        0 => iotax_units::show_names(hosts),
+        more => format!("{} and {more} more", hosts[..NAMED].join(", ")),
+    }
+}

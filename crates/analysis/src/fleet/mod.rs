@@ -25,7 +25,7 @@ use crate::findings::MeasuredFigure;
 use crate::findings::fleet::{
     ComparedHost, FleetFigure, FleetFindings, HostDeviation, MissingHost,
 };
-use compared::{ComparedFigures, MeasuredHost, order_hosts};
+use compared::{ComparedFigures, MeasuredHost, NAMED, name_hosts, order_hosts};
 use iotax_stats::Digits;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,18 +103,6 @@ fn most_common<'a>(values: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     values.for_each(|value| *counts.entry(value).or_default() += 1);
     let most = counts.values().copied().max()?;
     counts.into_iter().find(|(_, count)| *count == most).map(|(value, _)| value)
-}
-
-/// Most hosts, or figures, that a sentence names.
-const NAMED: usize = 8;
-
-/// Returns the names for a sentence: `n3, n7, n9`, or the first eight and a count.
-fn name_hosts<'a>(hosts: impl IntoIterator<Item = &'a str>) -> String {
-    let hosts: Vec<&str> = hosts.into_iter().collect();
-    match hosts.len().saturating_sub(NAMED) {
-        0 => iotax_units::show_names(hosts),
-        more => format!("{} and {more} more", hosts[..NAMED].join(", ")),
-    }
 }
 
 /// Returns sentences on hosts that are in no comparison under the first quantity, as their figures

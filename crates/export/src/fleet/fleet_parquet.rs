@@ -1,7 +1,7 @@
 //! Parquet of a fleet: a row for each host and figure, and one for a host without figures. What a
 //! host has once (facts, verdicts) is in its first row, as JSON.
 
-use super::{DeviationIndex, FleetExporter, outlier_word};
+use super::fleet_exporter::{DeviationIndex, FleetExporter, outlier_word};
 use iotax_analysis::findings::fleet::{FigureKey, FleetFindings, FleetQuantity, HostDeviation};
 use iotax_analysis::fleet::{FIGURES_FORMAT, FleetHostResult, FleetInput, HostFigure, HostFigures};
 use iotax_units::exit::contained;

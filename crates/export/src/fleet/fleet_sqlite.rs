@@ -1,6 +1,6 @@
 //! An SQLite database of a fleet: its hosts, their figures, and their facts.
 
-use super::{DeviationIndex, FleetExporter, outlier_word};
+use super::fleet_exporter::{DeviationIndex, FleetExporter, outlier_word};
 use iotax_analysis::findings::fleet::FleetFindings;
 use iotax_analysis::fleet::FleetInput;
 use rusqlite::{Connection, MAIN_DB, params};

@@ -3,7 +3,7 @@
 
 use super::cells::{BookCell, BookTable, CellForm};
 use super::pen::{SheetPen, TableSpot};
-use crate::fleet::{FleetExporter, outlier_word};
+use crate::fleet::fleet_exporter::{FleetExporter, outlier_word};
 use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::fleet::{FleetFigure, FleetFindings};
 use iotax_analysis::fleet::FleetInput;

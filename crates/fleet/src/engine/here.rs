@@ -58,8 +58,7 @@ impl FleetEngine for HereEngine {
         let words: Vec<&str> = ["fleet", "task"].into_iter().chain(action.split(' ')).collect();
         let printed = run_own(&[&words[..], &["/var/tmp"]].concat(), input.as_deref());
         let printed = printed.map_err(|why| run.never_started(why))?;
-        let look = printed.lines().find_map(|line| line.strip_prefix("IOTAX-FLEET look "));
-        look.and_then(|text| serde_json::from_str(text).ok())
+        HostLook::from_printed(&printed)
             .ok_or_else(|| run.never_started("iotax fleet task look printed no answer"))
     }
 

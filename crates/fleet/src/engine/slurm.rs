@@ -376,8 +376,7 @@ impl FleetEngine for SlurmEngine {
         let printed = self
             .step(run, host, &action, Path::new("/var/tmp"), input.as_deref())
             .map_err(|why| run.never_started(why))?;
-        let look = printed.lines().find_map(|line| line.strip_prefix("IOTAX-FLEET look "));
-        let look = look.and_then(|text| serde_json::from_str::<HostLook>(text).ok());
+        let look = HostLook::from_printed(&printed);
         let mut look = look.ok_or_else(|| run.never_started("it does not report its drives"))?;
         // The names of nodes are Slurm's: no two of them are one node.
         look.machine.folder = None;

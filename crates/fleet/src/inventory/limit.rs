@@ -28,12 +28,12 @@ pub fn limit_hosts(hosts: Vec<FleetHost>, patterns: &str) -> Result<Vec<FleetHos
             hosts.iter().flat_map(|host| &host.groups).map(String::as_str).collect();
         let groups = match groups.is_empty() {
             true => String::new(),
-            false => format!("; groups: {}", first_names(&groups)),
+            false => format!("; groups: {}", first_names(groups)),
         };
         return Err(Failed::input(format!(
             "--limit: \"{}\" matches no host or group; hosts: {}{groups}",
             pattern.escape_debug(),
-            first_names(&names)
+            first_names(names)
         )));
     }
     let is_chosen = |host: &FleetHost| {
@@ -57,15 +57,16 @@ fn split_patterns(text: &str) -> Vec<&str> {
     parts.map(str::trim).filter(|one| !one.is_empty()).collect()
 }
 
-fn first_names(names: &BTreeSet<&str>) -> String {
-    let listed: Vec<&str> = names.iter().take(MOST_NAMED).copied().collect();
+/// Returns names for a sentence: all, or the first of many and the number of the others.
+pub fn first_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
     match names.len().saturating_sub(MOST_NAMED) {
-        0 => listed.join(", "),
-        more => format!("{} and {more} more", listed.join(", ")),
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..MOST_NAMED].join(", ")),
     }
 }
 
-/// Number of hosts and of groups that the error names.
+/// Most names in a sentence.
 const MOST_NAMED: usize = 8;
 
 fn fits_host(host: &FleetHost, pattern: &str) -> bool {

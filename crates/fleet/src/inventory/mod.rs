@@ -9,7 +9,7 @@ mod host_range;
 mod limit;
 mod variables;
 
-pub use limit::limit_hosts;
+pub use limit::{first_names, limit_hosts};
 
 use iotax_sys::regular::read_text;
 use iotax_units::exit::{Failed, unreadable};

@@ -1,7 +1,5 @@
 //! How hosts differ from others, in words.
 
-use super::super::answer::percent_words;
-
 /// From this ratio on, hosts have a multiple of what the others have.
 const MULTIPLE: f64 = 2.0;
 
@@ -67,6 +65,12 @@ impl Difference {
         };
         format!("{has} a {what} {} {how} {}", self.size, self.others)
     }
+}
+
+/// Returns a relative size in percent without its unit: `38`, `3.8`.
+pub fn percent_words(size: f64) -> String {
+    let percent = 100.0 * size;
+    if percent >= 9.95 { format!("{percent:.0}") } else { format!("{percent:.1}") }
 }
 
 /// Returns a multiple with the digits that matter: `2.1`, `11`.

@@ -7,7 +7,7 @@ mod probes;
 mod rates;
 mod ratios;
 
-pub(super) use difference::Difference;
+pub(super) use difference::{Difference, percent_words};
 
 use crate::findings::fleet::{FigureKey, FleetQuantity};
 use crate::findings::{MeasuredFigure, StackRow, WorkloadFindings};
